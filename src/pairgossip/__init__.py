@@ -1,0 +1,1 @@
+"""Gossip algorithms for pairwise statistics and learning."""

@@ -1,0 +1,35 @@
+"""Everything this package raises on purpose, one sentence per class."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PairgossipError(Exception):
+    """The base of every error raised on purpose; its message is one sentence for the user."""
+
+
+class InputError(PairgossipError, ValueError):
+    """Something given by the user is wrong; the message names it and says what to do."""
+
+
+class MissingExtra(PairgossipError, ImportError):
+    """A feature needs a library that the installed extras do not bring."""
+
+
+class InterruptedRun(UserWarning):
+    """A run was stopped by Ctrl-C; the message says what was kept."""
+
+
+def canonical(name: str) -> str:
+    """Spell a name the one way the catalogs use: lower case, dashes."""
+    return name.strip().lower().replace("_", "-").replace(" ", "-")
+
+
+def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
+    """Build the error for a name that is not in a catalog, offering the nearest one."""
+    known = sorted(choices)
+    near = difflib.get_close_matches(canonical(name), known, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
+    return InputError(f"Unknown {kind} '{name}': {hint}")
