@@ -22,6 +22,10 @@ class InterruptedRun(UserWarning):
     """A run was stopped by Ctrl-C; the message says what was kept."""
 
 
+class UnknownTarget(UserWarning):
+    """The exact value is too costly to compute unasked; estimates are fine, errors unknown."""
+
+
 def canonical(name: str) -> str:
     """Spell a name the one way the catalogs use: lower case, dashes."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")

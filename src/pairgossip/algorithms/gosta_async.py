@@ -1,0 +1,46 @@
+"""GoSta-async: only the two nodes of an exchange act, each on its own clock.
+
+The paper weighs updates by 1/(m_k p_k), where p_k is the probability that node k is picked and
+m_k grows by 1/p_k each time. Their product is the number of times the node was picked, so p_k
+cancels: a node needs its own counter only, and any edge law works.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.exchange import PairValues, own_observations, swapped
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between exchanges."""
+
+    held: IntArray
+    z: FloatArray
+    picks: IntArray
+
+
+def init(n: int, components: int) -> State:
+    """Every node holds its own observation, estimates zero, and was never picked."""
+    return State(own_observations(n), np.zeros((n, components)), np.zeros(n, dtype=np.int64))
+
+
+def step(state: State, exchanges: PairArray, h: PairValues) -> State:
+    """One exchange: swap, average once, then both nodes fold in their new pair."""
+    ((i, j),) = exchanges
+    both = np.array([i, j])
+    held = swapped(state.held, i, j)
+    picks = state.picks.copy()
+    picks[both] += 1
+    average = (state.z[i] + state.z[j]) / 2
+    z = state.z.copy()
+    z[both] = local_update(average, picks[both, None], h(both, held[both]))
+    return State(held, z, picks)
+
+
+def local_update(average: FloatArray, picks: IntArray, value: FloatArray) -> FloatArray:
+    """What one picked node does alone; the first pick discards the average."""
+    return (1 - 1 / picks) * average + value / picks

@@ -1,0 +1,43 @@
+"""GoSta-sync (Algorithm 1 of the paper): every node estimates the pairwise average.
+
+The paper prints one order of the two phases of an iteration and proves its bounds for the other.
+Both converge to the same value and obey the same bounds; they differ by one shift in time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.exchange import PairValues, averaged, own_observations, swapped
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between iterations."""
+
+    t: int
+    held: IntArray
+    z: FloatArray
+
+
+def init(n: int, components: int) -> State:
+    """Every node holds its own observation and estimates zero."""
+    return State(0, own_observations(n), np.zeros((n, components)))
+
+
+def step(state: State, exchanges: PairArray, h: PairValues, order: str = "update-first") -> State:
+    """One iteration: all nodes update, one edge (i, j) averages and swaps, in either order."""
+    ((i, j),) = exchanges
+    t, held, z = state.t + 1, state.held, state.z
+    if order == "update-first":  # as printed in Algorithm 1
+        z = update(z, held, t, h)
+        return State(t, swapped(held, i, j), averaged(z, i, j))
+    held, z = swapped(held, i, j), averaged(z, i, j)  # as in the proofs
+    return State(t, held, update(z, held, t, h))
+
+
+def update(z: FloatArray, held: IntArray, t: int, h: PairValues) -> FloatArray:
+    """Fold the current pair of every node into its running mean."""
+    return (t - 1) / t * z + h(own_observations(len(held)), held) / t

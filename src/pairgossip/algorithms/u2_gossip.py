@@ -1,0 +1,37 @@
+"""U2-gossip (appendix of the paper, after Pelckmans and Suykens): two walks, no averaging.
+
+Each node holds two auxiliary observations that travel independently, and averages the kernel of
+the two. On two nodes both walks swap at every iteration, so they always hold the same
+observation and the method cannot work; it needs n >= 3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.exchange import PairValues, own_observations, swapped
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between iterations."""
+
+    t: int
+    first: IntArray
+    second: IntArray
+    z: FloatArray
+
+
+def init(n: int, components: int) -> State:
+    """Both auxiliary observations of every node are its own."""
+    return State(0, own_observations(n), own_observations(n), np.zeros((n, components)))
+
+
+def step(state: State, exchanges: PairArray, h: PairValues) -> State:
+    """One iteration: all nodes update, then one edge swaps each of the two walks."""
+    (i, j), (k, m) = exchanges
+    t = state.t + 1
+    z = (t - 1) / t * state.z + h(state.first, state.second) / t
+    return State(t, swapped(state.first, i, j), swapped(state.second, k, m), z)

@@ -1,0 +1,71 @@
+"""What every engine offers, and which one runs a given problem."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+
+from pairgossip.algorithms import Method
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine.plain import PlainEngine
+from pairgossip.errors import unknown_name
+from pairgossip.extras import needed_for
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.means import Means
+
+EngineName = Literal["auto", "fused", "tokens", "plain"]
+ENGINES: tuple[EngineName, ...] = ("auto", "fused", "tokens", "plain")
+
+
+class Engine(Protocol):
+    """A network in motion."""
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Carry out a block of iterations."""
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimate, shape (n, K), without disturbing the run."""
+
+
+class LoneNode:
+    """A network of one node, which meets nobody: its answer is its own pair."""
+
+    def __init__(self, problem: Pairs | Means) -> None:
+        own = np.zeros(1, dtype=np.intp)
+        if isinstance(problem, Means):
+            self._values = problem.data[:, None]
+        else:
+            self._values = problem.values(own, own)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Do nothing: there is nobody to exchange with."""
+
+    def estimates(self) -> FloatArray:
+        """Read the node's estimate, shape (1, K)."""
+        return self._values.copy()
+
+
+def build_engine(
+    name: str, problem: Pairs | Means, method: Method, clock: str, order: str
+) -> Engine:
+    """Build the engine of this name; "auto" takes the fastest that can run the problem.
+
+    ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
+    whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
+    reference algorithms one exchange at a time and needs numpy only.
+    """
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    if problem.n == 1:
+        return LoneNode(problem)
+    if name == "plain":
+        return PlainEngine(problem, method, clock, order)
+    with needed_for("The fast engine (engine='plain' runs without it)"):
+        from pairgossip.engine.fused import AveragingEngine, FusedEngine
+        from pairgossip.engine.tokens import TokenEngine
+    if isinstance(problem, Means):
+        return AveragingEngine(problem)
+    if name == "fused" or (name == "auto" and problem.fusible):
+        return FusedEngine(problem, method, clock, order)
+    return TokenEngine(problem, method, clock, order)

@@ -1,0 +1,91 @@
+"""The engine for built-in kernels: the kernel compiled into the loop, one record per node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.algorithms import Method
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine import fused_loops as loops
+from pairgossip.errors import InputError
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.means import Means
+
+CACHE_LINE = 64
+
+
+class FusedEngine:
+    """Keeps each node's whole state in one row, so that an exchange touches two places in memory.
+
+    A row holds the node's observation, its auxiliary observation, one sum per component kernel
+    and the number of the update its sums include (asynchronous: estimates and number of picks).
+    On one column of data with one kernel that is 32 bytes. U2 keeps its two auxiliary
+    observations in the first two fields.
+    """
+
+    def __init__(self, pairs: Pairs, method: Method, clock: str, order: str) -> None:
+        if not pairs.fusible:
+            raise InputError(
+                f"Kernel '{pairs.kernel.name}' is not compiled into the engine for "
+                f"target='{pairs.target}': use engine='tokens'."
+            )
+        self._scale = pairs.scale
+        self._asynchronous = clock == "async"
+        self._averages = method.name == "gosta"
+        self._updates_first = method.name == "u2" or (self._averages and order == "update-first")
+        self._iterations = 0
+        components = pairs.kernel.components
+        self._formulas = tuple(int(c.formula) for c in components)
+        self._parameters = tuple(float(c.parameter) for c in components)
+        self._columns = pairs.dimension if pairs.dimension > 1 else None
+        self._sums_at = 2 * pairs.dimension
+        self._rows = _aligned_zeros(pairs.n, self._sums_at + len(components) + 1)
+        observations = pairs.data.reshape(pairs.n, -1)
+        self._rows[:, : self._sums_at] = np.tile(observations, 2)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Carry out a block of iterations."""
+        state = (self._rows, self._columns, self._formulas, self._parameters)
+        start = float(self._iterations + self._updates_first)
+        if self._asynchronous:
+            loops.gosta_async(*state, exchanges[0])
+        elif len(exchanges) == 2:
+            loops.two_walks(*state, *exchanges, start)
+        else:
+            loops.one_walk(*state, exchanges[0], start, self._averages)
+        self._iterations += len(exchanges[0])
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimate, shape (n, K)."""
+        if self._asynchronous:
+            estimates: FloatArray = self._rows[:, self._sums_at : -1] * self._scale
+            return estimates
+        sums = np.empty((len(self._rows), len(self._formulas)))
+        loops.sums_at(
+            self._rows, self._columns, self._formulas, self._parameters, self._iterations, sums
+        )
+        sums *= self._scale / self._iterations
+        return sums
+
+
+class AveragingEngine:
+    """Gossip averaging of one value per node."""
+
+    def __init__(self, means: Means) -> None:
+        self._values = means.data.copy()
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Carry out a block of exchanges."""
+        loops.average(self._values, exchanges[0])
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimate, shape (n, 1)."""
+        return self._values[:, None].copy()
+
+
+def _aligned_zeros(rows: int, columns: int) -> FloatArray:
+    """Zeros that start on a cache line, so that a 32-byte row never straddles two."""
+    size = rows * columns * 8
+    buffer = np.zeros(size + CACHE_LINE, dtype=np.uint8)
+    offset = -buffer.ctypes.data % CACHE_LINE
+    return buffer[offset : offset + size].view(np.float64).reshape(rows, columns)

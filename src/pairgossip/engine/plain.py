@@ -1,0 +1,61 @@
+"""The reference engine: the algorithms as written, one iteration at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pairgossip.algorithms import (
+    Method,
+    averaging,
+    gosta_async,
+    gosta_sync,
+    u1_gossip,
+    u2_gossip,
+)
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.means import Means
+
+Step = Callable[[Any, PairArray], Any]
+
+
+class PlainEngine:
+    """Steps an algorithm of ``pairgossip.algorithms`` through a schedule."""
+
+    def __init__(self, problem: Pairs | Means, method: Method, clock: str, order: str) -> None:
+        self._state: Any
+        self._step: Step
+        init: Callable[..., Any]
+        step: Callable[..., Any]
+        if isinstance(problem, Means):
+            self._state = averaging.init(problem.data[:, None])
+            self._step = averaging.step
+            return
+        if method.name == "u1":
+            init, step = u1_gossip.init, u1_gossip.step
+        elif method.name == "u2":
+            init, step = u2_gossip.init, u2_gossip.step
+        elif clock == "async":
+            init, step = gosta_async.init, gosta_async.step
+        else:
+            init, step = gosta_sync.init, partial(gosta_sync.step, order=order)
+        self._state = init(problem.n, problem.components)
+        self._step = partial(_with_kernel, step, problem)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Carry out a block of iterations."""
+        for iteration in np.stack(exchanges, axis=1):
+            self._state = self._step(self._state, iteration)
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimate, shape (n, K)."""
+        estimates: FloatArray = self._state.z.copy()
+        return estimates
+
+
+def _with_kernel(step: Callable[..., Any], pairs: Pairs, state: Any, exchanges: PairArray) -> Any:
+    return step(state, exchanges, pairs.values)

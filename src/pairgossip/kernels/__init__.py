@@ -1,0 +1,43 @@
+"""Kernels h(x, y): what is averaged over pairs, and the exact averages."""
+
+from pairgossip.kernels.builtin import (
+    auc,
+    concordance,
+    distance,
+    gini,
+    kendall,
+    metric_learning_risk,
+    ranking_risk,
+    variance,
+    within_cluster_scatter,
+)
+from pairgossip.kernels.data import check_data
+from pairgossip.kernels.exact import exact, row_means, u_from_v, v_from_u
+from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
+from pairgossip.kernels.pairs import Pairs
+from pairgossip.kernels.summary import Summary, describe
+
+__all__ = [
+    "CATALOG",
+    "Formula",
+    "Kernel",
+    "Pairs",
+    "Ratio",
+    "Summary",
+    "as_kernel",
+    "auc",
+    "check_data",
+    "concordance",
+    "describe",
+    "distance",
+    "exact",
+    "gini",
+    "kendall",
+    "metric_learning_risk",
+    "ranking_risk",
+    "row_means",
+    "u_from_v",
+    "v_from_u",
+    "variance",
+    "within_cluster_scatter",
+]

@@ -1,0 +1,205 @@
+"""From whatever the user holds to the one array of observations everything else works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+
+LARGEST_EXACT_INTEGER = 2**53
+
+
+def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
+    """Return observations as a new float64 array: (n,) for one column, (n, d) for more.
+
+    Parameters
+    ----------
+    data
+        A list, an array, or a series or frame with `to_numpy`; one row per observation.
+    labels
+        One label per observation, appended as the last column. Numbers stay as they are;
+        anything else becomes 0, 1, ... in sorted order, or in the order of an ordered categorical.
+    name
+        How messages call the data.
+    """
+    table = _numbers(data, name)
+    if table.ndim not in (1, 2):
+        raise InputError(
+            f"{name} has {table.ndim} dimensions: "
+            f"give one number per observation, or a table of observations by columns."
+        )
+    if table.size == 0:
+        raise InputError(f"{name} is empty: give at least one observation.")
+    _refuse_gaps(~np.isfinite(table), f"{name} has NaN or infinite")
+    if labels is not None:
+        table = np.column_stack((table, _label_numbers(labels, len(table), name)))
+    if table.ndim == 2 and table.shape[1] == 1:
+        table = table[:, 0]
+    return np.array(table, dtype=np.float64, order="C")
+
+
+def column_count(data: FloatArray) -> int:
+    """Count the columns of checked data."""
+    return 1 if data.ndim == 1 else int(data.shape[1])
+
+
+def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray) -> None:
+    """Raise `InputError` unless the data has as many columns as the kernel's names say."""
+    if columns is None:
+        return
+    fewest = sum(not column.endswith("?") for column in columns)
+    most = np.inf if any(column.endswith("...") for column in columns) else len(columns)
+    given = column_count(data)
+    if fewest <= given <= most:
+        return
+    if most == np.inf:
+        expected = f"{fewest} or more columns"
+    elif fewest < most:
+        expected = f"{fewest} or {most} columns"
+    else:
+        expected = _counted(fewest, "column")
+    advice = "choose the ones to use" if given > most else "add what is missing"
+    if given < fewest and columns[-1] in ("label", "cluster"):
+        advice = f"give the {columns[-1]}s as the last column or as labels"
+    raise InputError(
+        f"Kernel '{kernel}' takes {expected} ({', '.join(map(_spelled, columns))}), "
+        f"but the data has {_counted(given, 'column')}: {advice}."
+    )
+
+
+def _spelled(column: str) -> str:
+    return f"optional {column[:-1]}" if column.endswith("?") else column
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _as_array(given: Any, name: str) -> NDArray[Any]:
+    if isinstance(given, np.ma.MaskedArray):
+        given = np.ma.filled(given.astype(np.float64), np.nan)
+    try:
+        return np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    except ValueError as ragged:
+        raise InputError(
+            f"{name} has rows of different lengths: every observation needs the same columns."
+        ) from ragged
+
+
+def _numbers(given: Any, name: str) -> FloatArray:
+    array = _as_array(given, name)
+    if array.dtype == object:
+        array = _unwrapped(array, name)
+    if array.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers: give real ones.")
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} holds {_kind(array)}, not numbers: "
+            f"choose numeric columns, and pass classes as labels."
+        )
+    _refuse_large_integers(array, name)
+    with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
+        return array.astype(np.float64)
+
+
+def _kind(array: NDArray[Any]) -> str:
+    return "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
+
+
+def _unwrapped(array: NDArray[Any], name: str) -> FloatArray:
+    """Read an array of Python objects: numbers, with None and NA for what is missing."""
+    numbers = np.empty(array.shape)
+    for index, item in np.ndenumerate(array):
+        if _is_missing(item):
+            numbers[index] = np.nan
+        elif isinstance(item, Real | Decimal | np.bool_):
+            _refuse_large_integers(np.asarray(item), name)
+            numbers[index] = float(item)
+        else:
+            place = f"row {index[0]}" if index else "it"
+            raise InputError(
+                f"{name} must hold numbers, but {place} holds {str(item)[:40]!r}: "
+                f"choose numeric columns, and pass classes as labels."
+            )
+    return numbers
+
+
+def _is_missing(item: Any) -> bool:
+    # pandas.NA and NaT are recognized by name because pandas may not be installed.
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(item, float | np.generic) and bool(item != item)
+
+
+def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
+    if array.dtype.kind == "f" or array.size == 0:
+        return
+    if int(array.max()) > LARGEST_EXACT_INTEGER or int(array.min()) < -LARGEST_EXACT_INTEGER:
+        raise InputError(
+            f"{name} holds integers beyond 2^53, which are not exact in floating point: "
+            f"subtract an offset or rescale first."
+        )
+
+
+def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
+    rows = np.unique(np.nonzero(gaps)[0])
+    if len(rows):
+        raise InputError(
+            f"{complaint} values in {spell_rows(rows)} (counting from 0): "
+            f"drop or impute them first."
+        )
+
+
+def spell_rows(rows: Sequence[int] | NDArray[np.integer[Any]]) -> str:
+    """Name up to two rows and count the rest: "rows 3, 17 and 5 more"."""
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    if len(rows) == 2:
+        return f"rows {rows[0]} and {rows[1]}"
+    return f"rows {rows[0]}, {rows[1]} and {len(rows) - 2} more"
+
+
+def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
+    codes = _ordered_codes(labels)
+    array = _as_array(labels if codes is None else codes, "labels")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(f"labels have {array.ndim} dimensions: give one label per observation.")
+    if len(array) != n:
+        raise InputError(
+            f"labels have {len(array)} entries but {name} has {_counted(n, 'row')}: "
+            f"give one label per observation."
+        )
+    if array.dtype.kind in "fiub" or all(isinstance(item, Real | Decimal) for item in array):
+        numbers = _numbers(array, "labels")
+        gaps = ~np.isfinite(numbers) if codes is None else numbers < 0
+    else:
+        gaps = np.array([_is_missing(item) for item in array])
+        numbers = np.empty(0) if gaps.any() else _encoded(array)
+    _refuse_gaps(gaps, "labels have missing or infinite")
+    return numbers
+
+
+def _ordered_codes(labels: Any) -> Any:
+    """Return the codes of an ordered categorical, whose order sorting its text would lose."""
+    if not getattr(getattr(labels, "dtype", None), "ordered", False):
+        return None
+    return getattr(labels, "cat", labels).codes
+
+
+def _encoded(array: NDArray[Any]) -> FloatArray:
+    try:
+        order = {label: code for code, label in enumerate(sorted(set(array.tolist())))}
+    except TypeError as unsortable:
+        raise InputError(
+            "labels mix kinds that cannot be sorted: give all numbers or all text."
+        ) from unsortable
+    return np.array([order[label] for label in array.tolist()], dtype=np.float64)

@@ -1,0 +1,105 @@
+"""The built-in pair functions in NumPy: two blocks of m observations in, m values out.
+
+Order is decided by comparisons, never by the sign of a product, which can underflow to zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray
+
+
+def half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return (x - y)^2 / 2."""
+    difference = first - second
+    return 0.5 * difference * difference
+
+
+def absolute_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return |x - y|."""
+    return np.abs(first - second)
+
+
+def squared_distance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||^2, for one column or several."""
+    difference = first - second
+    if difference.ndim == 1:
+        return difference * difference
+    return np.asarray(np.einsum("ij,ij->i", difference, difference))
+
+
+def distance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||, for one column or several."""
+    if first.ndim == 1:
+        return np.abs(first - second)
+    return np.sqrt(squared_distance(first, second))
+
+
+def agreement(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return +1 where both columns order the pair alike, -1 where unlike, 0 at any tie."""
+    above, below = first > second, first < second
+    signs = above.astype(np.float64) - below
+    return signs[:, 0] * signs[:, 1]
+
+
+def comparable(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where outcomes differ and the smaller one, if events are given, is an event."""
+    smaller_first, smaller_second = _comparable_sides(first, second)
+    return (smaller_first | smaller_second).astype(np.float64)
+
+
+def concordant(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
+    """Return 1 where a comparable pair's predictions agree with the outcomes, `ties` if tied."""
+    smaller_first, smaller_second = _comparable_sides(first, second)
+    p, q = first[:, 0], second[:, 0]
+    agree = (smaller_first & (p < q)) | (smaller_second & (p > q))
+    tied = (smaller_first | smaller_second) & (p == q)
+    return np.asarray(agree + ties * tied)
+
+
+def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
+    smaller_first = first[:, 1] < second[:, 1]
+    smaller_second = first[:, 1] > second[:, 1]
+    if first.shape[1] == 3:
+        smaller_first &= first[:, 2] != 0
+        smaller_second &= second[:, 2] != 0
+    return smaller_first, smaller_second
+
+
+def higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where the first label is the higher one."""
+    return (first[:, 1] > second[:, 1]).astype(np.float64)
+
+
+def higher_label_and_score(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
+    """Return 1 where the first label and the first score are higher, `ties` at equal scores."""
+    compared = first[:, 1] > second[:, 1]
+    s, r = first[:, 0], second[:, 0]
+    return np.asarray((compared & (s > r)) + ties * (compared & (s == r)))
+
+
+def discordance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where score and label order the pair oppositely."""
+    above, below = first > second, first < second
+    opposite = (above[:, 0] & below[:, 1]) | (below[:, 0] & above[:, 1])
+    return opposite.astype(np.float64)
+
+
+def squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
+    together = first[:, -1] == second[:, -1]
+    return np.asarray(squared_distance(first[:, :-1], second[:, :-1]) * together)
+
+
+def plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
+    together = first[:, -1] == second[:, -1]
+    return np.asarray(distance(first[:, :-1], second[:, :-1]) * together)
+
+
+def metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
+    """Return max(0, 1 - (threshold - ||x - y||) s), s = 1 for equal labels and -1 otherwise."""
+    margin = threshold - distance(first[:, :-1], second[:, :-1])
+    together = first[:, -1] == second[:, -1]
+    return np.maximum(0.0, 1.0 - np.where(together, margin, -margin))

@@ -1,0 +1,248 @@
+"""What is averaged over pairs: a kernel h(x, y), or the ratio of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.kernels.data import check_columns
+
+
+class Formula(IntEnum):
+    """The numbers by which compiled code recognizes the built-in pair functions.
+
+    Those that take a number find it in `Kernel.parameter`: the weight of ties or the threshold.
+    """
+
+    NONE = -1
+    VARIANCE = 0
+    GINI = 1
+    DISTANCE = 2
+    KENDALL = 3
+    CONCORDANT = 4
+    COMPARABLE = 5
+    AUC_ORDERED = 6
+    AUC_COMPARED = 7
+    RANKING_RISK = 8
+    SCATTER_SQUARED = 9
+    SCATTER_PLAIN = 10
+    METRIC_LEARNING_RISK = 11
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of two observations, and what is known about it.
+
+    Parameters
+    ----------
+    function
+        Takes two blocks of m observations, each of shape (m,) for one column of data and
+        (m, d) for d columns, and returns the m values h(a[i], b[i]).
+    name
+        How messages call it.
+    symmetric
+        Whether h(x, y) = h(y, x) for all x and y.
+    zero_diagonal
+        Whether h(x, x) = 0 for every x.
+    columns
+        What the columns of the data mean; None for anything. A name ending in "..." stands for
+        one or more columns, a name ending in "?" for a column that may be absent.
+    formula, parameter
+        Which built-in it is, for compiled code.
+    total
+        Closed form of the sum over all ordered pairs, the own pairs (k, k) included.
+    row_totals
+        Closed form of the sum over l of h(x_k, x_l), for every k.
+    validate
+        Further checks of the data, raising `InputError`.
+    expression, description
+        The formula as text, and what the average means.
+    """
+
+    function: PairFunction
+    name: str = "custom"
+    symmetric: bool = False
+    zero_diagonal: bool = False
+    columns: tuple[str, ...] | None = None
+    formula: Formula = Formula.NONE
+    parameter: float = 0.0
+    total: Callable[[FloatArray], float] | None = None
+    row_totals: Callable[[FloatArray], FloatArray] | None = None
+    validate: Callable[[FloatArray], None] | None = None
+    expression: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(
+                f"A kernel needs a function of two blocks of observations, "
+                f"but got {type(self.function).__name__}."
+            )
+
+    def __call__(self, first: Any, second: Any) -> FloatArray:
+        """Evaluate the kernel at m pairs, given as two blocks of m observations."""
+        blocks = (np.atleast_1d(np.asarray(block, dtype=np.float64)) for block in (first, second))
+        return evaluate(self, *blocks)
+
+    @property
+    def components(self) -> tuple[Kernel, ...]:
+        """The kernels whose averages make the statistic: this one alone."""
+        return (self,)
+
+    def combine(self, values: FloatArray) -> FloatArray:
+        """Turn the components' averages, shape (..., 1), into the statistic, shape (...)."""
+        return values[..., 0]
+
+    def check(self, data: FloatArray) -> None:
+        """Raise `InputError` unless the data has the columns this kernel is about."""
+        check_columns(self.name, self.columns, data)
+        if self.validate is not None:
+            self.validate(data)
+
+
+@dataclass(frozen=True, init=False)
+class Ratio:
+    """The quotient of two kernels' averages, such as the AUC.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Kernels, names of built-in kernels, or plain functions of two blocks of observations.
+    name, expression, description
+        How messages call it, its formula as text, and what it means.
+    """
+
+    numerator: Kernel
+    denominator: Kernel
+    name: str
+    expression: str
+    description: str
+
+    def __init__(
+        self,
+        numerator: Kernel | PairFunction | str,
+        denominator: Kernel | PairFunction | str,
+        name: str = "ratio",
+        expression: str = "",
+        description: str = "",
+    ) -> None:
+        settled = {
+            "numerator": _single_kernel(numerator, "numerator"),
+            "denominator": _single_kernel(denominator, "denominator"),
+            "name": name,
+            "expression": expression,
+            "description": description,
+        }
+        for field, value in settled.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def components(self) -> tuple[Kernel, ...]:
+        """The kernels whose averages make the statistic: numerator, denominator."""
+        return (self.numerator, self.denominator)
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """What the columns of the data mean; None for anything."""
+        return self.numerator.columns or self.denominator.columns
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both kernels are symmetric."""
+        return self.numerator.symmetric and self.denominator.symmetric
+
+    @property
+    def zero_diagonal(self) -> bool:
+        """Whether both kernels vanish at every own pair."""
+        return self.numerator.zero_diagonal and self.denominator.zero_diagonal
+
+    def combine(self, values: FloatArray) -> FloatArray:
+        """Turn averages of shape (..., 2) into quotients (...), NaN where there is nothing."""
+        values = np.asarray(values, dtype=np.float64)
+        top, bottom = values[..., 0], values[..., 1]
+        quotient = np.full(bottom.shape, np.nan)
+        # A vanishing denominator may also be so small that the quotient overflows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.divide(top, bottom, out=quotient, where=bottom != 0)
+        return quotient
+
+    def check(self, data: FloatArray) -> None:
+        """Raise `InputError` unless the data has the columns both kernels are about."""
+        for kernel in self.components:
+            check_columns(self.name, kernel.columns, data)
+        for kernel in self.components:
+            if kernel.validate is not None:
+                kernel.validate(data)
+
+
+CATALOG: dict[str, Callable[[], Kernel | Ratio]] = {}
+"""The built-in kernels by name, filled in by `pairgossip.kernels.builtin`."""
+
+
+def as_kernel(kernel: Any) -> Kernel | Ratio:
+    """Make a kernel of a kernel, a ratio, a built-in kernel's name, or a plain function."""
+    if isinstance(kernel, Kernel | Ratio):
+        return kernel
+    if isinstance(kernel, str):
+        if canonical(kernel) not in CATALOG:
+            raise unknown_name("kernel", kernel, CATALOG)
+        return CATALOG[canonical(kernel)]()
+    if any(kernel is factory for factory in CATALOG.values()):
+        raise InputError(
+            f"The kernel is the factory '{_function_name(kernel)}' itself: "
+            f"call it, as in {_function_name(kernel)}()."
+        )
+    if not callable(kernel):
+        raise InputError(
+            f"A kernel is a name such as 'gini', a function of two blocks of observations, "
+            f"a Kernel or a Ratio, but got {type(kernel).__name__}."
+        )
+    return Kernel(kernel, name=_function_name(kernel))
+
+
+def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Call a kernel's function on m pairs and insist on m numbers, as float64.
+
+    This is the one place where a user's function is called.
+    """
+    try:
+        values = np.asarray(kernel.function(first, second))
+    except Exception as failure:
+        reason = str(failure).rstrip(".") or type(failure).__name__
+        raise InputError(
+            f"Kernel '{kernel.name}' failed on blocks of shape {first.shape}: {reason}."
+        ) from failure
+    if values.shape != (len(first),):
+        raise InputError(
+            f"Kernel '{kernel.name}' returned shape {values.shape} for {len(first)} pairs: "
+            f"it must return one value per pair, shape ({len(first)},)."
+        )
+    if values.dtype != np.float64:
+        if values.dtype.kind not in "fiub":
+            raise InputError(
+                f"Kernel '{kernel.name}' returned {values.dtype} values: "
+                f"it must return real numbers."
+            )
+        return values.astype(np.float64)
+    return values
+
+
+def _function_name(function: Any) -> str:
+    name = getattr(function, "__name__", "custom")
+    return "custom" if name == "<lambda>" else str(name)
+
+
+def _single_kernel(kernel: Kernel | PairFunction | str, role: str) -> Kernel:
+    single = as_kernel(kernel)
+    if isinstance(single, Ratio):
+        raise InputError(
+            f"The {role} of a ratio must be a single kernel, "
+            f"but '{single.name}' is itself a ratio: use one of its components."
+        )
+    return single

@@ -1,0 +1,62 @@
+"""Progress bars for work that takes a while; silent where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+SHOW_AFTER_SECONDS = 1.0
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def progress_bar(what: str, total: int, show: bool | None = None) -> Iterator[Advance | None]:
+    """Yield a function to report finished steps to, or None where no bar is wanted.
+
+    ``show=None`` shows a bar when standard error is a terminal. The bar appears after a second,
+    so that quick work leaves no trace.
+    """
+    if show is None:
+        show = sys.stderr.isatty()
+    if not show:
+        yield None
+        return
+    bar = _LateBar(what, total)
+    try:
+        yield bar.advance
+    finally:
+        bar.stop()
+
+
+class _LateBar:
+    def __init__(self, what: str, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task = self._bar.add_task(what, total=total)
+        self._appears = time.monotonic() + SHOW_AFTER_SECONDS
+        self._lock = threading.Lock()
+        self._started = False
+
+    def advance(self, steps: int) -> None:
+        self._bar.advance(self._task, steps)
+        if not self._started and time.monotonic() > self._appears:
+            with self._lock:
+                if not self._started:
+                    self._started = True
+                    self._bar.start()
+
+    def stop(self) -> None:
+        if self._started:
+            self._bar.stop()

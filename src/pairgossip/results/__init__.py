@@ -1,0 +1,5 @@
+"""What a run gives back: named arrays, tables, files, pictures."""
+
+from pairgossip.results.run import Run
+
+__all__ = ["Run"]

@@ -1,0 +1,168 @@
+"""Convergence curves: what was measured, what is expected exactly, what is guaranteed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairgossip.errors import InputError
+from pairgossip.extras import needed_for
+from pairgossip.results.run import Run
+from pairgossip.theory import TheoryCurves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette: distinct for color-blind readers.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MEASURED, EXPECTED, BOUND, EXACT = COLORS[0], COLORS[1], COLORS[2], "#444444"
+LARGEST_UNASKED_THEORY = 1_500
+"""Up to this many nodes a plot adds theory unasked: it takes seconds."""
+
+_AXIS_LABELS = {
+    "exchanges": "exchanges",
+    "iterations": "iterations",
+    "messages": "messages sent",
+    "time": "time (each node's clock rings once per unit)",
+}
+
+
+def plot_run(
+    run: Run,
+    what: str = "error",
+    *,
+    against: str = "exchanges",
+    theory: bool | None = None,
+    label: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one run; see `Run.plot`."""
+    if what not in ("error", "estimate"):
+        raise InputError(f"A run is drawn as 'error' or 'estimate', not '{what}'.")
+    x = run.axis(against)
+    curves = _theory_for(run, theory)
+    ax = _axes(ax)
+    if what == "error":
+        _draw_errors(ax, x, run, curves, label or "measured")
+    else:
+        _draw_estimates(ax, x, run, curves, label or "mean over nodes and trials")
+    ax.set_xscale("log")
+    ax.set_xlabel(_AXIS_LABELS[against])
+    ax.set_title(describe(run), fontsize="medium")
+    ax.grid(alpha=0.25, which="major")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def compare(
+    runs: Mapping[str, Run] | Sequence[Run],
+    *,
+    what: str = "error",
+    against: str = "exchanges",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw several runs on the same axes, for instance one statistic on several graphs.
+
+    ``runs`` maps labels to runs; a plain list is labeled by graph and method.
+    """
+    labeled = dict(runs) if isinstance(runs, Mapping) else {_short(run): run for run in runs}
+    if not labeled:
+        raise InputError("There is nothing to compare: give at least one run.")
+    if what not in ("error", "spread", "mean"):
+        raise InputError(f"Runs are compared by 'error', 'spread' or 'mean', not '{what}'.")
+    ax = _axes(ax)
+    for number, (label, run) in enumerate(labeled.items()):
+        color, x = COLORS[number % len(COLORS)], run.axis(against)
+        ax.plot(x, getattr(run, what), color=color, label=label)
+        if run.trials > 1:
+            low, high = _band(getattr(run, f"trial_{what}"))
+            ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+    ax.set_xscale("log")
+    if what != "mean":
+        ax.set_yscale("log")
+    ax.set_xlabel(_AXIS_LABELS[against])
+    names = {
+        "error": "RMS error over nodes",
+        "spread": "standard deviation over nodes",
+        "mean": "mean estimate",
+    }
+    ax.set_ylabel(names[what])
+    ax.grid(alpha=0.25, which="major")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def describe(run: Run) -> str:
+    """Say in a line what was run where."""
+    family = run.graph.family or "graph"
+    statistic = f" of {run.kernel}" if run.kernel else ""
+    trials = "1 trial" if run.trials == 1 else f"{run.trials} trials"
+    return f"{run.method}-{run.clock}{statistic}, {family} of {run.nodes:,} nodes, {trials}"
+
+
+def _draw_errors(
+    ax: Axes, x: np.ndarray, run: Run, curves: TheoryCurves | None, label: str
+) -> None:
+    if run.trials > 1:
+        low, high = _band(run.trial_error)
+        ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0)
+    ax.plot(x, run.error, color=MEASURED, label=f"{label}: RMS error over nodes")
+    if curves is not None:
+        # The exact bias reaches rounding error in the separable case; below that it is noise.
+        bias = np.where(curves.expected_error > 1e-15, curves.expected_error, np.nan)
+        ax.plot(x, bias, "--", color=EXPECTED, label="exact: bias of the expected estimate")
+        ax.plot(x, curves.expectation_bound, ":", color=EXPECTED, label="bound on the bias")
+        if np.isfinite(curves.deviation_bound).any():
+            ax.plot(x, curves.deviation_bound, ":", color=BOUND, label="bound on the error")
+    ax.set_yscale("log")
+    ax.set_ylabel("error to the exact value")
+
+
+def _draw_estimates(
+    ax: Axes, x: np.ndarray, run: Run, curves: TheoryCurves | None, label: str
+) -> None:
+    low, high = run.mean - run.spread, run.mean + run.spread
+    ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="spread over nodes")
+    ax.plot(x, run.mean, color=MEASURED, label=label)
+    if curves is not None:
+        ax.plot(x, curves.expected_mean, "--", color=EXPECTED, label="exact expectation")
+    exact = float(np.mean(run.target))
+    if np.isfinite(exact):
+        ax.axhline(exact, color=EXACT, linewidth=1, label="exact value")
+    ax.set_ylabel(f"estimate ({run.kernel})" if run.kernel else "estimate (mean)")
+
+
+def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
+    if wanted is False:
+        return None
+    if wanted is None and run.known_theory is None and run.nodes > LARGEST_UNASKED_THEORY:
+        return None
+    try:
+        return run.theory()
+    except InputError:
+        if wanted:
+            raise
+        return None
+
+
+def _band(per_trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The 10th and 90th percentile over trials, NaN where no trial is defined."""
+    low, high = np.full((2, per_trial.shape[1]), np.nan)
+    known = ~np.isnan(per_trial).all(axis=0)
+    low[known], high[known] = np.nanpercentile(per_trial[:, known], (10, 90), axis=0)
+    return low, high
+
+
+def _short(run: Run) -> str:
+    return f"{run.graph.family or 'graph'} ({run.nodes:,}), {run.method}-{run.clock}"
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        return ax
+    with needed_for("Drawing"):
+        from matplotlib import pyplot
+    _, created = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    return created

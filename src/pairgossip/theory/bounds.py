@@ -1,0 +1,138 @@
+"""The paper's bounds on estimation error, one function per theorem, in corrected form.
+
+Every function takes the ``Constants`` of a problem and iteration numbers t >= 1. Where the printed
+statement differs, ``printed=True`` gives it as printed, so that the difference can be shown; some
+printed bounds are violated (see the errata). All bounds are certificates of scaling: measured
+errors lie far below them, so none is a stopping rule.
+
+Norms run over all nodes; divide by sqrt(n) for a root mean square per node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.theory.constants import Constants
+from pairgossip.theory.gossip_spectrum import GossipSpectrum
+
+Iterations = int | Sequence[int] | IntArray | FloatArray
+
+
+def gosta_expectation_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
+    """Proposition "Convergence in expectation": bound on ||E z(t) - U 1|| for GoSta-sync.
+
+    Corrected: (2a + F)/(x t). Printed: (a + 2F)/(x t), the factor 2 on the wrong term; implied
+    by the corrected form for symmetric kernels, violated up to twofold for others.
+    On two nodes the walk alternates and (a + F)/t holds.
+    """
+    steps = _steps(t)
+    a, F = c.row_mean_spread, c.within_rows
+    if c.n <= 2 and not printed:
+        return (a + F) / steps
+    return (a + 2 * F if printed else 2 * a + F) / (c.gap * steps)
+
+
+def gosta_deviation_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
+    """Theorem "Expected deviation": bound on E||z(t) - U 1|| for GoSta-sync, n >= 3.
+
+    The printed constant is right; since adding a constant to h changes no deviation, ||H||_F may
+    be replaced by ||H - U||_F, which is what the corrected form does.
+    """
+    _needs_three_nodes(c, "The expected-deviation bound")
+    steps, x = _steps(t), c.gap
+    norm = c.raw if printed else c.centered
+    first = (1 + 2 / x) * c.within_rows**2
+    second = 4 / x * (1 + 1 / (2 * steps)) * norm**2
+    return np.sqrt((first + second) / steps)
+
+
+def gosta_sharper_deviation_bound(
+    pair_values: FloatArray, spectrum: GossipSpectrum, t: int
+) -> FloatArray:
+    """Sharper computable form of the same theorem, for ``order="exchange-first"``.
+
+    Returns the bound on sqrt(E||z(s) - U 1||^2) for every s = 1 .. t, in O(n t). It follows the
+    proof but keeps the mean squared pair value at time s where the proof takes the total.
+    """
+    H = np.asarray(pair_values, dtype=np.float64)
+    if len(H) < 3:
+        raise InputError("The sharper deviation bound needs at least 3 nodes.")
+    Q, mu = spectrum.vectors, spectrum.swap
+    rho1, rho2 = np.sort(np.abs(mu))[-2], np.sort(spectrum.average)[-2]
+    within = H - H.mean(axis=1, keepdims=True)
+
+    steps = np.arange(1, t + 1)
+
+    def mean_squares(values: FloatArray) -> FloatArray:
+        """Return sum_kl (W_1^s)_kl values_kl^2 for s = 1 .. t, in blocks of s."""
+        weights = (Q * (values**2 @ Q)).sum(axis=0)
+        blocks = np.array_split(steps, max(1, t // 4096))
+        sums = [np.power(mu, block[:, None]) @ weights for block in blocks]
+        return np.maximum(np.concatenate(sums), 0)
+
+    q, q_within = mean_squares(H - H.mean()), mean_squares(within)
+    roots = np.sqrt(q)
+    before = np.cumsum(roots) - roots
+    decayed = _decaying_sum(q + 2 * roots * before, float(rho2))
+    mixing = 2 * np.linalg.norm(within) * rho1 / (1 - rho1)
+    spread = np.cumsum(q_within) + mixing * np.cumsum(np.sqrt(q_within))
+    return np.sqrt(decayed + spread) / steps
+
+
+def u1_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
+    """Theorem "U1-gossip": bound on |E z_k(t) - hbar_k| per node, shape (len(t), n).
+
+    Corrected: (1/x - 1) sqrt(1 - 1/n) ||H_k. - hbar_k|| / t, tight on complete graphs.
+    Printed: ||H e_k|| / (2 x t), violated on simple graphs.
+    """
+    steps = _steps(t)[..., None]
+    if printed:
+        return c.raw_column_norms / (2 * c.gap * steps)
+    # On two nodes the walk alternates: its partial sums are 0 or -1.
+    mixing = 1.0 if c.n <= 2 else 1 / c.gap - 1
+    return mixing * np.sqrt(1 - 1 / c.n) * c.row_norms / steps
+
+
+def u2_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
+    """Theorem "U2-gossip": bound on ||E z(t) - U 1||, n >= 3.
+
+    Corrected (tighter): (a + a' + ||R||_F/(2 - x))/(x t). The printed form holds too.
+    """
+    _needs_three_nodes(c, "The U2-gossip bound")
+    steps, x = _steps(t), c.gap
+    if printed:
+        return ((3 - x) / (2 - x) * c.within_rows + c.row_mean_spread) / (x * steps)
+    means = c.row_mean_spread + c.column_mean_spread
+    return (means + c.interaction / (2 - x)) / (x * steps)
+
+
+def averaging_bound(values: FloatArray, gap: float, t: Iterations) -> FloatArray:
+    """Boyd et al.: bound on sqrt(E||z(t) - mean||^2) for gossip averaging, geometric in t."""
+    spread = float(np.linalg.norm(values - np.mean(values)))
+    result: FloatArray = (1 - gap / 2) ** (_steps(t) / 2) * spread
+    return result
+
+
+def _steps(t: Iterations) -> FloatArray:
+    steps = np.asarray(t, dtype=np.float64)
+    if np.any(steps < 1):
+        raise InputError("Bounds hold from iteration 1 on: give iterations >= 1.")
+    return steps
+
+
+def _needs_three_nodes(c: Constants, what: str) -> None:
+    if c.n < 3:
+        raise InputError(f"{what} needs at least 3 nodes: on two the walk never mixes.")
+
+
+def _decaying_sum(terms: FloatArray, ratio: float) -> FloatArray:
+    """Return sum_{s<=t} ratio^(t-s) terms_s for every t."""
+    total, sums = 0.0, np.empty_like(terms)
+    for s, term in enumerate(terms):
+        total = ratio * total + term
+        sums[s] = total
+    return sums

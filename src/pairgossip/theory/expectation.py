@@ -1,0 +1,106 @@
+"""Exact expected estimates E z(t) of every node, from one eigendecomposition.
+
+With L_q = Q X Q^T the expected trajectory is a sum of products of powers of the eigenvalues of the
+swap and of the average, so any t costs O(n^2) after one O(n^3) decomposition (O(n^3) for U2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pairgossip.algorithms import find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.graphs import Graph
+from pairgossip.theory.geometric import geometric_sum
+from pairgossip.theory.gossip_spectrum import GossipSpectrum, gossip_spectrum
+
+ExpectedAt = Callable[[int], FloatArray]
+
+
+def expected_estimates(
+    pair_values: FloatArray,
+    graph: Graph,
+    iterations: Sequence[int] | IntArray,
+    *,
+    method: str = "gosta",
+    order: str = "update-first",
+    law: str = "uniform-edges",
+) -> FloatArray:
+    """Return E z(t) of a synchronous run, shape (len(iterations), n).
+
+    ``pair_values`` is the matrix H with H[k, l] = h(x_k, x_l), for instance
+    ``Pairs(data, "gini").matrix()``; for ``method="averaging"`` it is the vector of values.
+    """
+    chosen = find_method(method, "sync", graph.n)
+    values = np.asarray(pair_values, dtype=np.float64)
+    expected_shape = (graph.n,) if chosen.name == "averaging" else (graph.n, graph.n)
+    if values.shape != expected_shape:
+        raise InputError(
+            f"The pair values have shape {values.shape}: {chosen.name} on a graph of {graph.n} "
+            f"nodes needs shape {expected_shape}."
+        )
+    steps = [int(t) for t in iterations]
+    if any(t < 1 for t in steps):
+        raise InputError("Expected estimates exist from iteration 1 on: give iterations >= 1.")
+    spectrum = gossip_spectrum(graph, law)
+    at: ExpectedAt
+    if chosen.name == "gosta":
+        at = _gosta(values, spectrum, order)
+    elif chosen.name == "u1":
+        at = _u1(values, spectrum)
+    elif chosen.name == "u2":
+        at = _u2(values, spectrum)
+    else:
+        at = _averaging(values, spectrum)
+    return np.array([at(t) for t in steps])
+
+
+def _gosta(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
+    """Order A: (1/t) sum_s W_2^(t-s+1) (H o W_1^(s-1)) 1; order B: W_2^(t-s) (H o W_1^s) 1."""
+    Q, mu, nu = spectrum.vectors, spectrum.swap, spectrum.average
+    M = Q.T @ (Q * (H @ Q))
+    factor = nu[:, None] if order == "update-first" else mu[None, :]
+
+    def at(t: int) -> FloatArray:
+        sums = factor * geometric_sum(nu[:, None], mu[None, :], t)
+        return Q @ (M * sums).sum(axis=1) / t
+
+    return at
+
+
+def _u1(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+    """(1/t) sum_{s=1..t} (H o W_1^s) 1."""
+    Q, mu = spectrum.vectors, spectrum.swap
+    C = Q * (H @ Q)
+
+    def at(t: int) -> FloatArray:
+        return C @ (mu * geometric_sum(np.ones_like(mu), mu, t)) / t
+
+    return at
+
+
+def _u2(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+    """(1/t) sum_{s=0..t-1} diag(W_1^s H W_1^s)."""
+    Q, mu = spectrum.vectors, spectrum.swap
+    G = Q.T @ H @ Q
+    products = np.outer(mu, mu)
+
+    def at(t: int) -> FloatArray:
+        sums = geometric_sum(np.ones_like(products), products, t)
+        return (Q * (Q @ (G * sums).T)).sum(axis=1) / t
+
+    return at
+
+
+def _averaging(values: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+    """W_2^t x."""
+    Q, nu = spectrum.vectors, spectrum.average
+    coordinates = Q.T @ values
+
+    def at(t: int) -> FloatArray:
+        return Q @ (nu**t * coordinates)
+
+    return at

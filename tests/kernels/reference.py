@@ -1,0 +1,138 @@
+"""Every built-in kernel again, one pair at a time in plain Python, and data to try it on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import Kernel, Ratio
+
+Row = Sequence[float]
+Scalar = Callable[[Row, Row], float]
+
+
+def _same(x: Row, y: Row) -> bool:
+    return x[-1] == y[-1]
+
+
+def _events(x: Row) -> bool:
+    return len(x) < 3 or x[2] == 1
+
+
+def _comparable(x: Row, y: Row) -> float:
+    if x[1] == y[1]:
+        return 0.0
+    return float(_events(x if x[1] < y[1] else y))
+
+
+def _concordant(x: Row, y: Row) -> float:
+    if x[0] == y[0]:
+        return 0.5 * _comparable(x, y)
+    return _comparable(x, y) * ((x[0] < y[0]) == (x[1] < y[1]))
+
+
+def _auc(x: Row, y: Row) -> float:
+    return float(x[1] > y[1]) * (0.5 if x[0] == y[0] else float(x[0] > y[0]))
+
+
+def _hinge(x: Row, y: Row) -> float:
+    return max(0.0, 1.0 - (1.0 - math.dist(x[:-1], y[:-1])) * (1 if _same(x, y) else -1))
+
+
+SCALARS: dict[str, tuple[Scalar, ...]] = {
+    "variance": (lambda x, y: (x[0] - y[0]) ** 2 / 2,),
+    "gini": (lambda x, y: abs(x[0] - y[0]),),
+    "distance": (math.dist,),
+    "kendall": (lambda x, y: math.copysign(1, p) if (p := (x[0] - y[0]) * (x[1] - y[1])) else 0.0,),
+    "concordance": (_concordant, _comparable),
+    "auc": (_auc, lambda x, y: float(x[1] > y[1])),
+    "ranking-risk": (lambda x, y: float((x[0] - y[0]) * (x[1] - y[1]) < 0),),
+    "within-cluster-scatter": (lambda x, y: math.dist(x[:-1], y[:-1]) ** 2 * _same(x, y),),
+    "metric-learning-risk": (_hinge,),
+}
+
+WIDTHS = {
+    "variance": (1,),
+    "gini": (1,),
+    "distance": (1, 2, 3),
+    "concordance": (2, 3),
+    "within-cluster-scatter": (2, 3, 4),
+    "metric-learning-risk": (2, 3, 4),
+}
+"""How many columns a kernel may take, where it is not two."""
+
+
+def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str) -> float:
+    """Average by a double loop; a quotient of averages for two functions."""
+    n = len(rows)
+    sums = [
+        math.fsum(
+            scalar(rows[k], rows[other])
+            for k in range(n)
+            for other in range(n)
+            if kind == "v" or k != other
+        )
+        for scalar in scalars
+    ]
+    if len(sums) == 2:
+        return sums[0] / sums[1] if sums[1] else math.nan
+    return sums[0] / (n * n if kind == "v" else n * (n - 1))
+
+
+def rows_of(data: FloatArray) -> list[list[float]]:
+    return [list(row) for row in data.reshape(len(data), -1).tolist()]
+
+
+def random_data(name: str, n: int, seed: int = 0, levels: int = 6) -> FloatArray:
+    """Draw data with many ties that suits a built-in kernel."""
+    rng = np.random.default_rng(seed)
+    width = WIDTHS.get(name, (2,))[-1]
+    data = rng.integers(0, levels, (n, width)).astype(float)
+    if name == "auc":
+        data[:, 1] = np.arange(n) % 2
+    if name == "concordance":
+        data[:, 2] = rng.integers(0, 2, n)
+    return data[:, 0].copy() if width == 1 else data
+
+
+@st.composite
+def samples(draw: st.DrawFn, name: str, smallest: int = 1) -> FloatArray:
+    """Draw small data, ties and extremes included, that suits a built-in kernel."""
+    width = draw(st.sampled_from(WIDTHS.get(name, (2,))))
+    n = draw(st.integers(max(smallest, 2 if name == "auc" else 1), 9))
+    number = st.one_of(
+        st.integers(-3, 3).map(float),
+        st.floats(-100, 100, width=32),
+    )
+    rows = draw(st.lists(st.tuples(*[number] * width), min_size=n, max_size=n))
+    data = np.array(rows, dtype=float)
+    if name in ("within-cluster-scatter", "metric-learning-risk"):
+        data[:, -1] = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    if name == "concordance" and width == 3:
+        data[:, 2] = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    if name == "auc":
+        flips = draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))
+        data[:, 1] = [1, 0, *flips]
+    return data[:, 0].copy() if width == 1 else data
+
+
+def without_closed_forms(kernel: Kernel | Ratio) -> Kernel | Ratio:
+    """Make the same kernel go the blocked way."""
+    if isinstance(kernel, Ratio):
+        parts = [_plain(part) for part in kernel.components]
+        return Ratio(parts[0], parts[1], name=kernel.name)
+    return _plain(kernel)
+
+
+def _plain(kernel: Kernel) -> Kernel:
+    return Kernel(
+        kernel.function,
+        name=kernel.name,
+        symmetric=kernel.symmetric,
+        zero_diagonal=kernel.zero_diagonal,
+        columns=kernel.columns,
+    )

@@ -1,0 +1,182 @@
+"""The built-in kernels against plain Python, other libraries, and their own promises."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairgossip import kernels
+from pairgossip.errors import InputError
+from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, exact
+
+from .reference import SCALARS, brute_force, random_data, rows_of, samples
+
+NAMES = sorted(CATALOG)
+
+
+def test_every_built_in_kernel_has_a_reference() -> None:
+    assert set(SCALARS) == set(CATALOG)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_exact_is_the_double_loop(name: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(name))
+    kinds = ("v", "u") if len(sample) > 1 else ("v",)
+    for kind in kinds:
+        expected = brute_force(rows_of(sample), SCALARS[name], kind)
+        assert exact(sample, name, kind) == pytest.approx(
+            expected, rel=1e-12, abs=1e-300, nan_ok=True
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_exact_on_larger_tied_data(name: str) -> None:
+    sample = random_data(name, 60)
+    for kind in ("v", "u"):
+        expected = brute_force(rows_of(sample), SCALARS[name], kind)
+        assert exact(sample, name, kind) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_flags_tell_the_truth(name: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(name, smallest=2))
+    for part in CATALOG[name]().components:
+        forth, back = part(sample, sample[::-1]), part(sample[::-1], sample)
+        if part.symmetric:
+            np.testing.assert_array_equal(forth, back)
+        if part.zero_diagonal:
+            np.testing.assert_array_equal(part(sample, sample), 0.0)
+
+
+def test_only_auc_is_not_symmetric() -> None:
+    assert [name for name in NAMES if not CATALOG[name]().symmetric] == ["auc"]
+    assert all(CATALOG[name]().zero_diagonal for name in NAMES)
+
+
+def test_metric_learning_diagonal_depends_on_the_threshold() -> None:
+    kernel = kernels.metric_learning_risk(threshold=0.25)
+    assert not kernel.zero_diagonal
+    np.testing.assert_array_equal(kernel([[2.0, 1.0]], [[2.0, 1.0]]), [0.75])
+    assert kernels.metric_learning_risk(threshold=1.5).zero_diagonal
+
+
+def test_metric_learning_hinge_by_hand() -> None:
+    kernel = kernels.metric_learning_risk(threshold=2.0)
+    first = [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
+    second = [[3.0, 4.0, 1.0], [3.0, 4.0, 0.0], [0.0, 0.5, 0.0]]
+    np.testing.assert_allclose(kernel(first, second), [4.0, 0.0, 2.5])
+
+
+def test_plain_scatter() -> None:
+    data = random_data("within-cluster-scatter", 20)
+    rows = rows_of(data)
+    expected = brute_force(rows, [lambda x, y: math.dist(x[:-1], y[:-1]) * (x[-1] == y[-1])], "u")
+    kernel = kernels.within_cluster_scatter(squared=False)
+    assert exact(data, kernel, "u") == pytest.approx(expected, rel=1e-12)
+
+
+def test_ties_weights() -> None:
+    data = [[1.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 0.0]]
+    assert exact(data, kernels.auc()) == 3.5 / 4
+    assert exact(data, kernels.auc(ties=0)) == 3 / 4
+    assert exact(data, kernels.auc(ties=1)) == 1.0
+    assert exact(data, kernels.concordance(ties=0)) == 3 / 4
+
+
+def test_order_survives_tiny_and_huge_differences() -> None:
+    data = [[1e-200, 1e-200], [0.0, 0.0], [1e308, 1e308], [-1e308, -1e308]]
+    assert exact(data, "kendall", "u") == 1.0
+    assert exact(data, "concordance") == 1.0
+    assert exact(data, "ranking-risk") == 0.0
+
+
+def test_variance_is_numpy_variance() -> None:
+    data = np.random.default_rng(1).normal(size=500)
+    assert exact(data, "variance", "v") == pytest.approx(np.var(data), rel=1e-12)
+    assert exact(data, "variance", "u") == pytest.approx(np.var(data, ddof=1), rel=1e-12)
+
+
+def test_gini_of_a_uniform_grid() -> None:
+    # For 0, 1, ..., n - 1 Gini's mean difference is (n + 1) / 3.
+    assert exact(np.arange(100), "gini", "u") == pytest.approx(101 / 3, rel=1e-14)
+
+
+def test_kendall_is_scipy_tau_without_ties() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    data = np.random.default_rng(2).normal(size=(300, 2))
+    expected = stats.kendalltau(data[:, 0], data[:, 1]).statistic
+    assert exact(data, "kendall", "u") == pytest.approx(expected, rel=1e-12)
+
+
+def test_auc_is_scikit_learn_auc_with_ties() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(3)
+    scores, labels = rng.integers(0, 8, 200), rng.choice([2, 4], 200)
+    expected = metrics.roc_auc_score(labels, scores)
+    for kind in ("v", "u"):
+        assert exact(scores, "auc", kind, labels=labels) == pytest.approx(expected, rel=1e-12)
+    assert exact(scores, "concordance", labels=labels) == pytest.approx(expected, rel=1e-12)
+
+
+def test_squared_scatter_is_k_means_inertia() -> None:
+    cluster = pytest.importorskip("sklearn.cluster")
+    data = np.random.default_rng(4).normal(size=(90, 3))
+    fit = cluster.KMeans(4, n_init=1, random_state=0).fit(data)
+    sizes = np.bincount(fit.labels_)
+    # Sum over a cluster's ordered pairs = 2 n_c times its sum of squares about its mean.
+    inertia = sum(
+        exact(data[fit.labels_ == c], "within-cluster-scatter", labels=np.zeros(sizes[c]))
+        * sizes[c]
+        / 2
+        for c in range(4)
+    )
+    assert inertia == pytest.approx(fit.inertia_, rel=1e-10)
+
+
+def test_formulas_are_distinct_and_complete() -> None:
+    made = [part for name in NAMES for part in CATALOG[name]().components]
+    made.append(kernels.within_cluster_scatter(squared=False))
+    assert sorted(part.formula for part in made) == sorted(set(Formula) - {Formula.NONE})
+
+
+def test_parameters_reach_compiled_code() -> None:
+    assert [part.parameter for part in kernels.auc(ties=0.25).components] == [0.25, 0.0]
+    assert kernels.concordance().components[0].parameter == 0.5
+    assert kernels.metric_learning_risk(3).parameter == 3.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_travel_to_other_processes(name: str) -> None:
+    kernel: Kernel | Ratio = pickle.loads(pickle.dumps(CATALOG[name]()))
+    data = random_data(name, 10)
+    assert exact(data, kernel) == exact(data, name)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: kernels.auc(ties=2), "The weight of ties is 2: give a number from 0 to 1."),
+        (
+            lambda: kernels.concordance(ties=math.nan),
+            "The weight of ties is nan: give a number from 0 to 1.",
+        ),
+        (
+            lambda: kernels.metric_learning_risk(-1),
+            "The threshold is a distance, but got -1: give a number >= 0.",
+        ),
+    ],
+)
+def test_wrong_parameters(make: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == sentence

@@ -1,0 +1,249 @@
+"""Whatever a user holds becomes one array, or one sentence."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.kernels import check_data
+from pairgossip.kernels.data import spell_rows
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [1, 2, 3],
+        (1.0, 2.0, 3.0),
+        np.array([1, 2, 3], dtype=np.uint8),
+        np.array([1, 2, 3], dtype=np.float16),
+        np.array([[1], [2], [3]]),
+        np.array([9, 1, 9, 2, 9, 3])[1::2],
+        np.array([1, Decimal(2), Fraction(3)], dtype=object),
+        np.ma.masked_array([1.0, 2.0, 3.0]),
+        range(1, 4),
+    ],
+)
+def test_one_column(data: Any) -> None:
+    checked = check_data(data)
+    assert checked.dtype == np.float64
+    assert checked.flags.c_contiguous
+    np.testing.assert_array_equal(checked, [1.0, 2.0, 3.0])
+
+
+def test_several_columns() -> None:
+    given = np.asfortranarray([[1, 2], [3, 4]])
+    checked = check_data(given)
+    assert checked.shape == (2, 2)
+    assert checked.flags.c_contiguous
+    np.testing.assert_array_equal(check_data([[True, False]]), [[1.0, 0.0]])
+
+
+def test_the_user_array_is_neither_kept_nor_changed() -> None:
+    given = np.array([1.0, 2.0])
+    checked = check_data(given)
+    assert not np.shares_memory(given, checked)
+    given.setflags(write=False)
+    assert check_data(given).flags.writeable
+
+
+def test_frames_and_series() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1.5], "c": ["x", "y"]})
+    np.testing.assert_array_equal(check_data(frame["a"]), [1.0, 2.0])
+    np.testing.assert_array_equal(check_data(frame[["a", "b"]]), [[1.0, 0.5], [2.0, 1.5]])
+    np.testing.assert_array_equal(check_data(frame["b"], frame["c"]), [[0.5, 0], [1.5, 1]])
+    nullable = pandas.Series([1, None], dtype="Int64")
+    with pytest.raises(InputError, match="data has NaN or infinite values in row 1 "):
+        check_data(nullable)
+    with pytest.raises(InputError) as caught:
+        check_data(frame)
+    assert str(caught.value) == (
+        "data must hold numbers, but row 0 holds 'x': "
+        "choose numeric columns, and pass classes as labels."
+    )
+
+
+def test_ordered_categories_keep_their_order() -> None:
+    pandas = pytest.importorskip("pandas")
+    grades = pandas.Categorical(
+        ["low", "high", "mid"], categories=["low", "mid", "high"], ordered=True
+    )
+    for labels in (grades, pandas.Series(grades)):
+        np.testing.assert_array_equal(check_data([1, 2, 3], labels)[:, 1], [0, 2, 1])
+    gap = pandas.Categorical(["low", None], categories=["low"], ordered=True)
+    with pytest.raises(InputError, match="labels have missing or infinite values in row 1 "):
+        check_data([1, 2], gap)
+    unordered = pandas.Series(["low", "high", "mid"], dtype="category")
+    np.testing.assert_array_equal(check_data([1, 2, 3], unordered)[:, 1], [1, 0, 2])
+
+
+def test_anything_with_to_numpy() -> None:
+    class Frame:
+        def to_numpy(self) -> Any:
+            return np.array([[1.0, 2.0]])
+
+    np.testing.assert_array_equal(check_data(Frame()), [[1.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("labels", "numbers"),
+    [
+        ([2, 4, 2], [2, 4, 2]),
+        ([0.5, -1.0, 3.0], [0.5, -1.0, 3.0]),
+        ([True, False, True], [1, 0, 1]),
+        (["b", "a", "c"], [1, 0, 2]),
+        (np.array(["b", "a", "b"], dtype=object), [1, 0, 1]),
+        (np.array([10, 2, 10], dtype=object), [10, 2, 10]),
+        ([[1], [2], [3]], [1, 2, 3]),
+        (np.array(["2024-02-01", "2024-01-01", "2024-03-01"], "datetime64[D]"), [1, 0, 2]),
+    ],
+)
+def test_labels(labels: Any, numbers: list[float]) -> None:
+    checked = check_data([7.0, 8.0, 9.0], labels)
+    np.testing.assert_array_equal(checked, np.column_stack(([7.0, 8.0, 9.0], numbers)))
+
+
+def test_labels_come_after_all_features() -> None:
+    checked = check_data([[1, 2], [3, 4]], ["no", "yes"])
+    np.testing.assert_array_equal(checked, [[1, 2, 0], [3, 4, 1]])
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ([], "data is empty: give at least one observation."),
+        (np.empty((3, 0)), "data is empty: give at least one observation."),
+        (np.empty((0, 3)), "data is empty: give at least one observation."),
+        (
+            np.zeros((2, 2, 2)),
+            "data has 3 dimensions: give one number per observation, "
+            "or a table of observations by columns.",
+        ),
+        (
+            5.0,
+            "data has 0 dimensions: give one number per observation, "
+            "or a table of observations by columns.",
+        ),
+        (
+            ["a", "b"],
+            "data holds text, not numbers: choose numeric columns, and pass classes as labels.",
+        ),
+        (
+            np.array(["2024-01-01"], "datetime64[D]"),
+            "data holds datetime64[D] values, not numbers: "
+            "choose numeric columns, and pass classes as labels.",
+        ),
+        (
+            np.array([1, "two"], dtype=object),
+            "data must hold numbers, but row 1 holds 'two': "
+            "choose numeric columns, and pass classes as labels.",
+        ),
+        (
+            object,
+            "data must hold numbers, but it holds \"<class 'object'>\": "
+            "choose numeric columns, and pass classes as labels.",
+        ),
+        (
+            [[1, 2], [3]],
+            "data has rows of different lengths: every observation needs the same columns.",
+        ),
+        ([1j], "data holds complex numbers: give real ones."),
+        (
+            [2**53 + 2],
+            "data holds integers beyond 2^53, which are not exact in floating point: "
+            "subtract an offset or rescale first.",
+        ),
+        (
+            [-(2**70)],
+            "data holds integers beyond 2^53, which are not exact in floating point: "
+            "subtract an offset or rescale first.",
+        ),
+        (
+            [1.0, NAN],
+            "data has NaN or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            [[1.0, 2.0], [NAN, NAN], [1.0, -np.inf]],
+            "data has NaN or infinite values in rows 1 and 2 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            [0.0 if row not in (3, 17, 18, 19, 20, 21, 22) else NAN for row in range(30)],
+            "data has NaN or infinite values in rows 3, 17 and 5 more (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            [1.0, None],
+            "data has NaN or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            np.ma.masked_array([1, 2], mask=[True, False]),
+            "data has NaN or infinite values in row 0 (counting from 0): "
+            "drop or impute them first.",
+        ),
+    ],
+)
+def test_unusable_data(data: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_data(data)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (
+            [1, 2],
+            "labels have 2 entries but data has 3 rows: give one label per observation.",
+        ),
+        (
+            [[1, 2], [1, 2], [1, 2]],
+            "labels have 2 dimensions: give one label per observation.",
+        ),
+        (
+            [1.0, NAN, 2.0],
+            "labels have missing or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            ["a", None, "b"],
+            "labels have missing or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            np.array(["2024-01-01", "NaT", "2024-01-02"], "datetime64[D]"),
+            "labels have missing or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+        (
+            np.array(["a", 1, "b"], dtype=object),
+            "labels mix kinds that cannot be sorted: give all numbers or all text.",
+        ),
+    ],
+)
+def test_unusable_labels(labels: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_data([1.0, 2.0, 3.0], labels)
+    assert str(caught.value) == sentence
+
+
+def test_the_data_can_have_another_name() -> None:
+    with pytest.raises(InputError) as caught:
+        check_data([], name="incomes")
+    assert str(caught.value) == "incomes is empty: give at least one observation."
+
+
+def test_spelled_rows() -> None:
+    assert spell_rows([4]) == "row 4"
+    assert spell_rows([4, 5]) == "rows 4 and 5"
+    assert spell_rows([4, 5, 6]) == "rows 4, 5 and 1 more"

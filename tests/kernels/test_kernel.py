@@ -1,0 +1,225 @@
+"""Kernels, ratios, and whatever a user may pass for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, as_kernel, auc, exact, gini
+
+
+def product(a: FloatArray, b: FloatArray) -> FloatArray:
+    return a * b
+
+
+def test_a_plain_function_is_a_kernel() -> None:
+    kernel = as_kernel(product)
+    assert isinstance(kernel, Kernel)
+    assert (kernel.name, kernel.symmetric, kernel.zero_diagonal) == ("product", False, False)
+    assert kernel.formula is Formula.NONE
+    assert kernel.components == (kernel,)
+    np.testing.assert_array_equal(kernel([1, 2], [3, 4]), [3.0, 8.0])
+
+
+def test_a_lambda_and_an_object_are_kernels() -> None:
+    class Power:
+        def __call__(self, a: FloatArray, b: FloatArray) -> FloatArray:
+            return a**2 + b
+
+    assert as_kernel(lambda a, b: a - b).name == "custom"
+    assert as_kernel(Power()).name == "custom"
+
+
+def test_kernels_and_ratios_pass_through() -> None:
+    kernel, ratio = gini(), auc()
+    assert as_kernel(kernel) is kernel
+    assert as_kernel(ratio) is ratio
+
+
+@pytest.mark.parametrize("spelling", ["ranking-risk", "Ranking_Risk", " ranking risk "])
+def test_names_in_any_spelling(spelling: str) -> None:
+    assert as_kernel(spelling).name == "ranking-risk"
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_names_are_consistent(name: str) -> None:
+    assert as_kernel(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("gnii", "Unknown kernel 'gnii': did you mean 'gini'?"),
+        (
+            "zzz",
+            "Unknown kernel 'zzz': choose one of auc, concordance, distance, gini, kendall, "
+            "metric-learning-risk, ranking-risk, variance, within-cluster-scatter.",
+        ),
+        (
+            3,
+            "A kernel is a name such as 'gini', a function of two blocks of observations, "
+            "a Kernel or a Ratio, but got int.",
+        ),
+        (
+            np.zeros(3),
+            "A kernel is a name such as 'gini', a function of two blocks of observations, "
+            "a Kernel or a Ratio, but got ndarray.",
+        ),
+        (gini, "The kernel is the factory 'gini' itself: call it, as in gini()."),
+    ],
+)
+def test_what_is_no_kernel(given: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        as_kernel(given)
+    assert str(caught.value) == sentence
+
+
+def test_a_kernel_needs_a_function() -> None:
+    with pytest.raises(InputError) as caught:
+        Kernel("gini")  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "A kernel needs a function of two blocks of observations, but got str."
+    )
+
+
+def _fails(a: FloatArray, b: FloatArray) -> FloatArray:
+    raise KeyError("scale")
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (
+            lambda a, b: np.zeros((3, 3)),
+            "Kernel 'f' returned shape (3, 3) for 5 pairs: "
+            "it must return one value per pair, shape (5,).",
+        ),
+        (
+            lambda a, b: 1.0,
+            "Kernel 'f' returned shape () for 5 pairs: "
+            "it must return one value per pair, shape (5,).",
+        ),
+        (
+            lambda a, b: None,
+            "Kernel 'f' returned shape () for 5 pairs: "
+            "it must return one value per pair, shape (5,).",
+        ),
+        (
+            lambda a, b: a * 1j,
+            "Kernel 'f' returned complex128 values: it must return real numbers.",
+        ),
+        (
+            lambda a, b: a.astype(str),
+            "Kernel 'f' returned <U32 values: it must return real numbers.",
+        ),
+        (_fails, "Kernel 'f' failed on blocks of shape (5,): 'scale'."),
+        (
+            lambda a, b: 1 // 0,
+            "Kernel 'f' failed on blocks of shape (5,): integer division or modulo by zero.",
+        ),
+    ],
+)
+def test_wrong_functions(function: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Kernel(function, name="f")(np.arange(5), np.arange(5))
+    assert str(caught.value) == sentence
+
+
+def test_the_original_error_is_kept() -> None:
+    with pytest.raises(InputError) as caught:
+        as_kernel(_fails)(np.arange(5), np.arange(5))  # type: ignore[operator]
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int32, np.uint8, np.float32])
+def test_other_numbers_become_float64(dtype: type) -> None:
+    kernel = Kernel(lambda a, b: (a > b).astype(dtype))
+    values = kernel([1, 2], [2, 1])
+    assert values.dtype == np.float64
+    np.testing.assert_array_equal(values, [0.0, 1.0])
+
+
+def test_combine_one() -> None:
+    np.testing.assert_array_equal(gini().combine(np.ones((4, 3, 1))), np.ones((4, 3)))
+
+
+def test_combine_a_ratio() -> None:
+    values = np.array([[[1.0, 2.0], [0.0, 0.0]], [[3.0, 0.0], [-1.0, 4.0]]])
+    np.testing.assert_array_equal(auc().combine(values), [[0.5, np.nan], [np.nan, -0.25]])
+    assert float(auc().combine(np.array([3.0, 4.0]))) == 0.75
+
+
+def test_a_ratio_of_whatever_makes_a_kernel() -> None:
+    ratio = Ratio(product, "gini")
+    assert [part.name for part in ratio.components] == ["product", "gini"]
+    assert ratio.columns == ("value",)
+    assert not ratio.symmetric
+    assert not ratio.zero_diagonal
+    data = np.array([1.0, 2.0, 4.0])
+    assert exact(data, ratio) == pytest.approx(data.sum() ** 2 / (2 * (1 + 2 + 3)))
+
+
+def test_a_ratio_of_ratios_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        Ratio("auc", "gini")
+    assert str(caught.value) == (
+        "The numerator of a ratio must be a single kernel, "
+        "but 'auc' is itself a ratio: use one of its components."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        (
+            "gini",
+            np.zeros((4, 3)),
+            "Kernel 'gini' takes 1 column (value), but the data has 3 columns: "
+            "choose the ones to use.",
+        ),
+        (
+            "auc",
+            np.zeros(4),
+            "Kernel 'auc' takes 2 columns (score, label), but the data has 1 column: "
+            "give the labels as the last column or as labels.",
+        ),
+        (
+            "within-cluster-scatter",
+            np.zeros(4),
+            "Kernel 'within-cluster-scatter' takes 2 or more columns (features..., cluster), "
+            "but the data has 1 column: give the clusters as the last column or as labels.",
+        ),
+        (
+            "concordance",
+            np.zeros((4, 4)),
+            "Kernel 'concordance' takes 2 or 3 columns (prediction, outcome, optional event), "
+            "but the data has 4 columns: choose the ones to use.",
+        ),
+        (
+            "kendall",
+            np.zeros(4),
+            "Kernel 'kendall' takes 2 columns (x, y), but the data has 1 column: "
+            "add what is missing.",
+        ),
+    ],
+)
+def test_columns(name: str, data: FloatArray, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        as_kernel(name).check(data)
+    assert str(caught.value) == sentence
+
+
+def test_a_user_validation_is_run() -> None:
+    def positive(data: FloatArray) -> None:
+        if (data <= 0).any():
+            raise InputError("Kernel 'log-ratio' needs positive data: shift it.")
+
+    kernel = Kernel(lambda a, b: np.log(a / b), name="log-ratio", validate=positive)
+    with pytest.raises(InputError, match="needs positive data"):
+        exact([1.0, 0.0], kernel)
+    with pytest.raises(InputError, match="needs positive data"):
+        exact([1.0, 0.0], Ratio(kernel, "gini"))

@@ -1,0 +1,166 @@
+"""What the algorithms average: single values, the matrix, and the target agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairgossip import kernels
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import CATALOG, Kernel, Pairs, Ratio, exact
+
+from .reference import random_data, samples
+
+NAMES = sorted(CATALOG)
+
+
+def skew(a: FloatArray, b: FloatArray) -> FloatArray:
+    return a * a * b + 3.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_values_are_the_matrix(name: str, target: str) -> None:
+    pairs = Pairs(random_data(name, 50), name, target)
+    nodes = np.repeat(np.arange(50), 50)
+    held = np.tile(np.arange(50, dtype=np.int32), 50)
+    values = pairs.values(nodes, held)
+    assert values.shape == (2500, pairs.components)
+    assert values.dtype == np.float64
+    for component in range(pairs.components):
+        matrix = pairs.matrix(component)
+        np.testing.assert_array_equal(values[:, component].reshape(50, 50), matrix)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@settings(max_examples=30, deadline=None)
+def test_the_mean_of_the_matrix_is_the_target(name: str, data: st.DataObject) -> None:
+    sample = data.draw(samples(name, smallest=2))
+    for target in ("v", "u"):
+        pairs = Pairs(sample, name, target)
+        means = np.array([pairs.matrix(part).mean() for part in range(pairs.components)])
+        combined = float(pairs.kernel.combine(means))
+        assert pairs.exact() == pytest.approx(combined, rel=1e-10, abs=1e-12, nan_ok=True)
+        assert pairs.exact() == pytest.approx(exact(sample, name, target), nan_ok=True)
+
+
+def test_the_u_target_masks_own_pairs() -> None:
+    data = np.array([1.0, 2.0, 4.0])
+    pairs = Pairs(data, skew, "u")
+    assert pairs.scale == 1.5
+    nodes, held = np.array([0, 1, 2, 2]), np.array([0, 2, 2, 1])
+    expected = [0.0, 1.5 * (2.0**2 * 4.0 + 3.0), 0.0, 1.5 * (4.0**2 * 2.0 + 3.0)]
+    np.testing.assert_allclose(pairs.values(nodes, held)[:, 0], expected)
+    np.testing.assert_array_equal(np.diag(pairs.matrix()), 0.0)
+    assert pairs.matrix().mean() == pytest.approx(exact(data, skew, "u"))
+
+
+def test_own_pairs_are_about_nodes_not_values() -> None:
+    pairs = Pairs([5.0, 5.0], skew, "u")
+    np.testing.assert_allclose(pairs.values(np.array([0]), np.array([1])), [[2 * 128.0]])
+
+
+def test_the_v_target_keeps_own_pairs() -> None:
+    pairs = Pairs([1.0, 2.0], skew)
+    assert (pairs.target, pairs.scale) == ("v", 1.0)
+    np.testing.assert_array_equal(np.diag(pairs.matrix()), [4.0, 11.0])
+
+
+@pytest.mark.parametrize("kernel", ["gini", "distance", skew])
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_row_means_are_those_of_the_matrix(kernel: str, target: str) -> None:
+    pairs = Pairs(np.random.default_rng(0).normal(size=40), kernel, target)
+    np.testing.assert_allclose(pairs.row_means(), pairs.matrix().mean(axis=1), rtol=1e-12)
+
+
+def test_row_means_of_a_ratio() -> None:
+    with pytest.raises(InputError, match="Row means are defined for one kernel"):
+        Pairs(random_data("auc", 10), "auc").row_means()
+
+
+def test_a_matrix_of_several_tiles() -> None:
+    data = np.random.default_rng(0).normal(size=600)
+    matrix = Pairs(data, "gini", "u").matrix()
+    np.testing.assert_allclose(matrix, np.abs(data[:, None] - data) * 600 / 599)
+    np.testing.assert_allclose(Pairs(data, skew).matrix(), data[:, None] ** 2 * data + 3.0)
+
+
+def test_attributes() -> None:
+    given_data = [[1, 2], [3, 4], [5, 6]]
+    pairs = Pairs(given_data, "ranking-risk", "U", labels=None)
+    assert (pairs.n, pairs.dimension, pairs.components, pairs.target) == (3, 2, 1, "u")
+    assert pairs.data.dtype == np.float64
+    assert pairs.data.flags.c_contiguous
+    assert repr(pairs) == "Pairs(ranking-risk, U-statistic, n=3, 2 columns)"
+    labeled = Pairs([1.0, 2.0], "auc", labels=["a", "b"])
+    assert (labeled.dimension, labeled.components) == (2, 2)
+
+
+def test_the_user_array_is_copied() -> None:
+    data = np.array([1.0, 2.0])
+    pairs = Pairs(data, "gini")
+    data[:] = 0.0
+    np.testing.assert_array_equal(pairs.data, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_built_in_kernels_are_fusible(name: str) -> None:
+    for target in ("v", "u"):
+        assert Pairs(random_data(name, 5), name, target).fusible
+
+
+def test_what_is_not_fusible() -> None:
+    assert not Pairs([1.0, 2.0], skew).fusible
+    assert not Pairs([1.0, 2.0], Ratio("gini", skew)).fusible
+    low = kernels.metric_learning_risk(threshold=0.5)
+    data = random_data("metric-learning-risk", 5)
+    assert Pairs(data, low, "v").fusible
+    assert not Pairs(data, low, "u").fusible
+
+
+def test_a_fusible_u_target_is_the_scaled_v_target() -> None:
+    data = random_data("gini", 30)
+    v, u = Pairs(data, "gini", "v"), Pairs(data, "gini", "u")
+    np.testing.assert_allclose(v.matrix() * u.scale, u.matrix())
+
+
+def test_functions_that_write_into_their_blocks() -> None:
+    def careless(a: FloatArray, b: FloatArray) -> FloatArray:
+        a -= b
+        return a
+
+    pairs = Pairs([1.0, 2.0, 4.0], Ratio(careless, careless))
+    nodes, held = np.array([0, 1, 2]), np.array([1, 2, 0])
+    np.testing.assert_array_equal(pairs.values(nodes, held), [[-1, -1], [-2, -2], [3, 3]])
+    np.testing.assert_array_equal(pairs.data, [1.0, 2.0, 4.0])
+
+
+def test_check_looks_at_the_kernel() -> None:
+    Pairs(random_data("auc", 30), "auc").check()
+    pole = Kernel(lambda a, b: 1 / (a - b), name="pole")
+    with pytest.raises(InputError, match="Kernel 'pole' is NaN or infinite"):
+        Pairs([1.0, 2.0], pole).check()
+
+
+def test_a_wrong_shape_is_noticed_at_once() -> None:
+    pairs = Pairs([1.0, 2.0], Kernel(lambda a, b: (a - b).sum(), name="sum"))
+    with pytest.raises(InputError) as caught:
+        pairs.values(np.array([0, 1]), np.array([1, 0]))
+    assert str(caught.value) == (
+        "Kernel 'sum' returned shape () for 2 pairs: it must return one value per pair, shape (2,)."
+    )
+
+
+def test_no_pairs() -> None:
+    nobody = np.empty(0, dtype=np.intp)
+    assert Pairs([1.0, 2.0], "gini", "u").values(nobody, nobody).shape == (0, 1)
+
+
+def test_progress_is_passed_on() -> None:
+    seen: list[float] = []
+    Pairs([1.0, 2.0], skew).exact(seen.append)
+    assert seen == [1.0]

@@ -1,0 +1,183 @@
+"""Reading CSV files as people have them, and naming what is wrong with the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.tables import read_columns
+
+
+def _write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "data.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_separators_and_line_ends(tmp_path: Path, separator: str, line_end: str) -> None:
+    lines = [("name", "income", "food"), ("Ann", "1.5", "2"), ("Bob", "-3e2", "+4")]
+    text = line_end.join(separator.join(line) for line in lines)
+    table = read_columns(_write(tmp_path, text), ["food", "income"])
+    assert table.header == ("name", "income", "food")
+    assert len(table) == 2
+    assert list(table.columns) == ["food", "income"]
+    np.testing.assert_array_equal(table["income"], [1.5, -300.0])
+    np.testing.assert_array_equal(table.matrix(), [[2.0, 1.5], [4.0, -300.0]])
+    assert table.text("name") == ["Ann", "Bob"]
+
+
+def test_all_columns_of_numbers(tmp_path: Path) -> None:
+    path = _write(tmp_path, "id,x,note,y\na1,1,first,2\na2,3,4,5\n")
+    assert list(read_columns(path).columns) == ["x", "y"]
+
+
+def test_byte_order_mark_quotes_and_blank_lines(tmp_path: Path) -> None:
+    text = '\n"income, yearly",city\n\n"1,5","Liege, ""B"""\n"2",  Gent \n\n'
+    path = _write(tmp_path, text.replace('"1,5"', '"1.5"'), "utf-8-sig")
+    table = read_columns(path, ["income, yearly"])
+    np.testing.assert_array_equal(table["income, yearly"], [1.5, 2.0])
+    assert table.text("city") == ['Liege, "B"', "Gent"]
+
+
+def test_one_column(tmp_path: Path) -> None:
+    table = read_columns(_write(tmp_path, "x\n1\n2\n"))
+    np.testing.assert_array_equal(table["x"], [1.0, 2.0])
+    np.testing.assert_array_equal(read_columns(table.path, "x")["x"], [1.0, 2.0])
+
+
+def test_semicolons_around_commas_in_text(tmp_path: Path) -> None:
+    path = _write(tmp_path, "x;note\n1;a, b, c\n2;d\n")
+    np.testing.assert_array_equal(read_columns(path)["x"], [1.0, 2.0])
+
+
+def test_a_given_delimiter(tmp_path: Path) -> None:
+    path = _write(tmp_path, "x|y\n1|2\n")
+    np.testing.assert_array_equal(read_columns(path, delimiter="|").matrix(), [[1.0, 2.0]])
+
+
+def test_full_precision(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).normal(size=50)
+    path = _write(tmp_path, "x\n" + "\n".join(map(repr, numbers.tolist())))
+    np.testing.assert_array_equal(read_columns(path)["x"], numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "sentence"),
+    [
+        ("", None, "{path} is empty: it needs a header line and rows."),
+        (" \n\n", None, "{path} is empty: it needs a header line and rows."),
+        ('""\n', None, "{path} is empty: it needs a header line and rows."),
+        ("x,y\n", None, "{path} has a header line only: it needs rows."),
+        ("x,y,x\n1,2,3\n", None, "{path} has two columns named 'x': rename one of them."),
+        (
+            "x,y\n1,2\n\n1,2,3\n",
+            None,
+            "{path}, line 4, has 3 fields but the header has 2: "
+            "make every row as long as the header.",
+        ),
+        ("x,y\na,b\n", None, "{path} has no column of numbers: name the columns to read."),
+        (
+            "income,food\n1,2\n",
+            ["incom"],
+            "There is no column 'incom' in {path}: did you mean 'income'?",
+        ),
+        ("income,food\n1,2\n", ["zz"], "There is no column 'zz' in {path}: it has income, food."),
+        (
+            "x\n1\nabc\n",
+            ["x"],
+            "Column 'x' of {path}, line 3, is not a number: 'abc'.",
+        ),
+        (
+            "x\n1\n" + "9a" * 50,
+            ["x"],
+            "Column 'x' of {path}, line 3, is not a number: '" + "9a" * 20 + "'.",
+        ),
+        ("x;y\n1;2,5\n", ["y"], "Column 'y' of {path}, line 2, is not a number: '2,5'."),
+        ("x\n1_000\n", ["x"], "Column 'x' of {path}, line 2, is not a number: '1_000'."),
+        ("x\ninf\n", ["x"], "Column 'x' of {path}, line 2, is not a number: 'inf'."),
+        (
+            'note,x\n"two\nlines",1\nb,\n',
+            None,
+            "Column 'x' of {path}, line 4, is missing: fill it in or drop the line.",
+        ),
+        (
+            'x,y\n1,2\n3,"4\n',
+            None,
+            "{path}, line 3, is not valid CSV (unexpected end of data): check its quotes.",
+        ),
+    ],
+)
+def test_unusable_files(
+    tmp_path: Path, text: str, columns: list[str] | None, sentence: str
+) -> None:
+    path = _write(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        read_columns(path, columns)
+    assert str(caught.value) == sentence.format(path=path)
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "nan", "NaN", "?", "N/A", "null", " "])
+def test_missing_values(tmp_path: Path, gap: str) -> None:
+    path = _write(tmp_path, f"x,y\n1,2\n{gap},3\n")
+    sentence = f"Column 'x' of {path}, line 3, is missing: fill it in or drop the line."
+    with pytest.raises(InputError) as caught:
+        read_columns(path)
+    assert str(caught.value) == sentence
+    with pytest.raises(InputError) as caught:
+        read_columns(path, ["y"]).text("x")
+    assert str(caught.value) == sentence
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    path = tmp_path / "absent.csv"
+    with pytest.raises(InputError) as caught:
+        read_columns(path)
+    assert str(caught.value) == f"There is no file {path}: check the path."
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_columns(tmp_path)
+    assert str(caught.value) == f"{tmp_path} is a directory: give a CSV file in it."
+
+
+def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _write(tmp_path, "x\n1\n")
+
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(InputError) as caught:
+        read_columns(path)
+    assert str(caught.value) == f"{path} cannot be read: Permission denied."
+
+
+def test_another_encoding(tmp_path: Path) -> None:
+    path = _write(tmp_path, "x\n1\u00e9\n", "latin-1")
+    with pytest.raises(InputError) as caught:
+        read_columns(path)
+    assert str(caught.value) == f"{path} is not UTF-8 text: save it as CSV in UTF-8."
+
+
+def test_a_wrong_delimiter(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_columns(tmp_path, delimiter="ab")
+    assert str(caught.value) == "The delimiter is 'ab': give one character."
+
+
+def test_columns_that_were_not_read(tmp_path: Path) -> None:
+    table = read_columns(_write(tmp_path, "x,note\n1,a\n"))
+    with pytest.raises(InputError) as caught:
+        table["note"]
+    assert str(caught.value) == f"There is no column 'note' in {table.path}: it has x."
+    with pytest.raises(InputError) as caught:
+        table.text("notes")
+    assert str(caught.value) == (
+        f"There is no column 'notes' in {table.path}: did you mean 'note'?"
+    )
