@@ -1,20 +1,24 @@
 """Compiled loops that do not know the kernel: who holds whose observation, and the sums.
 
-Module-level functions with plain array arguments only, so that the compiled code is kept on disk
-and reused by the next process.
+Module-level functions with plain arguments only, so that the compiled code is kept on disk and
+reused by the next process. ``components`` is a tuple with one entry per component kernel: the
+compiler knows its length K.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
+loop = njit(cache=True, nogil=True, error_model="numpy")
 
-@njit(cache=True, nogil=True)
+
+@loop
 def walk(exchanges, held, nodes, tokens):  # type: ignore[no-untyped-def]
     """Swap along a block of exchanges; write the two new (node, token) pairs of each."""
     for s in range(exchanges.shape[0]):
-        i = exchanges[s, 0]
-        j = exchanges[s, 1]
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
         to_i = held[j]
         to_j = held[i]
         held[i] = to_i
@@ -25,14 +29,14 @@ def walk(exchanges, held, nodes, tokens):  # type: ignore[no-untyped-def]
         tokens[1, s] = to_j
 
 
-@njit(cache=True, nogil=True)
+@loop
 def walk_twice(exchanges, others, first, second, nodes, firsts, seconds):  # type: ignore[no-untyped-def]
     """Swap two walks along their own exchanges; write the pairs of the four nodes touched."""
     for s in range(exchanges.shape[0]):
-        i = exchanges[s, 0]
-        j = exchanges[s, 1]
-        k = others[s, 0]
-        m = others[s, 1]
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        k = np.uint64(others[s, 0])
+        m = np.uint64(others[s, 1])
         first[i], first[j] = first[j], first[i]
         second[k], second[m] = second[m], second[k]
         nodes[0, s] = i
@@ -44,42 +48,47 @@ def walk_twice(exchanges, others, first, second, nodes, firsts, seconds):  # typ
             seconds[row, s] = second[nodes[row, s]]
 
 
-@njit(cache=True, nogil=True)
-def accumulate(nodes, values, sums, current, last, start, averages):  # type: ignore[no-untyped-def]
-    """Bring the touched nodes' sums up to date, average them if asked, note their new values.
+@loop
+def accumulate(rows, components, nodes, values, start, averages):  # type: ignore[no-untyped-def]
+    """Bring the touched nodes' sums up to date, note their new values, average if asked.
 
-    ``start`` is the number of updates that precede the block's first exchange; ``values`` has
-    shape (touched per iteration, block, K).
+    A row is one node: K sums, its K current values, and the last update included in the sums.
+    ``values`` has shape (touched per iteration, block, K); ``start`` is the number of updates
+    that precede the first exchange.
     """
-    touched, block = nodes.shape
-    for s in range(block):
-        now = start + s
-        for row in range(touched):
-            p = nodes[row, s]
-            elapsed = now - last[p]
-            last[p] = now
-            for c in range(sums.shape[1]):
-                sums[p, c] += elapsed * current[p, c]
-        for c in range(sums.shape[1]):
-            if averages:
-                i = nodes[0, s]
-                j = nodes[1, s]
-                mean = (sums[i, c] + sums[j, c]) / 2
-                sums[i, c] = mean
-                sums[j, c] = mean
-            for row in range(touched):
-                current[nodes[row, s], c] = values[row, s, c]
-
-
-@njit(cache=True, nogil=True)
-def fold(nodes, values, estimates, picks):  # type: ignore[no-untyped-def]
-    """GoSta-async: both nodes average once, then fold their new value in."""
+    K = len(components)
     for s in range(nodes.shape[1]):
-        i = nodes[0, s]
-        j = nodes[1, s]
-        picks[i] += 1.0
-        picks[j] += 1.0
-        for c in range(estimates.shape[1]):
-            mean = (estimates[i, c] + estimates[j, c]) / 2
-            estimates[i, c] = (1 - 1 / picks[i]) * mean + values[0, s, c] / picks[i]
-            estimates[j, c] = (1 - 1 / picks[j]) * mean + values[1, s, c] / picks[j]
+        for touched in range(nodes.shape[0]):
+            p = np.uint64(nodes[touched, s])
+            elapsed = start + s - rows[p, 2 * K]
+            rows[p, 2 * K] = start + s
+            for c in range(K):
+                rows[p, c] += elapsed * rows[p, K + c]
+                rows[p, K + c] = values[touched, s, c]
+        if averages:
+            i = np.uint64(nodes[0, s])
+            j = np.uint64(nodes[1, s])
+            for c in range(K):
+                mean = (rows[i, c] + rows[j, c]) / 2
+                rows[i, c] = mean
+                rows[j, c] = mean
+
+
+@loop
+def fold(rows, components, nodes, values):  # type: ignore[no-untyped-def]
+    """GoSta-async: both nodes average once, then fold their new value in.
+
+    A row is one node: K estimates, and in the last place the number of picks.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        i = np.uint64(nodes[0, s])
+        j = np.uint64(nodes[1, s])
+        rows[i, 2 * K] += 1
+        rows[j, 2 * K] += 1
+        share_i = 1 / rows[i, 2 * K]
+        share_j = 1 / rows[j, 2 * K]
+        for c in range(K):
+            mean = (rows[i, c] + rows[j, c]) / 2
+            rows[i, c] = (1 - share_i) * mean + share_i * values[0, s, c]
+            rows[j, c] = (1 - share_j) * mean + share_j * values[1, s, c]

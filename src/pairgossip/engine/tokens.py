@@ -10,6 +10,9 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import token_loops as loops
 from pairgossip.kernels import Pairs
 
+NUMBERS_AT_ONCE = 1 << 14
+"""Numbers per array handed to the kernel; the memory of larger ones is mapped anew each time."""
+
 
 class TokenEngine:
     """Follows who holds whose observation; evaluates the kernel on each block's new pairs."""
@@ -21,42 +24,44 @@ class TokenEngine:
         # Updates made before the first exchange: one where every iteration updates first.
         self._updates_first = method.name == "u2" or (self._averages and order == "update-first")
         self._iterations = 0
-        self._held = [own_observations(pairs.n) for _ in range(2)]
-        self._two_walks = method.exchanges_per_iteration == 2
-        shape = (pairs.n, pairs.components)
-        self._sums = np.zeros(shape)  # the estimates themselves if asynchronous
-        self._last = np.zeros(pairs.n)  # the number of picks if asynchronous
-        own = self._held[0]
-        self._current = np.zeros(shape) if self._asynchronous else pairs.values(own, own)
+        self._held = [own_observations(pairs.n) for _ in range(method.exchanges_per_iteration)]
+        self._touched = 2 * method.exchanges_per_iteration
+        self._piece = max(256, NUMBERS_AT_ONCE // (self._touched * pairs.dimension))
+        self._components = tuple(range(pairs.components))
+        self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
+        own = own_observations(pairs.n)
+        self._rows[:, pairs.components : -1] = pairs.values(own, own)
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of iterations."""
+        for start in range(0, len(exchanges[0]), self._piece):
+            self._advance(tuple(walk[start : start + self._piece] for walk in exchanges))
+
+    def _advance(self, exchanges: tuple[PairArray, ...]) -> None:
         block = len(exchanges[0])
-        touched = 4 if self._two_walks else 2
-        nodes = np.empty((touched, block), dtype=np.intp)
-        tokens = np.empty_like(nodes)
-        if self._two_walks:
+        nodes = np.empty((self._touched, block), dtype=np.intp)
+        seconds = np.empty_like(nodes)
+        if len(exchanges) == 2:
             firsts = np.empty_like(nodes)
-            first, second = exchanges
-            held, held_too = self._held
-            loops.walk_twice(first, second, held, held_too, nodes, firsts, tokens)
+            loops.walk_twice(
+                exchanges[0], exchanges[1], self._held[0], self._held[1], nodes, firsts, seconds
+            )
         else:
             firsts = nodes
-            loops.walk(exchanges[0], self._held[0], nodes, tokens)
-        values = self._pairs.values(firsts.ravel(), tokens.ravel())
-        values = values.reshape(touched, block, -1)
+            loops.walk(exchanges[0], self._held[0], nodes, seconds)
+        values = self._pairs.values(firsts.ravel(), seconds.ravel())
+        values = values.reshape(self._touched, block, -1)
         if self._asynchronous:
-            loops.fold(nodes, values, self._sums, self._last)
+            loops.fold(self._rows, self._components, nodes, values)
         else:
-            start = self._iterations + self._updates_first
-            loops.accumulate(
-                nodes, values, self._sums, self._current, self._last, start, self._averages
-            )
+            start = float(self._iterations + self._updates_first)
+            loops.accumulate(self._rows, self._components, nodes, values, start, self._averages)
         self._iterations += block
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
+        K = len(self._components)
         if self._asynchronous:
-            return self._sums.copy()
-        waiting = (self._iterations - self._last)[:, None]
-        return (self._sums + waiting * self._current) / self._iterations
+            return self._rows[:, :K].copy()
+        waiting = self._iterations - self._rows[:, -1:]
+        return (self._rows[:, :K] + waiting * self._rows[:, K:-1]) / self._iterations

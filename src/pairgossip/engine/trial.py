@@ -16,7 +16,7 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.means import Means
 
-BLOCK = 1 << 14
+BLOCK = 1 << 13
 """Iterations per block: small enough for the cache and for a quick Ctrl-C."""
 
 OnProgress = Callable[[int], None]
@@ -70,13 +70,11 @@ class TrialRecord:
         """Fill in the next checkpoint; estimates that are still undefined (NaN) are left out."""
         at = self.written
         defined = ~np.isnan(estimates)
-        if defined.all():
-            known, deviation = estimates, estimates - target
-        else:
-            known, deviation = estimates[defined], (estimates - target)[defined]
-        if known.size:
-            self.mean[at] = known.mean()
-            self.spread[at] = deviation.std() if not np.any(np.isnan(target)) else known.std()
+        deviation = (estimates - target)[defined]
+        if deviation.size:
+            self.mean[at] = estimates[defined].mean()
+            # Where every node has a target of its own, nodes differ even without error.
+            self.spread[at] = (deviation if np.ndim(target) else estimates[defined]).std()
             self.error[at] = np.sqrt(np.mean(deviation**2))
         self.time[at] = time
         self.estimates = estimates

@@ -81,9 +81,8 @@ def load(path: str | Path) -> Run:
 
 def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Run:
     target = arrays.pop("target")
-    named: dict[str, Any] = {
-        name: arrays.get(name) for name in (*_ARRAYS, *_OPTIONAL_ARRAYS) if name != "target"
-    }
+    named: dict[str, Any] = {name: arrays.get(name) for name in _OPTIONAL_ARRAYS}
+    named |= {name: arrays[name] for name in _ARRAYS if name != "target"}
     theory: dict[str, FloatArray] = {
         name: arrays[f"theory_{name}"]
         for name in TheoryCurves._fields

@@ -1,0 +1,109 @@
+"""How fast estimation is: against the transcription, and as the network grows.
+
+Run with ``python -m benchmarks.estimation``; add ``--quick`` for a look in a few seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks import transcription
+from benchmarks.timing import alternate, row
+from pairgossip import graphs
+from pairgossip.algorithms import find_method
+from pairgossip.engine.engines import build_engine
+from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.trial import BLOCK
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+
+
+def users_kernel(first: transcription.Array, second: transcription.Array) -> transcription.Array:
+    """The Gini kernel, written by somebody the engine does not know."""
+    return np.abs(first - second)
+
+
+def fast(
+    graph: Graph, data: transcription.Array, kernel: Any, method: str, clock: str, iterations: int
+) -> Callable[[], object]:
+    """The engine's run: random draws included, read-out at the end."""
+    chosen = find_method(method, clock)
+    pairs = Pairs(data, kernel)
+
+    def work() -> object:
+        schedule = Schedule(graph, "uniform-edges", root_seed(0), chosen.exchanges_per_iteration)
+        engine = build_engine("auto", pairs, chosen, clock, "update-first")
+        for _ in range(iterations // BLOCK):
+            engine.advance(schedule.draw(BLOCK))
+        return engine.estimates()
+
+    return work
+
+
+def slow(graph: Graph, data: transcription.Array, name: str, steps: int) -> Callable[[], object]:
+    """The transcription's run, over as many iterations as it can make in reasonable time."""
+    algorithm, edges = getattr(transcription, name), graph.edges.tolist()
+    return lambda: algorithm(data, users_kernel, edges, steps, np.random.default_rng(0))
+
+
+CASES = [
+    # what, transcription, method, clock, kernel, goal
+    ("GoSta-sync, built-in kernel", "gosta_sync", "gosta", "sync", "gini", 600),
+    ("GoSta-sync, user's NumPy kernel", "gosta_sync", "gosta", "sync", users_kernel, 200),
+    ("U1-gossip, built-in kernel", "u1_gossip", "u1", "sync", "gini", 300),
+    ("U2-gossip, built-in kernel", "u2_gossip", "u2", "sync", "gini", 300),
+    ("GoSta-async, built-in kernel", "gosta_async", "gosta", "async", "gini", 250),
+    ("GoSta-async, user's NumPy kernel", "gosta_async", "gosta", "async", users_kernel, 100),
+]
+
+
+def against_transcription(rounds: int, iterations: int) -> None:
+    """Time per iteration on 699 nodes."""
+    graph = graphs.watts_strogatz(699, k=4, p=0.3, seed=0)
+    data = np.random.default_rng(0).normal(size=graph.n)
+    steps = 4_000
+    print(row("per iteration, n = 699, Watts-Strogatz", "transcription", "engine", "ratio", "goal"))
+    for what, name, method, clock, kernel, goal in CASES:
+        work = fast(graph, data, kernel, method, clock, iterations)
+        plain, engine = alternate(slow(graph, data, name, steps), work, rounds=rounds)
+        plain, engine = plain / steps, engine / (iterations // BLOCK * BLOCK)
+        ratio = f"{plain / engine:,.0f} x"
+        print(row(what, f"{plain * 1e6:.1f} us", f"{engine * 1e9:.1f} ns", ratio, f"{goal} x"))
+
+
+def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
+    """Time per iteration on random 4-regular graphs and on complete graphs."""
+    for family in ("random-regular", "complete"):
+        sizes = [n for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000) if n <= largest]
+        works = []
+        for n in sizes:
+            graph = graphs.build(family, n, seed=0 if family == "random-regular" else None)
+            data = np.random.default_rng(0).normal(size=n)
+            works.append(fast(graph, data, "gini", "gosta", "sync", iterations))
+        times = alternate(*works, rounds=rounds)
+        print(row(f"\nGoSta-sync as the network grows, {family}", "", "engine", "ratio", "goal"))
+        for n, total in zip(sizes, times, strict=True):
+            each = total / (iterations // BLOCK * BLOCK)
+            goal = "20 x" if n == 1_000_000 else ""
+            ratio = f"{total / times[0]:.1f} x"
+            print(row(f"  {n:,} nodes", "", f"{each * 1e9:.1f} ns", ratio, goal))
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller networks")
+    quick = parser.parse_args().quick
+    rounds, iterations = (3, 1 << 19) if quick else (9, 1 << 21)
+    against_transcription(rounds, iterations)
+    largest = 100_000 if quick else 10_000_000
+    as_the_network_grows(3 if quick else 5, iterations * 8, largest)
+
+
+if __name__ == "__main__":
+    main()

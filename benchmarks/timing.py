@@ -1,0 +1,30 @@
+"""Fair timing on a noisy machine: both sides in turn, in one process, the median of rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+Work = Callable[[], object]
+
+
+def seconds(work: Work) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def alternate(*sides: Work, rounds: int = 7) -> list[float]:
+    """Warm every side up, then time them in turn; return each side's median seconds."""
+    for side in sides:
+        side()
+    times = [[seconds(side) for side in sides] for _ in range(rounds)]
+    return [median(column) for column in zip(*times, strict=True)]
+
+
+def row(*cells: str) -> str:
+    """Lay one line of a table out."""
+    widths = (52, 14, 14, 10, 10)
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))

@@ -1,0 +1,23 @@
+"""What the paper prints wrong, what is right, and the evidence, computed afresh each time.
+
+The paper's line numbers are those of its LaTeX source. Most wrong constants have one cause: the
+paper counts undirected edges but keeps constants of earlier papers, which counted ordered pairs.
+"""
+
+from __future__ import annotations
+
+from pairgossip.theory.errata import estimation, network
+from pairgossip.theory.errata.erratum import Erratum, Evidence
+
+ERRATA: tuple[Erratum, ...] = (*estimation.ROWS, *network.ROWS)
+
+__all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]
+
+
+def markdown_table() -> str:
+    """Compute all evidence and lay it out as a Markdown table."""
+    lines = ["| line | class | printed | correct | evidence |", "|---|---|---|---|---|"]
+    for row in ERRATA:
+        cells = (row.lines, row.severity, row.printed, row.correct, row.evidence().text)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

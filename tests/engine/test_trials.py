@@ -1,0 +1,109 @@
+"""Trials: the same numbers however they are run, and Ctrl-C keeps what was computed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip import InterruptedRun
+from pairgossip.arrays import FloatArray
+from tests.problems import rows, skewed
+
+GRAPH = pg.graphs.watts_strogatz(30, 4, 0.3, seed=0)
+
+
+def run(**settings: Any) -> pg.Run:
+    chosen: dict[str, Any] = {"kernel": "gini", "iterations": 3000, "trials": 5, "seed": 3}
+    return pg.estimate(rows(30), graph=GRAPH, **(chosen | settings))
+
+
+def assert_same_bits(first: pg.Run, second: pg.Run) -> None:
+    assert first.history is not None
+    assert second.history is not None
+    np.testing.assert_array_equal(first.history, second.history)
+    np.testing.assert_array_equal(first.estimates, second.estimates)
+    np.testing.assert_array_equal(first.trial_error, second.trial_error)
+    if first.times is not None:
+        assert second.times is not None
+        np.testing.assert_array_equal(first.times, second.times)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("kernel", ["gini", skewed])
+def test_one_or_two_workers_give_the_same_bits(kernel: Any, clock: str) -> None:
+    alone = run(kernel=kernel, clock=clock, n_jobs=1)
+    assert_same_bits(alone, run(kernel=kernel, clock=clock, n_jobs=2))
+    assert_same_bits(alone, run(kernel=kernel, clock=clock, n_jobs=1))
+
+
+def test_processes_give_the_same_bits() -> None:
+    alone = run(clock="async", n_jobs=1)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert_same_bits(alone, run(clock="async", n_jobs=None))
+
+
+def test_a_trial_does_not_depend_on_how_many_there_are() -> None:
+    np.testing.assert_array_equal(run(trials=2).estimates, run(trials=5).estimates[:2])
+
+
+def test_checkpoints_do_not_disturb_a_run() -> None:
+    few, many = run(checkpoints=[3000]), run(checkpoints=200)
+    np.testing.assert_array_equal(few.estimates, many.estimates)
+
+
+def test_another_seed_gives_another_run() -> None:
+    assert not np.array_equal(run(seed=3).estimates, run(seed=4).estimates)
+
+
+class PressCtrlC:
+    """A kernel that interrupts its own process after some calls."""
+
+    def __init__(self, after: int) -> None:
+        self.calls_left = after
+        self.lock = threading.Lock()
+
+    def __call__(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        with self.lock:
+            self.calls_left -= 1
+            if self.calls_left == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.05)  # let the main thread notice
+        return np.abs(first - second)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_keeps_the_finished_trials(n_jobs: int) -> None:
+    kernel = PressCtrlC(after=2000)
+    with pytest.warns(InterruptedRun, match=r"^Interrupted: kept \d+ of 400 trials, up to"):
+        kept = run(kernel=kernel, trials=400, n_jobs=n_jobs)
+    assert kept.status == "interrupted"
+    assert 1 <= kept.trials < 400
+    assert kept.iterations[-1] == 3000
+    assert np.isfinite(kept.trial_error).all()
+
+
+def test_ctrl_c_in_the_first_trial_keeps_its_checkpoints() -> None:
+    kernel = PressCtrlC(after=60)
+    with pytest.warns(InterruptedRun, match=r"kept 1 of 1 trials, up to iteration"):
+        kept = run(kernel=kernel, trials=1, iterations=10**9)
+    assert kept.status == "interrupted"
+    assert 0 < kept.iterations[-1] < 10**9
+    assert len(kept.mean) == len(kept.iterations)
+    whole = run(kernel="gini", trials=1, iterations=10**9 // 10**6)
+    assert kept.mean[0] == pytest.approx(whole.mean[0])
+
+
+def test_ctrl_c_before_anything_was_computed_is_passed_on() -> None:
+    class AtOnce(PressCtrlC):
+        pass
+
+    with pytest.raises(KeyboardInterrupt):
+        run(kernel=AtOnce(after=2), trials=1)

@@ -1,0 +1,114 @@
+"""Every fast engine gives the plain algorithm's numbers on the same schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip import kernels
+from pairgossip.algorithms import find_method
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.engines import build_engine
+from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import root_seed
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.means import Means
+from tests.problems import SMALL_GRAPHS, labeled_rows, rows, skewed
+
+VARIANTS = [
+    ("gosta", "sync", "update-first"),
+    ("gosta", "sync", "exchange-first"),
+    ("gosta", "async", "update-first"),
+    ("u1", "sync", "update-first"),
+    ("u2", "sync", "update-first"),
+]
+
+PROBLEMS: dict[str, tuple[Any, Callable[[int], FloatArray]]] = {
+    "variance": ("variance", rows),
+    "gini": ("gini", rows),
+    "distance": ("distance", rows),
+    "distance of points": ("distance", lambda n: rows(n, 3)),
+    "kendall": ("kendall", lambda n: np.round(rows(n, 2), 1)),
+    "concordance": ("concordance", lambda n: np.round(rows(n, 2), 1)),
+    "concordance with events": ("concordance", lambda n: labeled_rows(n, 2)),
+    "auc": ("auc", labeled_rows),
+    "auc, ties lost": (kernels.auc(ties=0.0), labeled_rows),
+    "ranking-risk": ("ranking-risk", lambda n: labeled_rows(n, classes=3)),
+    "squared scatter": ("within-cluster-scatter", lambda n: labeled_rows(n, 3)),
+    "scatter": (kernels.within_cluster_scatter(squared=False), lambda n: labeled_rows(n, 3)),
+    "metric risk": ("metric-learning-risk", lambda n: labeled_rows(n, 3)),
+    "metric risk, nonzero diagonal": (
+        kernels.metric_learning_risk(threshold=0.5),
+        lambda n: labeled_rows(n, 3),
+    ),
+    "user's": (skewed, rows),
+    "user's on points": (lambda a, b: a[:, 0] * b[:, 1] ** 2, lambda n: rows(n, 2)),
+    "ratio of user's and built-in": (kernels.Ratio(skewed, "gini"), rows),
+}
+
+
+def final_estimates(
+    engine: str, problem: Pairs | Means, graph: Graph, variant: tuple[str, str, str], law: str
+) -> FloatArray:
+    method, clock, order = variant
+    chosen = find_method(method, clock)
+    schedule = Schedule(graph, law, root_seed(7), chosen.exchanges_per_iteration)
+    network = build_engine(engine, problem, chosen, clock, order)
+    for block in (1, 2, 40, 157):
+        network.advance(schedule.draw(block))
+        network.estimates()  # reading must not disturb the run
+    return network.estimates()
+
+
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+@pytest.mark.parametrize("target", ["v", "u"])
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_fast_engines_equal_the_plain_algorithm(
+    problem: str, variant: tuple[str, str, str], target: str, law: str
+) -> None:
+    kernel, make = PROBLEMS[problem]
+    for name in ("star", "watts-strogatz", "complete"):
+        graph = SMALL_GRAPHS[name]
+        pairs = Pairs(make(graph.n), kernel, target)
+        plain = final_estimates("plain", pairs, graph, variant, law)
+        scale = np.abs(plain).max()
+        for engine in ("tokens", "fused") if pairs.fusible else ("tokens",):
+            fast = final_estimates(engine, pairs, graph, variant, law)
+            np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
+def test_averaging_engine_equals_the_plain_algorithm(graph: Graph) -> None:
+    means = Means(rows(graph.n))
+    variant = ("averaging", "async", "update-first")
+    plain = final_estimates("plain", means, graph, variant, "uniform-edges")
+    fast = final_estimates("auto", means, graph, variant, "uniform-edges")
+    np.testing.assert_array_equal(fast, plain)
+
+
+@pytest.mark.parametrize("variant", VARIANTS[:4], ids="-".join)
+def test_two_nodes(variant: tuple[str, str, str]) -> None:
+    graph = SMALL_GRAPHS["two nodes"]
+    pairs = Pairs(rows(2), "gini")
+    plain = final_estimates("plain", pairs, graph, variant, "uniform-edges")
+    for engine in ("tokens", "fused"):
+        fast = final_estimates(engine, pairs, graph, variant, "uniform-edges")
+        np.testing.assert_allclose(fast, plain, rtol=1e-12)
+
+
+def test_every_builtin_kernel_is_compiled() -> None:
+    formulas = {
+        part.formula for name in kernels.CATALOG for part in kernels.CATALOG[name]().components
+    }
+    assert kernels.Formula.NONE not in formulas
+    tested = {
+        part.formula
+        for kernel, _ in PROBLEMS.values()
+        for part in kernels.as_kernel(kernel).components
+    }
+    assert set(kernels.Formula) == tested

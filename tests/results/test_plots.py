@@ -1,0 +1,107 @@
+"""Figures: the right curves on the right axes, and something painted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+
+from matplotlib import pyplot
+
+import pairgossip as pg
+from pairgossip import InputError
+from pairgossip.results.graph_picture import layout
+from tests.problems import SMALL_GRAPHS, rows
+
+GRAPH = pg.graphs.torus(3, 4)
+
+
+def run(**settings: Any) -> pg.Run:
+    chosen: dict[str, Any] = {"kernel": "gini", "graph": GRAPH, "iterations": 500, "trials": 3}
+    return pg.estimate(rows(12), seed=0, **(chosen | settings))
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+def curve(ax: Any, label: str) -> Any:
+    (line,) = [line for line in ax.get_lines() if line.get_label().startswith(label)]
+    return line
+
+
+def test_the_error_plot_shows_measurement_expectation_and_bounds() -> None:
+    measured = run()
+    ax = measured.plot()
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert ax.get_xlabel() == "exchanges"
+    assert ax.get_ylabel()
+    x, y = curve(ax, "measured").get_data()
+    np.testing.assert_array_equal(x, measured.exchanges)
+    np.testing.assert_array_equal(y, measured.error)
+    theory = measured.theory()
+    np.testing.assert_array_equal(curve(ax, "exact").get_ydata(), theory.expected_error)
+    np.testing.assert_array_equal(
+        curve(ax, "bound on the error").get_ydata(), theory.deviation_bound
+    )
+
+
+def test_the_estimate_plot_shows_the_exact_value() -> None:
+    measured = run()
+    ax = measured.plot("estimate")
+    assert curve(ax, "exact value").get_ydata()[0] == measured.target
+    np.testing.assert_array_equal(curve(ax, "mean over").get_ydata(), measured.mean)
+
+
+def test_an_asynchronous_run_is_drawn_against_time() -> None:
+    measured = run(clock="async")
+    ax = measured.plot(against="time")
+    np.testing.assert_array_equal(curve(ax, "measured").get_xdata(), measured.axis("time"))
+    with pytest.raises(InputError, match="No exact expectation"):
+        measured.plot(theory=True)
+
+
+def test_compare_draws_every_run() -> None:
+    ax = pg.compare({"torus": run(), "complete": run(graph="complete")}, against="messages")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["torus", "complete"]
+    with pytest.raises(InputError, match="nothing to compare"):
+        pg.compare([])
+    with pytest.raises(InputError, match="compared by 'error', 'spread' or 'mean'"):
+        pg.compare([run()], what="speed")
+
+
+def test_plots_check_what_they_are_asked() -> None:
+    with pytest.raises(InputError, match="drawn as 'error' or 'estimate', not 'bias'"):
+        run().plot("bias")
+
+
+@pytest.mark.parametrize("checkpoint", [0, -1])
+def test_the_graph_picture_is_painted(checkpoint: int) -> None:
+    ax = run().plot_graph(checkpoint=checkpoint)
+    canvas = ax.figure.canvas
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[attr-defined]
+    assert (pixels != 255).any(axis=2).mean() > 0.02
+
+
+def test_the_graph_picture_checks_what_it_is_asked() -> None:
+    with pytest.raises(InputError, match="There is no trial 7"):
+        run().plot_graph(trial=7)
+    with pytest.raises(InputError, match="There is no checkpoint 99"):
+        run().plot_graph(checkpoint=99)
+    with pytest.raises(InputError, match="kept summaries only"):
+        run(record="summary").plot_graph(checkpoint=0)
+
+
+@pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
+def test_layouts_put_every_node_somewhere_of_its_own(graph: pg.Graph) -> None:
+    places = layout(graph)
+    assert places.shape == (graph.n, 2)
+    assert len(np.unique(np.round(places, 9), axis=0)) == graph.n

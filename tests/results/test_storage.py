@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip import InputError
+from tests.problems import rows
+
+GRAPH = pg.graphs.watts_strogatz(12, 4, 0.3, seed=1)
+
+
+def example(**settings: Any) -> pg.Run:
+    chosen: dict[str, Any] = {"kernel": "gini", "graph": GRAPH, "iterations": 200, "trials": 2}
+    return pg.estimate(rows(12), seed=0, **(chosen | settings))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"clock": "async"},
+        {"method": "u1"},
+        {"record": "summary"},
+        {"graph": "complete"},
+        {"graph": pg.graphs.random_geometric(12, 0.7, seed=0)},
+        {"kernel": None, "method": "averaging"},
+    ],
+    ids=str,
+)
+def test_a_saved_run_comes_back_whole(settings: dict[str, Any], tmp_path: Path) -> None:
+    run = example(**settings)
+    if run.clock == "sync":
+        run.theory()
+    run.save(tmp_path / "run.npz")
+    back = pg.load(tmp_path / "run.npz")
+    for name in ("kernel", "method", "clock", "order", "law", "target_kind", "seed", "status"):
+        assert getattr(back, name) == getattr(run, name), name
+    for name in ("iterations", "estimates", "trial_mean", "trial_spread", "trial_error", "target"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(run, name), err_msg=name)
+    for name in ("history", "times"):
+        mine, theirs = getattr(run, name), getattr(back, name)
+        assert (mine is None) == (theirs is None), name
+        if mine is not None:
+            np.testing.assert_array_equal(mine, theirs)
+    assert back.graph == run.graph
+    assert back.graph.family == run.graph.family
+    assert (back.graph.positions is None) == (run.graph.positions is None)
+    if run.clock == "sync":
+        np.testing.assert_array_equal(back.theory().expected_mean, run.theory().expected_mean)
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    example().save(tmp_path / "first.npz")
+    example().save(tmp_path / "second.npz")
+    assert (tmp_path / "first.npz").read_bytes() == (tmp_path / "second.npz").read_bytes()
+
+
+def test_the_data_is_not_in_the_file(tmp_path: Path) -> None:
+    example().save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as stored:
+        assert not any(np.isin(rows(12), stored[name]).any() for name in stored.files)
+
+
+def test_a_loaded_run_without_theory_says_so(tmp_path: Path) -> None:
+    example().save(tmp_path / "run.npz")
+    with pytest.raises(InputError, match=r"call run\.theory\(\) before run\.save\(\)"):
+        pg.load(tmp_path / "run.npz").theory()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.npz"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"other\.npz is not a run saved by pairgossip\.$"):
+        pg.load(path)
+
+
+def test_someone_elses_arrays_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
+    with pytest.raises(InputError, match="is not a run saved by pairgossip"):
+        pg.load(tmp_path / "arrays.npz")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^Cannot read .*nowhere\.npz: No such file"):
+        pg.load(tmp_path / "nowhere.npz")
+
+
+def test_a_newer_format_is_not_guessed_at(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    header = json.loads(arrays["header"].tobytes()) | {"format": 99}
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="in a newer format: upgrade pairgossip"):
+        pg.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    before = path.read_bytes()
+
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numpy.savez_compressed", full_disk)
+    with pytest.raises(InputError, match="No space left on device"):
+        example().save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,203 @@
+"""The front door: what it returns, and what it says to wrong input before any work starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip import InputError, UnknownTarget
+from pairgossip.estimation import checkpoint_grid
+from tests.problems import labeled_rows, rows, skewed
+
+DATA = rows(12)
+GRAPH = pg.graphs.watts_strogatz(12, 4, 0.3, seed=1)
+
+
+def test_the_contract_of_a_run() -> None:
+    run = pg.estimate(DATA, kernel="gini", graph=GRAPH, iterations=5000, trials=4, seed=0)
+    assert run.target == pytest.approx(pg.exact(DATA, "gini", kind="v"), rel=1e-14)
+    assert run.estimates.shape == (4, 12)
+    assert run.iterations[0] == 1
+    assert run.iterations[-1] == 5000
+    count = len(run.iterations)
+    assert run.mean.shape == run.spread.shape == run.error.shape == (count,)
+    assert run.history is not None
+    assert run.history.shape == (4, count, 12)
+    np.testing.assert_array_equal(run.history[:, -1], run.estimates)
+    deviation = run.history - run.target
+    np.testing.assert_allclose(run.error, np.sqrt((deviation**2).mean(axis=(0, 2))), rtol=1e-12)
+    np.testing.assert_allclose(run.mean, run.history.mean(axis=(0, 2)), rtol=1e-12)
+    np.testing.assert_allclose(run.spread, run.history.std(axis=2).mean(axis=0), rtol=1e-12)
+    assert run.status == "done"
+    assert run.error[-1] < 0.1 * run.error[0]
+    np.testing.assert_array_equal(run.exchanges, run.iterations)
+    np.testing.assert_array_equal(run.messages, 2 * run.iterations)
+
+
+@pytest.mark.parametrize(
+    ("method", "clock"), [("gosta", "sync"), ("gosta", "async"), ("u2", "sync")]
+)
+@pytest.mark.parametrize("target", ["v", "u"])
+@pytest.mark.parametrize("kernel", ["gini", "variance", skewed])
+def test_every_method_converges_to_its_target(
+    method: str, clock: str, target: str, kernel: Any
+) -> None:
+    run = pg.estimate(
+        DATA, kernel, GRAPH, method=method, clock=clock, target=target, iterations=200_000, seed=1
+    )
+    assert run.target == pytest.approx(pg.exact(DATA, kernel, kind=target))
+    np.testing.assert_allclose(run.estimates, run.target, rtol=0.05)
+
+
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_u1_estimates_every_row_mean(target: str) -> None:
+    run = pg.estimate(DATA, skewed, GRAPH, method="u1", target=target, iterations=400_000, seed=0)
+    matrix = pg.kernels.Pairs(DATA, skewed, target).matrix()
+    np.testing.assert_allclose(run.target, matrix.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(run.estimates[0], run.target, rtol=0.1)
+
+
+def test_auc_with_labels_beside_the_scores() -> None:
+    data = labeled_rows(12)
+    labels = np.where(data[:, 1] > 0, "sick", "healthy")
+    run = pg.estimate(data[:, 0], "auc", GRAPH, labels=labels, iterations=300_000, seed=0)
+    assert run.target == pytest.approx(pg.exact(data, "auc"))
+    np.testing.assert_allclose(run.estimates, run.target, atol=0.05)
+    # Before any positive meets a negative a node has no ratio: undefined, not zero.
+    assert run.history is not None
+    assert np.isnan(run.history[0, 0]).any()
+    assert np.isnan(run.mean[0]) == np.isnan(run.history[0, 0]).all()
+
+
+def test_averaging_reaches_the_mean_geometrically() -> None:
+    run = pg.estimate(DATA, graph=GRAPH, method="averaging", iterations=1000, seed=0)
+    assert run.target == pytest.approx(DATA.mean())
+    assert run.error[-1] < 1e-12
+    assert run.kernel == ""
+    assert run.target_kind == "mean"
+
+
+def test_asynchronous_runs_carry_times() -> None:
+    run = pg.estimate(DATA, "gini", GRAPH, clock="async", iterations=10_000, trials=3, seed=0)
+    assert run.times is not None
+    assert run.times.shape == (3, len(run.iterations))
+    assert (np.diff(run.times, axis=1) > 0).all()
+    np.testing.assert_allclose(run.times[:, -1], 10_000 / 12, rtol=0.1)
+    np.testing.assert_allclose(run.axis("time"), run.times.mean(axis=0))
+    sync = pg.estimate(DATA, "gini", GRAPH, iterations=10, seed=0)
+    assert sync.times is None
+    with pytest.raises(InputError, match="A synchronous run has no clock times"):
+        sync.axis("time")
+
+
+def test_u2_costs_two_exchanges_per_iteration() -> None:
+    run = pg.estimate(DATA, "gini", GRAPH, method="u2", iterations=10, seed=0)
+    assert run.exchanges[-1] == 20
+    assert run.messages[-1] == 40
+
+
+def test_a_named_graph_is_built_with_the_seed() -> None:
+    run = pg.estimate(DATA, "gini", "watts_strogatz", iterations=10, seed=5)
+    assert run.graph == pg.graphs.watts_strogatz(12, 4, 0.3, seed=5)
+    assert pg.estimate(DATA, "gini", iterations=10, seed=5).graph.is_complete
+
+
+def test_an_unseeded_run_can_be_repeated_from_what_it_reports() -> None:
+    run = pg.estimate(DATA, "gini", "watts-strogatz", iterations=100)
+    again = pg.estimate(DATA, "gini", "watts-strogatz", iterations=100, seed=run.seed)
+    np.testing.assert_array_equal(run.estimates, again.estimates)
+
+
+def test_summary_keeps_curves_and_final_estimates_only() -> None:
+    nodes = pg.estimate(DATA, "gini", GRAPH, iterations=500, seed=0, record="nodes")
+    summary = pg.estimate(DATA, "gini", GRAPH, iterations=500, seed=0, record="summary")
+    assert summary.history is None
+    np.testing.assert_array_equal(nodes.error, summary.error)
+    np.testing.assert_array_equal(nodes.estimates, summary.estimates)
+    with pytest.raises(InputError, match="kept summaries only"):
+        _ = summary.bias
+
+
+def test_a_costly_target_is_not_computed_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.estimation.LARGEST_BLOCKED_TARGET", 5)
+    with pytest.warns(UnknownTarget, match=r"on 12 rows takes 1e\+02 evaluations"):
+        run = pg.estimate(DATA, skewed, GRAPH, iterations=50, seed=0)
+    assert np.isnan(run.target)
+    assert np.isnan(run.error).all()
+    assert np.isfinite(run.spread).all()
+    known = pg.estimate(DATA, skewed, GRAPH, iterations=50, seed=0, reference=3.0)
+    assert known.target == 3.0
+    assert np.isfinite(known.error).all()
+
+
+def test_checkpoints() -> None:
+    grid = checkpoint_grid(1000)
+    assert grid[0] == 1
+    assert grid[-1] == 1000
+    assert (np.diff(grid) > 0).all()
+    np.testing.assert_array_equal(checkpoint_grid(10, [3, 1]), [1, 3, 10])
+    np.testing.assert_array_equal(checkpoint_grid(10, 1), [10])
+    np.testing.assert_array_equal(checkpoint_grid(1), [1])
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"kernel": "gin"}, r"^Unknown kernel 'gin': did you mean 'gini'\?$"),
+    ({"method": "gosto"}, r"^Unknown method 'gosto': did you mean 'gosta'\?$"),
+    (
+        {"graph": "watts-strogats"},
+        r"^Unknown graph 'watts-strogats': did you mean 'watts-strogatz'\?$",
+    ),
+    ({"clock": "asink"}, r"^Unknown clock 'asink': did you mean 'async'\?$"),
+    ({"order": "update"}, r"^Unknown order 'update': did you mean 'update-first'\?$"),
+    ({"law": "node-clock"}, r"^Unknown edge law 'node-clock': did you mean 'node-clocks'\?$"),
+    ({"record": "everything"}, r"^Unknown record 'everything': choose one of nodes, summary\.$"),
+    ({"engine": "warp"}, r"^Unknown engine 'warp': choose one of auto, fused, plain, tokens\.$"),
+    ({"iterations": 0}, r"^The number of iterations must be a whole number >= 1, not 0\.$"),
+    ({"iterations": 2.5}, r"^The number of iterations must be a whole number >= 1, not 2\.5\.$"),
+    ({"trials": 0}, r"^The number of trials must be a whole number >= 1, not 0\.$"),
+    ({"seed": -1}, r"^The seed must be a whole number >= 0 or None, not -1\.$"),
+    ({"checkpoints": [0, 5]}, r"^Checkpoints must lie between 1 and the 10 iterations"),
+    ({"checkpoints": [1.5]}, r"^Checkpoints must be a number or a list of whole"),
+    ({"kernel": None}, r"^Method 'gosta' needs a kernel"),
+    ({"method": "averaging"}, r"^Method 'averaging' averages the data itself and takes no kernel"),
+    ({"method": "u1", "clock": "async"}, r"^Method 'u1' has no asynchronous form"),
+    ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),
+    ({"graph": pg.graphs.cycle(5)}, r"^The data has 12 rows but the graph has 5 nodes"),
+    ({"data": [*DATA[:11], np.nan]}, r"^data has NaN or infinite values in row 11"),
+    ({"data": []}, r"^data is empty: give at least one observation\.$"),
+    ({"target": "w"}, r"'w'"),
+    ({"kernel": lambda a, b: 1.0}, r"^Kernel 'custom' returned shape \(\)"),
+    ({"kernel": lambda a, b: np.subtract.outer(a, b)}, r"^Kernel 'custom' returned shape \(64, 64\)"),
+    ({"kernel": "auc"}, r"^Kernel 'auc' takes 2 columns \(score, label\)"),
+    (
+        {"method": "u1", "kernel": pg.Ratio("gini", "variance")},
+        r"^Method 'u1' estimates the rows of a single kernel",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), BAD, ids=[str(sorted(w)) for w, _ in BAD])
+def test_wrong_input_gets_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
+    right: dict[str, Any] = {
+        "data": DATA,
+        "kernel": "gini",
+        "graph": GRAPH,
+        "iterations": 10,
+        "seed": 0,
+    }
+    with pytest.raises(InputError, match=sentence) as caught:
+        pg.estimate(**(right | wrong))
+    assert "\n" not in str(caught.value)
+
+
+def test_u2_refuses_two_nodes_and_says_why() -> None:
+    with pytest.raises(InputError, match="both of its walks swap together"):
+        pg.estimate([1.0, 2.0], "gini", pg.graphs.path(2), method="u2", iterations=10)
+
+
+def test_two_nodes_work_with_gosta() -> None:
+    run = pg.estimate([1.0, 3.0], "gini", pg.graphs.path(2), iterations=10_001, seed=0)
+    np.testing.assert_allclose(run.estimates, 1.0, atol=1e-3)

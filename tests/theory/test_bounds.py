@@ -1,0 +1,159 @@
+"""Corrected bounds hold on every graph and kernel; the printed ones fail where the errata say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pairgossip as pg
+from pairgossip import InputError, graphs
+from pairgossip.arrays import FloatArray
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.theory import (
+    averaging_bound,
+    constants,
+    expected_estimates,
+    gossip_spectrum,
+    gosta_deviation_bound,
+    gosta_expectation_bound,
+    gosta_sharper_deviation_bound,
+    u1_gossip_bound,
+    u2_gossip_bound,
+)
+from tests.problems import SMALL_GRAPHS, rows, skewed
+
+ITERATIONS = np.array([1, 2, 3, 5, 10, 30, 100, 300, 1000])
+ROUNDING = 1 + 1e-9
+graphs_and_laws = pytest.mark.parametrize(
+    ("graph", "law"),
+    [(g, law) for g in SMALL_GRAPHS.values() for law in graphs.LAWS],
+    ids=[f"{name}, {law}" for name in SMALL_GRAPHS for law in graphs.LAWS],
+)
+
+
+def matrices(n: int) -> list[FloatArray]:
+    """Symmetric, non-symmetric, row-only and column-only pair values."""
+    rng = np.random.default_rng(n)
+    noise, column = rng.normal(size=(n, n)), rng.normal(size=(n, 1))
+    gini = Pairs(rows(n), "gini").matrix()
+    return [
+        gini,
+        100 + gini,
+        Pairs(rows(n), skewed).matrix(),
+        noise,
+        noise + noise.T,
+        np.tile(column, n),
+        np.tile(column.T, (n, 1)),
+    ]
+
+
+@pytest.mark.parametrize("order", ["update-first", "exchange-first"])
+@graphs_and_laws
+def test_gosta_expectation_bound(graph: Graph, law: str, order: str) -> None:
+    for H in matrices(graph.n):
+        expected = expected_estimates(H, graph, ITERATIONS, order=order, law=law)
+        bias = np.linalg.norm(expected - H.mean(), axis=1)
+        c = constants(H, graph, law)
+        assert (bias <= ROUNDING * gosta_expectation_bound(c, ITERATIONS) + 1e-12).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(3, 9),
+    extra=st.integers(0, 12),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_gosta_expectation_bound_on_random_connected_graphs(n: int, extra: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = {(int(rng.integers(k)), k) for k in range(1, n)}
+    more = {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(extra)}
+    graph = Graph(n, np.array(sorted(tree | more)))
+    H = rng.normal(size=(n, n))
+    bias = np.linalg.norm(expected_estimates(H, graph, ITERATIONS) - H.mean(), axis=1)
+    assert (bias <= ROUNDING * gosta_expectation_bound(constants(H, graph), ITERATIONS)).all()
+
+
+@graphs_and_laws
+def test_u1_gossip_bound(graph: Graph, law: str) -> None:
+    for H in matrices(graph.n):
+        expected = expected_estimates(H, graph, ITERATIONS, method="u1", law=law)
+        bias = np.abs(expected - H.mean(axis=1))
+        bound = u1_gossip_bound(constants(H, graph, law), ITERATIONS)
+        assert (bias <= ROUNDING * bound + 1e-12).all()
+
+
+@graphs_and_laws
+def test_u2_gossip_bound_printed_and_corrected(graph: Graph, law: str) -> None:
+    if graph.n == 2:
+        pytest.skip("U2-gossip refuses two nodes")
+    for H in matrices(graph.n):
+        expected = expected_estimates(H, graph, ITERATIONS, method="u2", law=law)
+        bias = np.linalg.norm(expected - H.mean(), axis=1)
+        c = constants(H, graph, law)
+        corrected = u2_gossip_bound(c, ITERATIONS)
+        assert (bias <= ROUNDING * corrected + 1e-12).all()
+        assert (bias <= ROUNDING * u2_gossip_bound(c, ITERATIONS, printed=True) + 1e-12).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["update-first", "exchange-first"])
+@pytest.mark.parametrize("name", [name for name in SMALL_GRAPHS if name != "two nodes"])
+def test_expected_deviation_bound_holds_in_monte_carlo(name: str, order: str) -> None:
+    graph = SMALL_GRAPHS[name]
+    data = rows(graph.n)
+    for kernel in ("gini", skewed):
+        run = pg.estimate(
+            data,
+            kernel,
+            graph,
+            order=order,
+            iterations=1000,
+            checkpoints=ITERATIONS,
+            trials=200,
+            seed=5,
+        )
+        H = Pairs(data, kernel).matrix()
+        bound = gosta_deviation_bound(constants(H, graph), ITERATIONS) / np.sqrt(graph.n)
+        assert (run.error <= bound).all()
+        printed = gosta_deviation_bound(constants(H, graph), ITERATIONS, printed=True)
+        assert (bound * np.sqrt(graph.n) <= printed * ROUNDING).all()
+        if order == "exchange-first":
+            sharper = gosta_sharper_deviation_bound(H, gossip_spectrum(graph), 1000)
+            sharper = sharper[ITERATIONS - 1] / np.sqrt(graph.n)
+            assert (run.error <= sharper).all()
+            assert (sharper <= bound * ROUNDING).all()
+
+
+def test_averaging_bound_is_geometric_and_holds() -> None:
+    graph = SMALL_GRAPHS["pendant"]
+    values = rows(graph.n)
+    run = pg.estimate(
+        values, graph=graph, method="averaging", iterations=800, checkpoints=20, trials=300, seed=1
+    )
+    bound = averaging_bound(values, graph.normalized_gap(), run.iterations) / np.sqrt(graph.n)
+    assert (run.error <= bound).all()
+    assert bound[-1] < 1e-6 * bound[0]
+
+
+def test_adding_a_constant_changes_the_printed_deviation_bound_only() -> None:
+    graph = SMALL_GRAPHS["cycle"]
+    H = Pairs(rows(graph.n), "gini").matrix()
+    near, far = constants(H, graph), constants(100 + H, graph)
+    assert gosta_deviation_bound(far, 10) == pytest.approx(gosta_deviation_bound(near, 10))
+    printed = gosta_deviation_bound(far, 10, printed=True)
+    assert printed > 20 * gosta_deviation_bound(near, 10, printed=True)
+
+
+def test_bounds_say_what_they_need() -> None:
+    c = constants(np.eye(2), SMALL_GRAPHS["two nodes"])
+    with pytest.raises(InputError, match="needs at least 3 nodes"):
+        gosta_deviation_bound(c, 1)
+    with pytest.raises(InputError, match="needs at least 3 nodes"):
+        u2_gossip_bound(c, 1)
+    with pytest.raises(InputError, match="give iterations >= 1"):
+        gosta_expectation_bound(c, 0)
+    with pytest.raises(InputError, match=r"needs shape \(2, 2\)"):
+        constants(np.eye(3), SMALL_GRAPHS["two nodes"])

@@ -1,0 +1,142 @@
+"""Exact expectations, against matrix powers and against Monte Carlo means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip import InputError
+from pairgossip.arrays import FloatArray
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.theory import expected_estimates
+from tests.problems import SMALL_GRAPHS, rows, skewed
+
+CASES = [
+    ("gosta", "update-first"),
+    ("gosta", "exchange-first"),
+    ("u1", "update-first"),
+    ("u2", "update-first"),
+]
+
+
+def by_matrix_powers(
+    H: FloatArray, graph: Graph, t: int, method: str, order: str, law: str
+) -> FloatArray:
+    L = graph.laplacian_dense(law)
+    identity = np.eye(graph.n)
+    W1, W2 = identity - L, identity - L / 2
+
+    def power(W: FloatArray, s: int) -> FloatArray:
+        return np.linalg.matrix_power(W, s)
+
+    total = np.zeros(graph.n)
+    for s in range(1, t + 1):
+        if method == "gosta" and order == "update-first":
+            total += power(W2, t - s + 1) @ (H * power(W1, s - 1)).sum(axis=1)
+        elif method == "gosta":
+            total += power(W2, t - s) @ (H * power(W1, s)).sum(axis=1)
+        elif method == "u1":
+            total += (H * power(W1, s)).sum(axis=1)
+        else:
+            total += np.diag(power(W1, s - 1) @ H @ power(W1, s - 1))
+    return total / t
+
+
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+@pytest.mark.parametrize(("method", "order"), CASES)
+@pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
+def test_equals_matrix_powers(graph: Graph, method: str, order: str, law: str) -> None:
+    if method == "u2" and graph.n == 2:
+        pytest.skip("U2-gossip refuses two nodes")
+    H = Pairs(rows(graph.n), skewed).matrix()
+    iterations = [1, 2, 3, 10, 101]
+    expected = expected_estimates(H, graph, iterations, method=method, order=order, law=law)
+    for t, row in zip(iterations, expected, strict=True):
+        direct = by_matrix_powers(H, graph, t, method, order, law)
+        np.testing.assert_allclose(row, direct, rtol=1e-11, atol=1e-12 * np.abs(H).max())
+
+
+def test_averaging_equals_matrix_powers() -> None:
+    graph = SMALL_GRAPHS["pendant"]
+    values = rows(graph.n)
+    W2 = np.eye(graph.n) - graph.laplacian_dense("uniform-edges") / 2
+    got = expected_estimates(values, graph, [3], method="averaging")
+    np.testing.assert_allclose(got[0], np.linalg.matrix_power(W2, 3) @ values, rtol=1e-12)
+
+
+MONTE_CARLO_CASES = [
+    *((name, "uniform-edges") for name in SMALL_GRAPHS),
+    ("star", "node-clocks"),
+    ("pendant", "node-clocks"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "order"), CASES)
+@pytest.mark.parametrize(("name", "law"), MONTE_CARLO_CASES)
+def test_monte_carlo_means_agree_within_four_standard_errors(
+    name: str, method: str, order: str, law: str
+) -> None:
+    graph = SMALL_GRAPHS[name]
+    if method == "u2" and graph.n == 2:
+        pytest.skip("U2-gossip refuses two nodes")
+    data = rows(graph.n, seed=4)
+    # Not earlier: after one or two exchanges a mean over trials is far from normal.
+    iterations = [5, 20, 60]
+    run = pg.estimate(
+        data,
+        skewed,
+        graph,
+        method=method,
+        order=order,
+        law=law,
+        iterations=60,
+        checkpoints=iterations,
+        trials=1500,
+        seed=11,
+    )
+    assert run.history is not None
+    H = Pairs(data, skewed).matrix()
+    expected = expected_estimates(H, graph, iterations, method=method, order=order, law=law)
+    deviation = run.history.mean(axis=0) - expected
+    standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
+    rounding = 1e-12 * np.abs(H).max()
+    assert (np.abs(deviation) <= 4 * standard_error + rounding).all()
+
+
+@pytest.mark.parametrize("name", ["star", "pendant", "cycle", "path"])
+def test_the_asynchronous_bias_vanishes_and_does_not_depend_on_degrees(name: str) -> None:
+    graph = SMALL_GRAPHS[name]
+    # A kernel tied to the degree, so that weighing nodes by how often they ring would show.
+    data = np.column_stack([graph.degrees, rows(graph.n)])
+    run = pg.estimate(
+        data,
+        lambda a, b: a[:, 0] + a[:, 1] * b[:, 1],
+        graph,
+        clock="async",
+        iterations=20_000,
+        checkpoints=[20, 200, 2000, 20_000],
+        trials=400,
+        seed=2,
+    )
+    assert run.history is not None
+    standard_error = run.history[:, -1].std(axis=0, ddof=1) / np.sqrt(run.trials)
+    final_bias = np.abs(run.history[:, -1].mean(axis=0) - run.target)
+    assert (final_bias < 4 * standard_error + 0.002 * np.abs(run.target)).all()
+    assert run.bias[-1] < run.bias[0] / 20
+    assert run.error[-1] < run.error[-2] < run.error[-3]
+
+
+def test_two_nodes_of_u2_are_refused() -> None:
+    with pytest.raises(InputError, match="Method 'u2' needs at least 3 nodes, not 2"):
+        expected_estimates(np.eye(2), SMALL_GRAPHS["two nodes"], [1], method="u2")
+
+
+def test_shapes_and_iterations_are_checked() -> None:
+    graph = SMALL_GRAPHS["path"]
+    with pytest.raises(InputError, match=r"have shape \(3, 3\).*needs shape \(5, 5\)"):
+        expected_estimates(np.eye(3), graph, [1])
+    with pytest.raises(InputError, match="give iterations >= 1"):
+        expected_estimates(np.eye(5), graph, [0])
