@@ -10,8 +10,8 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import token_loops as loops
 from pairgossip.kernels import Pairs
 
-NUMBERS_AT_ONCE = 1 << 14
-"""Numbers per array handed to the kernel; the memory of larger ones is mapped anew each time."""
+NUMBERS_AT_ONCE = 1 << 13
+"""Numbers per array handed to the kernel: above 128 KB its memory would be mapped anew each time."""
 
 
 class TokenEngine:

@@ -1,0 +1,36 @@
+"""The network: graphs, their families, spectra and distances, and the laws that draw edges."""
+
+from pairgossip.graphs.catalog import FAMILIES, Family, build
+from pairgossip.graphs.distances import DeltaTilde
+from pairgossip.graphs.families import complete, cycle, grid, path, star, torus
+from pairgossip.graphs.graph import Graph
+from pairgossip.graphs.laws import LAWS, EdgeLaw, edge_law
+from pairgossip.graphs.random_families import (
+    barabasi_albert,
+    erdos_renyi,
+    random_geometric,
+    random_regular,
+    watts_strogatz,
+)
+
+__all__ = [
+    "FAMILIES",
+    "LAWS",
+    "DeltaTilde",
+    "EdgeLaw",
+    "Family",
+    "Graph",
+    "barabasi_albert",
+    "build",
+    "complete",
+    "cycle",
+    "edge_law",
+    "erdos_renyi",
+    "grid",
+    "path",
+    "random_geometric",
+    "random_regular",
+    "star",
+    "torus",
+    "watts_strogatz",
+]

@@ -1,0 +1,166 @@
+"""The graph families by name, for the command line and for `graph="watts-strogatz"`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.graphs import families, random_families
+from pairgossip.graphs.checks import node_count, whole_number
+from pairgossip.graphs.graph import Graph
+
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family: how it is built and what it takes besides the number of nodes."""
+
+    builder: Callable[..., Graph]
+    description: str
+    parameters: tuple[str, ...] = ()
+    """What it takes besides n, in order."""
+    defaults: Callable[[int], Parameters] = lambda n: {}
+    """What the parameters are, for n nodes, when they are not given."""
+    derived_from_n: tuple[str, ...] = ()
+    """Parameters whose default depends on n."""
+    takes_n: bool = True
+    """False where the parameters themselves fix the number of nodes (rows and cols)."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the family takes a seed."""
+        return "seed" in self.parameters
+
+
+def _edge_probability(n: int) -> Parameters:
+    return {"p": min(1.0, 2 * math.log(n) / n)}
+
+
+def _radius(n: int) -> Parameters:
+    return {"radius": 1.5 * math.sqrt(math.log(n) / (math.pi * n))}
+
+
+FAMILIES: Mapping[str, Family] = {
+    "complete": Family(families.complete, "every two nodes are joined"),
+    "cycle": Family(families.cycle, "a ring"),
+    "path": Family(families.path, "a row"),
+    "star": Family(families.star, "node 0 joined to all others"),
+    "grid": Family(
+        families.grid,
+        "a rectangle of nodes with open borders",
+        ("rows", "cols"),
+        derived_from_n=("rows", "cols"),
+        takes_n=False,
+    ),
+    "torus": Family(
+        families.torus,
+        "a rectangle of nodes with opposite borders joined: four neighbors each",
+        ("rows", "cols"),
+        derived_from_n=("rows", "cols"),
+        takes_n=False,
+    ),
+    "watts-strogatz": Family(
+        random_families.watts_strogatz,
+        "a small world: a ring of k neighbors, a fraction p of the edges rewired",
+        ("k", "p", "seed"),
+        lambda n: {"k": 4, "p": 0.3},
+    ),
+    "erdos-renyi": Family(
+        random_families.erdos_renyi,
+        "every two nodes joined with probability p",
+        ("p", "seed"),
+        _edge_probability,
+        derived_from_n=("p",),
+    ),
+    "random-regular": Family(
+        random_families.random_regular,
+        "at random, with the same degree everywhere",
+        ("degree", "seed"),
+        lambda n: {"degree": 4},
+    ),
+    "random-geometric": Family(
+        random_families.random_geometric,
+        "random points of a square, joined within a radius",
+        ("radius", "seed"),
+        _radius,
+        derived_from_n=("radius",),
+    ),
+    "barabasi-albert": Family(
+        random_families.barabasi_albert,
+        "preferential attachment: each new node joins m others",
+        ("m", "seed"),
+        lambda n: {"m": 2},
+    ),
+}
+
+
+def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
+    """Build a graph by the name of its family.
+
+    Parameters left out, or None, take the family's defaults.
+
+    >>> build("watts_strogatz", 699, seed=1)
+    <Graph watts-strogatz: 699 nodes, 1398 edges>
+    """
+    if not isinstance(name, str):
+        raise InputError(f"A graph family is one of {', '.join(FAMILIES)}, not {name!r}.")
+    spelled = canonical(name)
+    if spelled not in FAMILIES:
+        raise unknown_name("graph", name, FAMILIES)
+    family = FAMILIES[spelled]
+    given = {key: value for key, value in parameters.items() if value is not None}
+    superfluous = [key for key in given if key not in family.parameters]
+    if superfluous:
+        raise InputError(f"{spelled} takes {_listed(family)}, not {superfluous[0]}.")
+    if not family.takes_n:
+        return family.builder(**_sides(spelled, n, given))
+    if n is None:
+        raise InputError(f"{spelled} takes {_listed(family)}; give the number of nodes n.")
+    n = node_count(n)
+    return family.builder(n, **(family.defaults(n) | given))
+
+
+def _listed(family: Family) -> str:
+    takes = ("n", *family.parameters)
+    return f"{', '.join(takes[:-1])} and {takes[-1]}" if len(takes) > 1 else "only n"
+
+
+def _sides(name: str, n: int | None, given: Parameters) -> Parameters:
+    """Complete rows and cols from whichever of rows, cols and n are given."""
+    if n is None:
+        if len(given) < 2:
+            raise InputError(f"{name} takes rows and cols, or the number of nodes n.")
+        return given
+    n = node_count(n)
+    least = 3 if name == "torus" else 2
+    if not given:
+        return _most_square(name, n, least)
+    sides = {key: whole_number(side, f"A side of a {name}", 1) for key, side in given.items()}
+    if n % math.prod(sides.values()) or (len(sides) == 2 and math.prod(sides.values()) != n):
+        shape = " and ".join(f"{key}={side}" for key, side in sides.items())
+        raise InputError(f"A {name} with {shape} cannot have n={n} nodes; leave one of them out.")
+    missing = {"rows", "cols"} - sides.keys()
+    return sides | dict.fromkeys(missing, n // math.prod(sides.values()))
+
+
+def _most_square(name: str, n: int, least: int) -> Parameters:
+    rows = _shorter_side(n)
+    if rows >= least:
+        return {"rows": rows, "cols": n // rows}
+    nearby = [
+        next((size for size in sizes if _shorter_side(size) >= least), None)
+        for sizes in (range(n - 1, 0, -1), range(n + 1, 2 * n + 10))
+    ]
+    sizes = " and ".join(str(size) for size in nearby if size is not None)
+    raise InputError(
+        f"A {name} of {n} nodes would need a side shorter than {least}; "
+        f"sizes nearby that work: {sizes}; or give rows and cols."
+    )
+
+
+def _shorter_side(n: int) -> int:
+    return next(side for side in range(math.isqrt(n), 0, -1) if n % side == 0)

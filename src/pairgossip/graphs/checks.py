@@ -1,0 +1,167 @@
+"""Checks on what a user gives, and the facts about an edge list that they need."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import PairArray
+from pairgossip.errors import InputError
+
+LARGEST_NODE_COUNT = 2**31 - 1
+
+
+def whole_number(value: object, what: str, at_least: int) -> int:
+    """Return `value` as an int, or say that `what` must be a whole number, and how large."""
+    problem = InputError(f"{what} must be a whole number of at least {at_least}, not {value!r}.")
+    if isinstance(value, (bool, np.bool_)):
+        raise problem
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise problem from None
+    if number < at_least:
+        raise problem
+    return number
+
+
+def node_count(value: object, at_least: int = 1) -> int:
+    """Return a number of nodes that fits the 32-bit node indices."""
+    n = whole_number(value, "The number of nodes n", at_least)
+    if n > LARGEST_NODE_COUNT:
+        raise InputError(f"The number of nodes n is at most {LARGEST_NODE_COUNT}, not {n}.")
+    return n
+
+
+def real_number(value: object, what: str, low: float, high: float) -> float:
+    """Return `value` as a float in [low, high], or say so."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not low <= number <= high:
+        limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
+        raise InputError(f"{what} must be a number {limits}, not {value!r}.")
+    return number
+
+
+def edge_array(n: int, edges: Any) -> PairArray:
+    """Return `edges` as read-only rows i < j after checking that they make a simple graph."""
+    try:
+        given = np.asarray(edges)
+    except ValueError:
+        given = np.empty(0, dtype=object)
+    if given.size == 0 and given.dtype != object:
+        given = np.empty((0, 2), dtype=np.int32)
+    if given.ndim != 2 or given.shape[1] != 2:
+        raise InputError("The edges must be an array of shape (m, 2), one pair of nodes per row.")
+    if not np.issubdtype(given.dtype, np.integer):
+        raise InputError(f"The edges must be integers (node indices), not {given.dtype}.")
+    outside = np.flatnonzero(((given < 0) | (given >= n)).any(axis=1))
+    if outside.size:
+        i, j = given[outside[0]]
+        raise InputError(f"Edge ({i}, {j}) is outside the nodes 0 to {n - 1}.")
+    ordered = ordered_rows(given)
+    _refuse_loops_and_duplicates(n, ordered)
+    return ordered
+
+
+def ordered_rows(edges: NDArray[Any]) -> PairArray:
+    """Return the edges as int32 with i < j in each row, in one piece of memory, read-only."""
+    ordered = np.empty((len(edges), 2), dtype=np.int32)
+    np.minimum(edges[:, 0], edges[:, 1], out=ordered[:, 0], casting="unsafe")
+    np.maximum(edges[:, 0], edges[:, 1], out=ordered[:, 1], casting="unsafe")
+    ordered.flags.writeable = False
+    return ordered
+
+
+def edge_keys(n: int, ordered: NDArray[Any]) -> NDArray[np.int64]:
+    """Return one integer per edge (i < j), different for different edges."""
+    keys: NDArray[np.int64] = ordered[:, 0].astype(np.int64) * n + ordered[:, 1]
+    return keys
+
+
+def repeats(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of keys that already occurred at an earlier position."""
+    by_value = np.sort(keys)
+    twice = by_value[1:][by_value[1:] == by_value[:-1]]
+    if twice.size == 0:
+        return np.empty(0, dtype=np.int64)
+    # Only the few keys that do occur twice need to be put back in order of position.
+    candidates = np.flatnonzero(np.isin(keys, twice))
+    firsts = np.unique(keys[candidates], return_index=True)[1]
+    return np.delete(candidates, firsts)
+
+
+def _refuse_loops_and_duplicates(n: int, ordered: PairArray) -> None:
+    loops = np.flatnonzero(ordered[:, 0] == ordered[:, 1])
+    if loops.size:
+        node = ordered[loops[0], 0]
+        raise InputError(f"Edge ({node}, {node}) joins a node to itself; remove it.")
+    repeated = repeats(edge_keys(n, ordered))
+    if repeated.size:
+        i, j = ordered[repeated[0]]
+        raise InputError(f"Edge ({i}, {j}) is given more than once; keep one of them.")
+
+
+def component_labels(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for every node the smallest node of its connected component."""
+    label = np.arange(n, dtype=np.int64)
+    one, other = edges[:, 0], edges[:, 1]
+    while one.size:
+        a, b = label[one], label[other]
+        apart = a != b
+        one, other, a, b = one[apart], other[apart], a[apart], b[apart]
+        # Hook the root with the larger label under the smaller, then flatten every tree.
+        np.minimum.at(label, np.maximum(a, b), np.minimum(a, b))
+        while not np.array_equal(label, flatter := label[label]):
+            label = flatter
+    return label
+
+
+def is_connected(n: int, edges: NDArray[Any]) -> bool:
+    """Tell whether every node can be reached from node 0."""
+    return len(edges) >= n - 1 and not component_labels(n, edges).any()
+
+
+def refuse_disconnected(n: int, edges: NDArray[Any]) -> None:
+    """Raise the error that says in how many pieces a disconnected graph is."""
+    sizes = np.bincount(component_labels(n, edges))
+    sizes = sizes[sizes > 0]
+    if sizes.size > 1:
+        raise InputError(
+            f"The graph is disconnected: {sizes.size} components, the smallest has "
+            f"{sizes.min()} node(s); add edges or keep the largest component."
+        )
+
+
+def node_names(n: int, names: Iterable[object] | None) -> tuple[str, ...] | None:
+    """Return the names as strings after checking that there is a different one for each node."""
+    if names is None:
+        return None
+    spelled = tuple(str(name) for name in names)
+    if len(spelled) != n:
+        raise InputError(f"There are {len(spelled)} names for {n} nodes; give one name per node.")
+    if len(set(spelled)) != n:
+        seen: set[str] = set()
+        twice = next(name for name in spelled if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"Two nodes are named '{twice}'; give every node its own name.")
+    return spelled
+
+
+def node_positions(n: int, positions: Any) -> NDArray[np.float64] | None:
+    """Return the positions as a read-only (n, 2) array of finite numbers."""
+    if positions is None:
+        return None
+    try:
+        placed = np.array(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        placed = np.empty(0)
+    if placed.shape != (n, 2) or not np.isfinite(placed).all():
+        raise InputError(f"The positions must be an array of {n} rows of two finite numbers.")
+    placed.flags.writeable = False
+    return placed

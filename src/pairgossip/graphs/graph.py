@@ -1,0 +1,318 @@
+"""The network: who can exchange with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.errors import InputError
+from pairgossip.graphs import checks, distances, files, graphml, interop, laws, mixing, spectrum
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from scipy.sparse import csr_array
+
+LARGEST_LISTED_COMPLETE = 20_000
+"""Above this many nodes the edges of a complete graph (2e8 pairs) are not written out."""
+
+
+class Graph:
+    """A connected, simple, undirected graph on the nodes 0 to n - 1.
+
+    Graphs are values: build a new one instead of changing one. A complete graph keeps no list of
+    edges, so it may have millions of nodes.
+
+    Parameters
+    ----------
+    n
+        Number of nodes.
+    edges
+        Array of shape (m, 2): one pair of node indices per edge, in any orientation.
+    family, parameters
+        Where the graph comes from, for display and for files; facts are computed from the edges.
+    names
+        One name per node.
+    positions
+        Array of shape (n, 2): where to draw each node.
+
+    Examples
+    --------
+    >>> Graph(3, [[0, 1], [1, 2]])
+    <Graph: 3 nodes, 2 edges>
+    """
+
+    def __init__(
+        self,
+        n: int,
+        edges: ArrayLike,
+        *,
+        family: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        names: Iterable[object] | None = None,
+        positions: ArrayLike | None = None,
+    ) -> None:
+        n = checks.node_count(n)
+        listed = checks.edge_array(n, edges)
+        checks.refuse_disconnected(n, listed)
+        named, placed = checks.node_names(n, names), checks.node_positions(n, positions)
+        self._fill(n, listed, family, parameters, named, placed)
+
+    @classmethod
+    def _trusted(
+        cls,
+        n: int,
+        edges: NDArray[Any] | None,
+        family: str,
+        parameters: Mapping[str, Any] | None = None,
+        positions: FloatArray | None = None,
+    ) -> Self:
+        """Build a graph known to be simple and connected; `edges=None` means complete."""
+        graph = cls.__new__(cls)
+        listed = None if edges is None else checks.ordered_rows(edges)
+        graph._fill(n, listed, family, parameters, None, positions)
+        graph._is_certified = True
+        return graph
+
+    def _fill(
+        self,
+        n: int,
+        edges: PairArray | None,
+        family: str | None,
+        parameters: Mapping[str, Any] | None,
+        names: tuple[str, ...] | None,
+        positions: FloatArray | None,
+    ) -> None:
+        complete_count = n * (n - 1) // 2
+        self._n = n
+        self._is_complete = edges is None or len(edges) == complete_count
+        self._edges = None if self._is_complete else edges
+        self._edge_count = complete_count if edges is None else len(edges)
+        self._family = family
+        self._parameters = dict(parameters or {})
+        self._names = names
+        self._positions = positions
+        # A family's closed forms are used only where this package itself built the edges.
+        self._is_certified = False
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return self._n
+
+    @property
+    def edge_count(self) -> int:
+        """Number of undirected edges, |E|."""
+        return self._edge_count
+
+    @property
+    def family(self) -> str | None:
+        """Canonical name of the family the graph was built from, if any."""
+        return self._family
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters its family was built with."""
+        return dict(self._parameters)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """One name per node, or None."""
+        return self._names
+
+    @property
+    def positions(self) -> FloatArray | None:
+        """Where to draw each node, shape (n, 2), or None."""
+        return self._positions
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every two nodes are joined; such a graph stores no edges."""
+        return self._is_complete
+
+    @property
+    def edges(self) -> PairArray:
+        """The edges, one row i < j each; read-only."""
+        if self._edges is not None:
+            return self._edges
+        if self.n > LARGEST_LISTED_COMPLETE:
+            raise InputError(
+                f"The complete graph on {self.n} nodes has {self.edge_count} edges, too many to "
+                f"list; lists are made up to {LARGEST_LISTED_COMPLETE} nodes."
+            )
+        listed = np.empty((self.edge_count, 2), dtype=np.int32)
+        start = 0
+        for i in range(self.n - 1):
+            stop = start + self.n - 1 - i
+            listed[start:stop, 0] = i
+            listed[start:stop, 1] = np.arange(i + 1, self.n, dtype=np.int32)
+            start = stop
+        listed.flags.writeable = False
+        return listed
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """Number of neighbors of each node; read-only."""
+        if self.is_complete:
+            counts = np.full(self.n, self.n - 1, dtype=np.int64)
+        else:
+            counts = np.bincount(self.edges.ravel(), minlength=self.n).astype(np.int64, copy=False)
+        counts.flags.writeable = False
+        return counts
+
+    @cached_property
+    def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Sorted neighbors in compressed rows: k has `indices[indptr[k]:indptr[k + 1]]`."""
+        there = checks.edge_keys(self.n, self.edges)
+        back = checks.edge_keys(self.n, self.edges[:, ::-1])
+        keys = np.sort(np.concatenate([there, back]))
+        indices = (keys % self.n).astype(np.int32)
+        indptr = np.zeros(self.n + 1, dtype=np.int64)
+        np.cumsum(self.degrees, out=indptr[1:])
+        indices.flags.writeable = indptr.flags.writeable = False
+        return indptr, indices
+
+    def neighbors(self, k: int) -> NDArray[np.int32]:
+        """Return the neighbors of node k in increasing order."""
+        k = checks.whole_number(k, "A node", 0)
+        if k >= self.n:
+            raise InputError(f"Node {k} is outside the nodes 0 to {self.n - 1}.")
+        if self.is_complete:
+            return np.delete(np.arange(self.n, dtype=np.int32), k)
+        indptr, indices = self.adjacency
+        return indices[indptr[k] : indptr[k + 1]]
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether all nodes have the same number of neighbors."""
+        return self.is_complete or bool(self.degrees.min() == self.degrees.max())
+
+    def is_bipartite(self) -> bool:
+        """Tell whether the nodes split into two sides with every edge between the sides."""
+        if self.is_complete:
+            return self.n <= 2
+        # The two-fold cover of a connected graph falls apart exactly when the graph is bipartite.
+        edges = self.edges.astype(np.int64)
+        cover = np.concatenate([edges + np.array([0, self.n]), edges + np.array([self.n, 0])])
+        return not checks.is_connected(2 * self.n, cover)
+
+    # Laws: which edge is drawn how often.
+
+    def edge_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
+        """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
+        return laws.edge_probabilities(self, law)
+
+    def pick_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
+        """Return p_k, the probability that node k takes part in one exchange."""
+        return laws.pick_probabilities(self, law)
+
+    # Spectrum and mixing.
+
+    def laplacian(self, law: str | None = None) -> csr_array[Any]:
+        """Return L = D - A, or L_q for a named edge law, as a sparse matrix."""
+        return spectrum.laplacian(self, law)
+
+    def laplacian_dense(self, law: str | None = None) -> FloatArray:
+        """Return L = D - A, or L_q for a named edge law, as an array."""
+        return spectrum.laplacian_dense(self, law)
+
+    def spectral_gap(self) -> float:
+        """Return the second smallest eigenvalue of the Laplacian (the Fiedler value)."""
+        return spectrum.spectral_gap(self)
+
+    def normalized_gap(self, law: str = laws.UNIFORM_EDGES) -> float:
+        """Return the second smallest eigenvalue of L_q; spectral gap / |E| for uniform edges."""
+        return spectrum.normalized_gap(self, law)
+
+    def mixing_time(self, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+        """Return the spectral upper bound on the time a walking observation takes to mix."""
+        return mixing.mixing_time(self, eps, law)
+
+    def exact_mixing_time(self, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+        """Return the smallest t at which the total variation is at most eps from every start."""
+        return mixing.exact_mixing_time(self, eps, law)
+
+    def total_variation(self, t: ArrayLike, law: str = laws.UNIFORM_EDGES) -> Any:
+        """Return the largest distance to uniform after t exchanges; `t` may be an array."""
+        return mixing.total_variation(self, t, law)
+
+    # Distances.
+
+    def diameter(self) -> int:
+        """Return the largest distance between two nodes."""
+        return distances.diameter(self)
+
+    def delta_tilde(self) -> distances.DeltaTilde:
+        """Return the mean detour over a third node between two farthest nodes, and the pair."""
+        return distances.delta_tilde(self)
+
+    # Other libraries and files.
+
+    @classmethod
+    def from_networkx(cls, graph: nx.Graph) -> Self:
+        """Take the nodes (in their order, named) and edges of a networkx graph."""
+        n, edges, names = interop.networkx_parts(graph)
+        return cls(n, edges, names=names)
+
+    def to_networkx(self) -> nx.Graph:
+        """Return a networkx graph on the names, or on 0 to n - 1 when there are none."""
+        return interop.to_networkx(self)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> Self:
+        """Take a symmetric adjacency matrix of zeros and ones, sparse or dense."""
+        n, edges = interop.matrix_parts(matrix)
+        return cls(n, edges)
+
+    def to_scipy(self) -> csr_array[Any]:
+        """Return the adjacency matrix as a sparse matrix of ones."""
+        return interop.to_scipy(self)
+
+    @classmethod
+    def from_edge_list(cls, path: str | Path) -> Self:
+        """Read a text file with the two ends of one edge per line."""
+        n, edges, names = files.read_edge_list(Path(path))
+        return cls(n, edges, names=names)
+
+    def to_edge_list(self, path: str | Path) -> None:
+        """Write a text file with the two ends of one edge per line."""
+        files.write_edge_list(self, Path(path))
+
+    @classmethod
+    def from_graphml(cls, path: str | Path) -> Self:
+        """Read an undirected graph from a GraphML file."""
+        n, edges, names = graphml.read_graphml(Path(path))
+        return cls(n, edges, names=names)
+
+    def to_graphml(self, path: str | Path) -> None:
+        """Write a GraphML file."""
+        graphml.write_graphml(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a graph file: GraphML for .graphml and .xml, otherwise an edge list."""
+        if Path(path).suffix.lower() in {".graphml", ".xml"}:
+            return cls.from_graphml(path)
+        return cls.from_edge_list(path)
+
+    def __repr__(self) -> str:
+        kind = f"Graph {self.family}" if self.family else "Graph"
+        return f"<{kind}: {self.n} nodes, {self.edge_count} edges>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        if (self.n, self.edge_count) != (other.n, other.edge_count):
+            return False
+        if self.is_complete:
+            return True
+        mine, theirs = (np.sort(checks.edge_keys(self.n, g.edges)) for g in (self, other))
+        return np.array_equal(mine, theirs)
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.edge_count))

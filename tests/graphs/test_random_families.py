@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairgossip.errors import InputError
+from pairgossip.graphs import (
+    Graph,
+    barabasi_albert,
+    build,
+    erdos_renyi,
+    random_geometric,
+    random_regular,
+    sampling,
+    watts_strogatz,
+)
+
+DRAWN: list[tuple[Callable[..., Graph], dict[str, Any]]] = [
+    (watts_strogatz, {"n": 200, "k": 4, "p": 0.3}),
+    (erdos_renyi, {"n": 200, "p": 0.06}),
+    (random_regular, {"n": 200, "degree": 3}),
+    (random_geometric, {"n": 200, "radius": 0.2}),
+    (barabasi_albert, {"n": 200, "m": 2}),
+]
+NAMES = [family.__name__ for family, _ in DRAWN]
+
+
+@pytest.mark.parametrize(("family", "parameters"), DRAWN, ids=NAMES)
+def test_a_seed_repeats_the_graph(family: Callable[..., Graph], parameters: Any) -> None:
+    one = family(**parameters, seed=7)
+    assert np.array_equal(one.edges, family(**parameters, seed=7).edges)
+    assert one != family(**parameters, seed=8)
+    assert family(**parameters) != family(**parameters)
+    assert Graph(one.n, one.edges) == one
+    assert one.family == family.__name__.replace("_", "-")
+    assert one.parameters["seed"] == 7
+    assert build(one.family, one.n, **one.parameters) == one
+    assert family(**parameters, seed=np.random.default_rng(7)) == one
+
+
+@settings(deadline=None)
+@given(st.integers(3, 40), st.data())
+def test_watts_strogatz_is_simple_with_nk_over_2_edges(n: int, data: st.DataObject) -> None:
+    k = 2 * data.draw(st.integers(1, (n - 1) // 2))
+    p = data.draw(st.floats(0, 1)) if k > 2 else 0.0
+    graph = watts_strogatz(n, k, p, seed=data.draw(st.integers(0, 99)))
+    assert Graph(n, graph.edges).edge_count == n * k // 2
+    assert (graph.degrees >= k // 2).all()
+
+
+def test_watts_strogatz_without_rewiring_is_the_ring() -> None:
+    expected = Graph.from_networkx(nx.watts_strogatz_graph(20, 4, 0))
+    assert watts_strogatz(20, 4, 0, seed=1) == expected
+
+
+def test_watts_strogatz_rewires_a_fraction_p() -> None:
+    n, k, p = 20_000, 4, 0.3
+    graph = watts_strogatz(n, k, p, seed=0)
+    around = np.abs(graph.edges[:, 1] - graph.edges[:, 0])
+    on_ring = np.minimum(around, n - around) <= k // 2
+    assert 1 - on_ring.mean() == pytest.approx(p, abs=0.01)
+    other = nx.watts_strogatz_graph(n, k, p, seed=0)
+    assert graph.edge_count == other.number_of_edges()
+    assert graph.degrees.var() == pytest.approx(np.var([d for _, d in other.degree]), rel=0.1)
+
+
+def test_watts_strogatz_moves_ends_everywhere() -> None:
+    graph = watts_strogatz(20_000, 4, 1.0, seed=0)
+    counts = np.bincount(graph.edges.ravel() // 2000, minlength=10)
+    assert counts / counts.mean() == pytest.approx(np.ones(10), abs=0.05)
+
+
+def test_erdos_renyi_has_the_right_number_of_edges() -> None:
+    counts = np.array([erdos_renyi(60, 0.3, seed=seed).edge_count for seed in range(200)])
+    mean, variance = 0.3 * 1770, 0.3 * 0.7 * 1770
+    assert abs(counts.mean() - mean) < 5 * np.sqrt(variance / 200)
+    assert counts.var() == pytest.approx(variance, rel=0.5)
+
+
+def test_erdos_renyi_joins_all_pairs_alike() -> None:
+    counts = np.zeros((12, 12))
+    for seed in range(2000):
+        edges = erdos_renyi(12, 0.5, seed=seed).edges
+        counts[edges[:, 0], edges[:, 1]] += 1
+    assert np.abs(counts[np.triu_indices(12, 1)] / 2000 - 0.5).max() < 0.06
+
+
+def test_erdos_renyi_at_its_ends() -> None:
+    assert erdos_renyi(7, 1).is_complete
+    assert erdos_renyi(1, 0).edge_count == 0
+    assert erdos_renyi(2, 0.999, seed=1).edge_count == 1
+
+
+def test_random_geometric_joins_exactly_the_close_points() -> None:
+    graph = random_geometric(150, 0.2, seed=4)
+    assert graph.positions is not None
+    assert not graph.positions.flags.writeable
+    apart = np.linalg.norm(graph.positions[:, None] - graph.positions[None], axis=2)
+    expected = np.argwhere(np.triu(apart <= 0.2, 1))
+    assert graph == Graph(150, expected)
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters", "message"),
+    [
+        (
+            watts_strogatz,
+            (699, 5, 0.3),
+            "Watts-Strogatz needs an even k, k/2 on each side: use 4 or 6.",
+        ),
+        (watts_strogatz, (4, 4, 0.3), "Watts-Strogatz needs k < n, but k=4 and n=4."),
+        (
+            watts_strogatz,
+            (9, 0, 0.3),
+            "The number of ring neighbors k must be a whole number of at least 2, not 0.",
+        ),
+        (
+            watts_strogatz,
+            (9, 4, 1.5),
+            "The rewiring probability p must be a number between 0 and 1, not 1.5.",
+        ),
+        (
+            watts_strogatz,
+            (10**9, 4, 0.1),
+            "The graph would have about 2.0e+09 edges, more than 2e+08; lower n or k.",
+        ),
+        (
+            erdos_renyi,
+            (100, 0.01),
+            "Erdos-Renyi with n=100 and p=0.01 stayed disconnected in 100 draws: connected "
+            "graphs appear above p ~ log(n)/n = 0.046; raise p.",
+        ),
+        (
+            erdos_renyi,
+            (100, 0),
+            "Erdos-Renyi with n=100 and p=0 stayed disconnected in 100 draws: connected "
+            "graphs appear above p ~ log(n)/n = 0.046; raise p.",
+        ),
+        (
+            erdos_renyi,
+            (100, 1e-300),
+            "Erdos-Renyi with n=100 and p=1e-300 stayed disconnected in 100 draws: connected "
+            "graphs appear above p ~ log(n)/n = 0.046; raise p.",
+        ),
+        (
+            erdos_renyi,
+            (100, -0.1),
+            "The edge probability p must be a number between 0 and 1, not -0.1.",
+        ),
+        (
+            erdos_renyi,
+            (10**6, 0.5),
+            "Erdos-Renyi with n=1000000 and p=0.5 would have about 2.5e+11 edges, more than "
+            "2e+08; lower p.",
+        ),
+        (
+            random_regular,
+            (5, 3),
+            "No graph on n=5 nodes has degree=3 everywhere: make n * degree even.",
+        ),
+        (random_regular, (5, 5), "A regular graph needs degree < n, but degree=5 and n=5."),
+        (
+            random_regular,
+            (6, 1),
+            "With degree=1 the 6 nodes fall into pairs; use a degree of at least 2.",
+        ),
+        (
+            random_geometric,
+            (100, 0.01),
+            "The random geometric graph with n=100 and radius=0.01 stayed disconnected in 100 "
+            "draws: connected graphs appear above radius ~ sqrt(log(n)/(pi n)) = 0.12; raise the "
+            "radius.",
+        ),
+        (random_geometric, (9, -1), "The radius must be a number at least 0, not -1."),
+        (barabasi_albert, (5, 5), "Barabasi-Albert needs m < n, but m=5 and n=5."),
+        (
+            barabasi_albert,
+            (5, 0),
+            "The number of edges per new node m must be a whole number of at least 1, not 0.",
+        ),
+        (
+            barabasi_albert,
+            (5, 2, -3),
+            "The seed must be a whole number of at least 0, not -3.",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(
+    family: Callable[..., Graph], parameters: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        family(*parameters)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters", "message"),
+    [
+        (
+            watts_strogatz,
+            (50, 2, 0.9),
+            "Watts-Strogatz with n=50, k=2 and p=0.9 stayed disconnected in 100 draws: "
+            "raise k or lower p.",
+        ),
+        (
+            random_regular,
+            (8, 3),
+            "The random regular graph with n=8 and degree=3 stayed disconnected in 100 draws: "
+            "raise the degree.",
+        ),
+    ],
+)
+def test_bad_luck_is_told(
+    family: Callable[..., Graph],
+    parameters: tuple[Any, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampling, "is_connected", lambda n, edges: False)
+    with pytest.raises(InputError) as refusal:
+        family(*parameters)
+    assert str(refusal.value) == message
+
+
+def test_one_node_and_two() -> None:
+    assert random_geometric(1, 0.1).edge_count == 0
+    assert random_regular(2, 1).edge_count == 1
+    assert barabasi_albert(2, 1).edge_count == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters"),
+    [
+        (watts_strogatz, (4, 0.3)),
+        (erdos_renyi, (2e-4,)),
+        (random_regular, (4,)),
+        (random_geometric, (0.01,)),
+        (barabasi_albert, (2,)),
+    ],
+    ids=NAMES,
+)
+def test_a_hundred_thousand_nodes_take_little_time(
+    family: Callable[..., Graph], parameters: tuple[Any, ...]
+) -> None:
+    start = time.perf_counter()
+    assert family(100_000, *parameters, seed=0).n == 100_000
+    assert time.perf_counter() - start < 10  # well below one second on an idle core

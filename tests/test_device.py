@@ -1,0 +1,82 @@
+"""What runs on a device needs numpy and little else; the rest says which extra brings it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCK = """
+import sys
+
+class Absent:
+    names = {"numba", "scipy", "sklearn", "matplotlib", "pandas", "xarray", "joblib", "networkx"}
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+        return None
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def on_a_device(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCK + code], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_the_plain_engine_runs_without_the_lab() -> None:
+    out = on_a_device("""
+import pairgossip as pg
+run = pg.estimate([1.0, 2.0, 4.0], "gini", "complete", engine="plain", iterations=2000, seed=0)
+print(abs(run.mean[-1] - run.target) < 0.1, pg.exact([1.0, 2.0, 4.0], "gini") == run.target)
+""")
+    assert out == "True True"
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        (
+            'pg.estimate([1.0, 2.0, 4.0], "gini")',
+            "The fast engine (engine='plain' runs without it) needs numba, which is not installed: "
+            "pip install 'pairgossip[lab]'.",
+        ),
+        (
+            'pg.graphs.cycle(5).to_networkx()',
+            "needs networkx, which is not installed: pip install 'networkx'.",
+        ),
+        (
+            'pg.estimate([1.0, 2.0, 4.0], "gini", engine="plain", seed=0).to_pandas()',
+            "Run.to_pandas needs pandas, which is not installed: pip install 'pairgossip[lab]'.",
+        ),
+        (
+            'pg.estimate([1.0, 2.0, 4.0], "gini", engine="plain", seed=0).plot()',
+            "Drawing needs matplotlib, which is not installed: pip install 'pairgossip[lab]'.",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(code: str, sentence: str) -> None:
+    out = on_a_device(f"""
+import pairgossip as pg
+try:
+    {code}
+except pg.MissingExtra as missing:
+    print(missing)
+""")
+    assert sentence in out
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import pairgossip, sys; print('numpy' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "False"

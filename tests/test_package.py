@@ -1,0 +1,59 @@
+"""The public names, and examples in docstrings that run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+
+ROOT = Path(__file__).parents[1]
+MODULES = [module.name for module in pkgutil.walk_packages(pg.__path__, "pairgossip.")]
+
+
+def test_every_public_name_exists() -> None:
+    for name in pg.__all__:
+        assert getattr(pg, name) is not None
+        assert name in dir(pg)
+    with pytest.raises(AttributeError, match="has no attribute 'estimat'"):
+        _ = pg.estimat  # type: ignore[attr-defined]
+
+
+def test_importing_a_module_does_not_hide_a_function_of_the_same_name() -> None:
+    for module in MODULES:
+        importlib.import_module(module)
+    assert callable(pg.estimate)
+    assert callable(pg.exact)
+    assert callable(pg.load)
+
+
+def test_one_version_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == pg.__version__
+    assert f"version: {pg.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {pg.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["pairgossip", *MODULES])
+def test_docstring_examples(name: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.failed == 0
+
+
+def test_the_arrows_point_downward() -> None:
+    """The import contracts of pyproject.toml hold."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
