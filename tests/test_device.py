@@ -48,7 +48,7 @@ print(abs(run.mean[-1] - run.target) < 0.1, pg.exact([1.0, 2.0, 4.0], "gini") ==
             "pip install 'pairgossip[lab]'.",
         ),
         (
-            'pg.graphs.cycle(5).to_networkx()',
+            "pg.graphs.cycle(5).to_networkx()",
             "needs networkx, which is not installed: pip install 'networkx'.",
         ),
         (

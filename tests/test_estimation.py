@@ -158,6 +158,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"iterations": 0}, r"^The number of iterations must be a whole number >= 1, not 0\.$"),
     ({"iterations": 2.5}, r"^The number of iterations must be a whole number >= 1, not 2\.5\.$"),
     ({"trials": 0}, r"^The number of trials must be a whole number >= 1, not 0\.$"),
+    ({"n_jobs": 0}, r"^n_jobs=0 runs nothing: use -1 for all cores, or a number >= 1\.$"),
     ({"seed": -1}, r"^The seed must be a whole number >= 0 or None, not -1\.$"),
     ({"checkpoints": [0, 5]}, r"^Checkpoints must lie between 1 and the 10 iterations"),
     ({"checkpoints": [1.5]}, r"^Checkpoints must be a number or a list of whole"),
@@ -170,7 +171,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"data": []}, r"^data is empty: give at least one observation\.$"),
     ({"target": "w"}, r"'w'"),
     ({"kernel": lambda a, b: 1.0}, r"^Kernel 'custom' returned shape \(\)"),
-    ({"kernel": lambda a, b: np.subtract.outer(a, b)}, r"^Kernel 'custom' returned shape \(64, 64\)"),
+    ({"kernel": np.subtract.outer}, r"^Kernel '.*' returned shape \(64, 64\)"),
     ({"kernel": "auc"}, r"^Kernel 'auc' takes 2 columns \(score, label\)"),
     (
         {"method": "u1", "kernel": pg.Ratio("gini", "variance")},

@@ -23,7 +23,7 @@ def test_every_public_name_exists() -> None:
         assert getattr(pg, name) is not None
         assert name in dir(pg)
     with pytest.raises(AttributeError, match="has no attribute 'estimat'"):
-        _ = pg.estimat  # type: ignore[attr-defined]
+        _ = pg.estimat
 
 
 def test_importing_a_module_does_not_hide_a_function_of_the_same_name() -> None:

@@ -33,7 +33,8 @@ def canonical(name: str) -> str:
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     """Build the error for a name that is not in a catalog, offering the nearest one."""
-    known = sorted(choices)
-    near = difflib.get_close_matches(canonical(name), known, n=1, cutoff=0.5)
+    known, typed = sorted(choices), canonical(name)
+    begun = [choice for choice in known if typed and choice.startswith(typed)]
+    near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")

@@ -112,6 +112,8 @@ def estimate(
     last = _whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
     trials = _whole("trials", trials)
+    if n_jobs == 0:
+        raise InputError("n_jobs=0 runs nothing: use -1 for all cores, or a number >= 1.")
     exact = _target(problem, chosen, reference)
     setup = Setup(
         problem=problem,

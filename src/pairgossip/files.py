@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,6 +40,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         if isinstance(problem, OSError):
             raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
         raise
+
+
+def write_text(path: Path, pieces: Iterable[str]) -> None:
+    """Write a text file so that a failure leaves what was there before."""
+    with replacing(path) as file:
+        file.writelines(piece.encode() for piece in pieces)
 
 
 def _take_usual_permissions(name: str) -> None:

@@ -82,7 +82,8 @@ class Table:
             raise _no_column(self.path, name, self.header)
         return self.header.index(name)
 
-    def _holds_numbers(self, name: str) -> bool:
+    def holds_numbers(self, name: str) -> bool:
+        """Tell whether every entry of a column that is not missing reads as a number."""
         place = self.header.index(name)
         texts = (row[place] for row in self.cells if row[place].lower() not in MISSING)
         readable = [_parsed(text) is not None for text in texts]
@@ -115,7 +116,7 @@ def read_columns(
     table = Table(file, header, {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
     names = [columns] if isinstance(columns, str) else columns
     if names is None:
-        names = [name for name in header if table._holds_numbers(name)]
+        names = [name for name in header if table.holds_numbers(name)]
         if not names:
             raise InputError(f"{file} has no column of numbers: name the columns to read.")
     return replace(table, columns={name: table.numbers(name) for name in names})

@@ -1,4 +1,4 @@
-"""The plain algorithms, against line-by-line transcriptions that swap the observations themselves."""
+"""The plain algorithms, against transcriptions that swap the observations themselves."""
 
 from __future__ import annotations
 

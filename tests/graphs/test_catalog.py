@@ -71,9 +71,9 @@ def test_refusals() -> None:
         "watts-strogatz takes n, k, p and seed, not degree."
     )
     assert refusal_of("erdos-renyi") == (
-        "erdos-renyi takes n, p and seed; give the number of nodes n."
+        "erdos-renyi needs the number of nodes n."
     )
-    assert refusal_of("complete") == "complete takes only n; give the number of nodes n."
+    assert refusal_of("complete") == "complete needs the number of nodes n."
     assert refusal_of("torus", rows=4) == "torus takes rows and cols, or the number of nodes n."
     assert refusal_of("torus", 10) == (
         "A torus of 10 nodes would need a side shorter than 3; sizes nearby that work: 9 and 12; "

@@ -23,7 +23,7 @@ GRAPH = pg.graphs.torus(3, 4)
 
 def run(**settings: Any) -> pg.Run:
     chosen: dict[str, Any] = {"kernel": "gini", "graph": GRAPH, "iterations": 500, "trials": 3}
-    return pg.estimate(rows(12), seed=0, **(chosen | settings))
+    return pg.estimate(rows(12), **({"seed": 0} | chosen | settings))
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,9 @@ def test_an_asynchronous_run_is_drawn_against_time() -> None:
 
 def test_compare_draws_every_run() -> None:
     ax = pg.compare({"torus": run(), "complete": run(graph="complete")}, against="messages")
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["torus", "complete"]
+    assert ax.get_legend_handles_labels()[1] == ["torus", "complete"]
+    alike = pg.compare([run(), run(seed=1), run(kernel="variance")])
+    assert len(set(alike.get_legend_handles_labels()[1])) == 3
     with pytest.raises(InputError, match="nothing to compare"):
         pg.compare([])
     with pytest.raises(InputError, match="compared by 'error', 'spread' or 'mean'"):

@@ -98,7 +98,7 @@ def test_a_newer_format_is_not_guessed_at(tmp_path: Path) -> None:
         arrays = {name: stored[name] for name in stored.files}
     header = json.loads(arrays["header"].tobytes()) | {"format": 99}
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     with pytest.raises(InputError, match="in a newer format: upgrade pairgossip"):
         pg.load(path)
 

@@ -11,7 +11,7 @@ from pairgossip.engine import token_loops as loops
 from pairgossip.kernels import Pairs
 
 NUMBERS_AT_ONCE = 1 << 13
-"""Numbers per array handed to the kernel: above 128 KB its memory would be mapped anew each time."""
+"""Numbers per array handed to the kernel: above 128 KB its memory is mapped anew each time."""
 
 
 class TokenEngine:

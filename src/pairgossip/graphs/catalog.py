@@ -119,7 +119,7 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
     if not family.takes_n:
         return family.builder(**_sides(spelled, n, given))
     if n is None:
-        raise InputError(f"{spelled} takes {_listed(family)}; give the number of nodes n.")
+        raise InputError(f"{spelled} needs the number of nodes n.")
     n = node_count(n)
     return family.builder(n, **(family.defaults(n) | given))
 

@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.graphs import checks, distances, files, graphml, interop, laws, mixing, spectrum
+from pairgossip.graphs import (
+    checks,
+    distances,
+    edge_lists,
+    graphml,
+    interop,
+    laws,
+    mixing,
+    spectrum,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -276,12 +285,12 @@ class Graph:
     @classmethod
     def from_edge_list(cls, path: str | Path) -> Self:
         """Read a text file with the two ends of one edge per line."""
-        n, edges, names = files.read_edge_list(Path(path))
+        n, edges, names = edge_lists.read_edge_list(Path(path))
         return cls(n, edges, names=names)
 
     def to_edge_list(self, path: str | Path) -> None:
         """Write a text file with the two ends of one edge per line."""
-        files.write_edge_list(self, Path(path))
+        edge_lists.write_edge_list(self, Path(path))
 
     @classmethod
     def from_graphml(cls, path: str | Path) -> Self:

@@ -10,13 +10,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pairgossip.errors import InputError
-from pairgossip.graphs.files import (
-    Parts,
-    labels_of,
-    numbered_or_named,
-    read_bytes,
-    write_atomically,
-)
+from pairgossip.files import read_bytes, write_text
+from pairgossip.graphs.edge_lists import Parts, labels_of, numbered_or_named
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -107,7 +102,7 @@ def write_graphml(graph: Graph, path: Path) -> None:
     for label in labels if graph.names else ():
         if not label.isprintable():
             raise InputError(f"The name {label} has control characters in it; rename the node.")
-    write_atomically(
+    write_text(
         path,
         (
             "<?xml version='1.0' encoding='utf-8'?>\n",

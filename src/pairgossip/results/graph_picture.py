@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LARGEST_PICTURE = 20_000
 MOST_EDGES_DRAWN = 20_000
 LARGEST_SPECTRAL_LAYOUT = 3_000
+COLORED_SHARE = 0.95
 
 
 def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | None = None) -> Axes:
@@ -31,7 +32,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     center = float(np.mean(run.target))
     if not np.isfinite(center):
         center = float(np.nanmean(estimates))
-    reach = float(np.nanmax(np.abs(estimates - center), initial=0.0)) or 1.0
+    reach = _reach(estimates - center)
     ax = _axes(ax)
     if run.graph.edge_count <= MOST_EDGES_DRAWN:
         _draw_edges(ax, positions, run.graph)
@@ -47,14 +48,19 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
         linewidths=0.3,
         zorder=2,
     )
-    # matplotlib's stubs know no optional parent figure here; the axes always have one.
-    bar = ax.figure.colorbar(points, ax=ax, shrink=0.8)
+    bar = ax.figure.colorbar(points, ax=ax, shrink=0.8, extend="both")
     bar.set_label("estimate (white: exact value)" if np.ndim(run.target) == 0 else "estimate")
     ax.set_aspect("equal")
     ax.set_axis_off()
     after = run.iterations[checkpoint]
     ax.set_title(f"{describe(run)}\nafter {after:,} iterations", fontsize="medium")
     return ax
+
+
+def _reach(deviations: FloatArray) -> float:
+    """How far the colors go: one far-off node must not take them all."""
+    known = np.abs(deviations[~np.isnan(deviations)])
+    return float(np.quantile(known, COLORED_SHARE)) or 1.0 if known.size else 1.0
 
 
 def layout(graph: Graph) -> FloatArray:

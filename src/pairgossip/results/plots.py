@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette: distinct for color-blind readers.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MEASURED, EXPECTED, BOUND, EXACT = COLORS[0], COLORS[1], COLORS[2], "#444444"
-LARGEST_UNASKED_THEORY = 1_500
+LARGEST_UNASKED_THEORY = 1_000
 """Up to this many nodes a plot adds theory unasked: it takes seconds."""
 
 _AXIS_LABELS = {
@@ -65,9 +65,9 @@ def compare(
 ) -> Axes:
     """Draw several runs on the same axes, for instance one statistic on several graphs.
 
-    ``runs`` maps labels to runs; a plain list is labeled by graph and method.
+    ``runs`` maps labels to runs; a plain list is labeled by graph, method and kernel.
     """
-    labeled = dict(runs) if isinstance(runs, Mapping) else {_short(run): run for run in runs}
+    labeled = dict(runs) if isinstance(runs, Mapping) else _labeled(runs)
     if not labeled:
         raise InputError("There is nothing to compare: give at least one run.")
     if what not in ("error", "spread", "mean"):
@@ -124,7 +124,15 @@ def _draw_estimates(
     ax: Axes, x: np.ndarray, run: Run, curves: TheoryCurves | None, label: str
 ) -> None:
     low, high = run.mean - run.spread, run.mean + run.spread
-    ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0, label="spread over nodes")
+    ax.fill_between(
+        x,
+        low,
+        high,
+        color=MEASURED,
+        alpha=0.2,
+        linewidth=0,
+        label="± standard deviation over nodes",
+    )
     ax.plot(x, run.mean, color=MEASURED, label=label)
     if curves is not None:
         ax.plot(x, curves.expected_mean, "--", color=EXPECTED, label="exact expectation")
@@ -155,8 +163,16 @@ def _band(per_trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _short(run: Run) -> str:
-    return f"{run.graph.family or 'graph'} ({run.nodes:,}), {run.method}-{run.clock}"
+def _labeled(runs: Sequence[Run]) -> dict[str, Run]:
+    """Label runs by what they are, numbering those that are alike."""
+    labeled: dict[str, Run] = {}
+    for run in runs:
+        statistic = f" of {run.kernel}" if run.kernel else ""
+        family = run.graph.family or "graph"
+        label = f"{family} ({run.nodes:,}), {run.method}-{run.clock}{statistic}"
+        alike = sum(known.partition(" #")[0] == label for known in labeled)
+        labeled[f"{label} #{alike + 1}" if alike else label] = run
+    return labeled
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -99,11 +99,12 @@ def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Run:
 
 
 def _graph(about: dict[str, Any], arrays: dict[str, Any]) -> Graph:
-    if "graph_edges" not in arrays:
-        return complete(about["n"])
+    listed = "graph_edges" in arrays
+    if not listed and about["names"] is None and about["family"] == "complete":
+        return complete(about["n"])  # stores no edges, so it may be huge
     return Graph(
         about["n"],
-        arrays["graph_edges"],
+        arrays["graph_edges"] if listed else complete(about["n"]).edges,
         family=about["family"],
         parameters=about["parameters"],
         names=about["names"],

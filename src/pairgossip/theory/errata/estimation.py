@@ -28,7 +28,7 @@ def gosta_expectation() -> Evidence:
     graph = path(10)
     slowest = gossip_spectrum(graph).vectors[:, 1]
     H = np.tile(slowest[:, None], graph.n)
-    measured = LATE * np.linalg.norm(expected_estimates(H, graph, [LATE])[0] - H.mean())
+    measured = LATE * float(np.linalg.norm(expected_estimates(H, graph, [LATE]) - H.mean()))
     c = constants(H, graph)
     printed = LATE * float(gosta_expectation_bound(c, LATE, printed=True))
     corrected = LATE * float(gosta_expectation_bound(c, LATE))

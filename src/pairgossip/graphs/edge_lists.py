@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, write_text
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -67,7 +65,7 @@ def write_edge_list(graph: Graph, path: Path) -> None:
             )
     header = [f"{_NODES_HEADER} {' '.join(labels)}\n"] if graph.names else []
     body = (f"{labels[i]} {labels[j]}\n" for i, j in graph.edges.tolist())
-    write_atomically(path, (*header, *body))
+    write_text(path, (*header, *body))
 
 
 def numbered_or_named(labels: Sequence[str], edges: NDArray[np.int64]) -> Parts:
@@ -83,42 +81,6 @@ def numbered_or_named(labels: Sequence[str], edges: NDArray[np.int64]) -> Parts:
 def labels_of(graph: Graph) -> Sequence[str]:
     """Return the names of the nodes, or their numbers as text."""
     return graph.names or [str(k) for k in range(graph.n)]
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return a file's content, or say that it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise InputError(f"Cannot read {path}: {problem.strerror}.") from None
-
-
-def write_atomically(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text file so that a failure leaves what was there before."""
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
-        _take_usual_permissions(name)
-        os.replace(name, path)
-    except BaseException as problem:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if isinstance(problem, OSError):
-            raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-        raise
-
-
-def _take_usual_permissions(name: str) -> None:
-    """Give a temporary file, born readable by its owner only, the permissions of any other."""
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
 
 
 def _decoded(path: Path) -> str:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph, complete, erdos_renyi, files, path
+from pairgossip.graphs import Graph, complete, erdos_renyi, path
 
 
 @pytest.fixture
@@ -113,36 +111,8 @@ def test_a_single_node_has_no_edge_list(file: Path) -> None:
         complete(1).to_edge_list(file)
 
 
-def test_a_failed_write_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.write_text("precious")
-
-    def pieces() -> Iterator[str]:
-        yield "half"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        files.write_atomically(file, pieces())
-
-    def full_disk(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full_disk)
-    with pytest.raises(InputError) as refusal:
-        path(3).to_edge_list(file)
-    assert str(refusal.value) == f"Cannot write {file}: No space left on device."
-    assert file.read_text() == "precious"
-    assert [entry.name for entry in file.parent.iterdir()] == [file.name]
-
-
 def test_a_place_that_does_not_exist(tmp_path: Path) -> None:
     place = tmp_path / "none" / "edges.txt"
     with pytest.raises(InputError) as refusal:
         path(3).to_edge_list(place)
     assert str(refusal.value) == f"Cannot write {place}: No such file or directory."
-
-
-def test_others_may_read_what_is_written(file: Path) -> None:
-    path(3).to_edge_list(file)
-    plain = file.with_name("plain")
-    plain.write_text("")
-    assert file.stat().st_mode == plain.stat().st_mode

@@ -1,0 +1,51 @@
+"""`pairgossip errata`: where the paper is wrong, with evidence computed now."""
+
+from __future__ import annotations
+
+from pairgossip.cli.console import new_table, output, working_on, write_json, write_table
+from pairgossip.cli.options import Flag
+
+
+def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
+    """List what the paper prints wrong, what is right, and the evidence, computed now.
+
+    Lines are those of the paper's LaTeX source. Class A breaks an implementation, B makes a bound
+    or a claim wrong, C is a slip of the pen or a convention worth knowing.
+
+    For example:
+
+        pairgossip errata
+
+    Parameters
+    ----------
+    markdown
+        Print the table in Markdown, as in the documentation.
+    json
+        Print one JSON object instead of a table.
+    """
+    from pairgossip.theory.errata import ERRATA, markdown_table
+
+    with working_on("Computing the evidence"):
+        if markdown:
+            output().file.write(markdown_table())
+            return
+        computed = [(row, row.evidence()) for row in ERRATA]
+    if json:
+        write_json(
+            {
+                row.lines: {
+                    "class": row.severity,
+                    "printed": row.printed,
+                    "correct": row.correct,
+                    "evidence": evidence.text,
+                    "shown": evidence.shown,
+                }
+                for row, evidence in computed
+            }
+        )
+        return
+    table = new_table(("line", "class", "printed, correct, evidence"), numbers=False)
+    for row, evidence in computed:
+        told = f"printed: {row.printed}\ncorrect: {row.correct}\n{evidence.text}"
+        table.add_row(row.lines, row.severity, told, end_section=True)
+    write_table(table)

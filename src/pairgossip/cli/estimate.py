@@ -1,0 +1,153 @@
+"""`pairgossip estimate`: a pairwise statistic of a file's column, by gossip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, write_json
+from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
+from pairgossip.cli.observations import read_observations
+from pairgossip.cli.options import METHOD, STATISTIC, Whole
+from pairgossip.cli.run_outputs import NO_OUTPUTS, RunOutputs
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.cli.observations import Observations
+    from pairgossip.graphs import Graph
+    from pairgossip.results import Run
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class StatisticOptions:
+    """What is estimated."""
+
+    column: list[str] | None = None
+    """Column of numbers to use; repeat it, or separate names by commas, for several. May be left
+    out if there is only one."""
+    label: str | None = None
+    """Column of labels, numbers or text, for kernels that compare classes."""
+    kernel: str | None = None
+    """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
+    target: str = "v"
+    """v: over all pairs, a row with itself included; u: over pairs of different rows."""
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class MethodOptions:
+    """How it is estimated, and for how long."""
+
+    method: str = "gosta"
+    """gosta, u1, u2, or averaging (the mean of one column, no pairs)."""
+    clock: str = "sync"
+    """sync: all nodes update at every exchange; async: only the two that meet."""
+    order: str = "update-first"
+    """Whether a synchronous node updates before the exchange (update-first) or after it
+    (exchange-first)."""
+    law: str = "uniform-edges"
+    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
+    iterations: Whole | None = None
+    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
+    checkpoints: Whole | None = None
+    """How many points the curves have, log-spaced; 12 per decade unless given."""
+    trials: Whole = 20
+    """Independent repetitions."""
+    seed: int = 0
+    """Seed of all randomness: the same seed gives the same numbers."""
+    jobs: int = -1
+    """How many trials run at once; -1 for one per core."""
+    engine: str = "auto"
+    """auto, fused, tokens or plain: the same numbers at different speeds."""
+
+
+NO_STATISTIC = StatisticOptions()
+NO_METHOD = MethodOptions()
+
+
+def estimate_command(
+    file: Annotated[Path, Parameter(group=STATISTIC)],
+    /,
+    *,
+    statistic: StatisticOptions = NO_STATISTIC,
+    network: NetworkOptions = NO_NETWORK,
+    parameters: FamilyParameters = NO_PARAMETERS,
+    how: MethodOptions = NO_METHOD,
+    outputs: RunOutputs = NO_OUTPUTS,
+) -> int:
+    """Estimate a pairwise statistic by gossip, and compare it with the exact value.
+
+    Row k of a CSV file becomes the observation of node k of a network. Node by node and exchange
+    by exchange, all nodes come to know the average of a kernel over all pairs of rows. Ctrl-C
+    keeps what was computed until then.
+
+    For example:
+
+        pairgossip estimate incomes.csv --column income --kernel gini \\
+            --graph watts-strogatz --k 4 --p 0.3 --iterations 1e6 --plot gini.png
+
+    Parameters
+    ----------
+    file
+        A CSV file whose first line names its columns.
+    """
+    # Everything that can be wrong is found out before a run that may take hours.
+    outputs.check([file, network.graph_file], how.clock)
+    _check(statistic, how)
+    observations = read_observations(file, statistic.column, statistic.label)
+    outputs.check_size(len(observations.values))
+    with spoken_warnings():
+        graph = network.build(len(observations.values), parameters, how.seed)
+        run = _run(observations, statistic, graph, how)
+    outputs.write(run)
+    from pairgossip.cli.run_report import print_run, summary
+
+    found = {"columns": observations.columns, **summary(run)}
+    if outputs.json:
+        write_json(found)
+    else:
+        print_run(run, found)
+    return EXIT_INTERRUPTED if run.status == "interrupted" else 0
+
+
+def _check(statistic: StatisticOptions, how: MethodOptions) -> None:
+    from pairgossip.algorithms import find_method
+
+    if find_method(how.method).estimates != "mean" and statistic.kernel is None:
+        raise InputError(
+            "Say what to average over pairs, such as --kernel gini; "
+            "'pairgossip kernels' lists the kernels."
+        )
+    if how.jobs == 0:
+        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
+
+
+def _run(
+    observations: Observations,
+    statistic: StatisticOptions,
+    graph: Graph,
+    how: MethodOptions,
+) -> Run:
+    from pairgossip.estimation import estimate
+
+    return estimate(
+        observations.values,
+        statistic.kernel,
+        graph,
+        method=how.method,
+        clock=how.clock,
+        order=how.order,
+        law=how.law,
+        iterations=how.iterations,
+        checkpoints=how.checkpoints,
+        trials=how.trials,
+        target=statistic.target,
+        labels=observations.labels,
+        seed=how.seed,
+        engine=how.engine,
+        n_jobs=how.jobs,
+    )

@@ -1,0 +1,138 @@
+"""The facts about a network that decide how fast gossip spreads on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pairgossip.cli.console import new_table, spelled, write_table
+from pairgossip.errors import InputError
+from pairgossip.graphs import LAWS, Graph
+
+MIXING_DISTANCE = 0.01
+LARGEST_EXACT_MIXING = 1_500
+LARGEST_DISTANCES = 5_000
+CLOSED_DIAMETERS = ("complete", "cycle", "path", "star", "grid", "torus")
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A fact that was not computed, and why."""
+
+    reason: str
+
+
+def facts_of(graph: Graph) -> Facts:
+    """Compute the facts, leaving out what takes too long on a large graph."""
+    degrees = graph.degrees
+    pair = _detour(graph)
+    facts: Facts = {
+        "family": graph.family,
+        "parameters": graph.parameters,
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+        "degree_min": int(degrees.min()),
+        "degree_mean": float(degrees.mean()),
+        "degree_max": int(degrees.max()),
+        "bipartite": bool(graph.is_bipartite()),
+        "diameter": _diameter(graph),
+        "delta_tilde": pair if isinstance(pair, Unknown) else pair.value,
+        "delta_tilde_pair": pair if isinstance(pair, Unknown) else pair.pair,
+        "spectral_gap": _known(graph.spectral_gap),
+        "mixing_distance": MIXING_DISTANCE,
+        "exact_mixing_time": _exact_mixing(graph),
+        "laws": {law: _law_facts(graph, law) for law in LAWS},
+    }
+    return facts
+
+
+def without_reasons(facts: Facts) -> Facts:
+    """Return the facts for programs: None for whatever was not computed."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(entry) for name, entry in value.items()}
+        return None if isinstance(value, Unknown) else value
+
+    return {name: plain(value) for name, value in facts.items()}
+
+
+def print_facts(facts: Facts) -> None:
+    """Print the facts as two tables: the network, and gossip under both edge laws."""
+    family = facts["family"] or "network"
+    parameters = ", ".join(f"{key}={value}" for key, value in facts["parameters"].items())
+    title = f"{family} ({parameters})" if parameters else family
+    network = new_table(("network", ""))
+    low, mean, high = (facts[f"degree_{which}"] for which in ("min", "mean", "max"))
+    for name, value in (
+        ("nodes", facts["nodes"]),
+        ("edges", facts["edges"]),
+        ("degree: min, mean, max", f"{low:,}, {mean:.4g}, {high:,}"),
+        ("bipartite", facts["bipartite"]),
+        ("diameter", facts["diameter"]),
+        ("mean detour between farthest nodes (Delta-tilde)", facts["delta_tilde"]),
+        ("spectral gap (lambda_{n-1})", facts["spectral_gap"]),
+        (f"mixing time to {MIXING_DISTANCE}, exact, uniform edges", facts["exact_mixing_time"]),
+    ):
+        network.add_row(name, _spelled(value))
+    write_table(network, title)
+    laws = facts["laws"]
+    table = new_table(("gossip, by edge law", *laws))
+    for key, name in (
+        ("normalized_gap", "normalized gap"),
+        ("exchanges_per_efold", "exchanges per e-fold of mixing (1 / gap)"),
+        ("mixing_time_bound", f"mixing time to {MIXING_DISTANCE}, tau (bound)"),
+        ("pick_min", "least p_k (share of exchanges with node k)"),
+        ("pick_max", "largest p_k"),
+    ):
+        table.add_row(name, *(_spelled(law[key]) for law in laws.values()))
+    write_table(table)
+
+
+def _law_facts(graph: Graph, law: str) -> Facts:
+    gap = _known(lambda: graph.normalized_gap(law))
+    picks = graph.pick_probabilities(law)
+    return {
+        "normalized_gap": gap,
+        "exchanges_per_efold": gap if isinstance(gap, Unknown) else 1 / gap,
+        "mixing_time_bound": _known(lambda: graph.mixing_time(MIXING_DISTANCE, law)),
+        "pick_min": float(picks.min()),
+        "pick_max": float(picks.max()),
+    }
+
+
+def _exact_mixing(graph: Graph) -> Any:
+    if graph.n > LARGEST_EXACT_MIXING and not graph.is_complete:
+        return _too_large(LARGEST_EXACT_MIXING)
+    return _known(lambda: graph.exact_mixing_time(MIXING_DISTANCE))
+
+
+def _diameter(graph: Graph) -> Any:
+    if graph.n > LARGEST_DISTANCES and graph.family not in CLOSED_DIAMETERS:
+        return _too_large(LARGEST_DISTANCES)
+    return _known(graph.diameter)
+
+
+def _detour(graph: Graph) -> Any:
+    if graph.n > LARGEST_DISTANCES and not graph.is_complete:
+        return _too_large(LARGEST_DISTANCES)
+    return _known(graph.delta_tilde)
+
+
+def _known(compute: Callable[[], Any]) -> Any:
+    """Compute a fact; the smallest graphs have no gap, no mixing time or no detour."""
+    try:
+        return compute()
+    except InputError:
+        return Unknown("undefined")
+
+
+def _too_large(limit: int) -> Unknown:
+    return Unknown(f"not computed above {limit:,} nodes")
+
+
+def _spelled(value: Any) -> str:
+    return value.reason if isinstance(value, Unknown) else spelled(value)

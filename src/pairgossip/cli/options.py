@@ -1,0 +1,36 @@
+"""Kinds of options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+LARGEST_NUMBER = 10**15
+
+STATISTIC = Group.create_ordered("Statistic")
+NETWORK = Group.create_ordered("Network")
+METHOD = Group.create_ordered("Method")
+OUTPUT = Group.create_ordered("Output")
+
+
+def whole_number(_: Any, tokens: Sequence[Token]) -> int:
+    """Read 1000000, 1_000_000 or 1e6."""
+    text = tokens[0].value
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("nan")
+    # Comparing first keeps 1e999999999 from being written out; abs() would overflow on it.
+    if not number.is_finite() or number.copy_abs() > LARGEST_NUMBER or number != int(number):
+        raise ValueError(f"give a whole number such as 1000000, 1_000_000 or 1e6, not '{text}'.")
+    return int(number)
+
+
+Whole = Annotated[int, Parameter(converter=whole_number)]
+Flag = Annotated[bool, Parameter(show_default=False)]

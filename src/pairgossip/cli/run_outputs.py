@@ -1,0 +1,116 @@
+"""What `pairgossip estimate` writes: the run, its curves and its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclopts import Parameter
+
+from pairgossip.cli.console import tell
+from pairgossip.cli.options import OUTPUT, Flag
+from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.errors import InputError, PairgossipError, unknown_name
+from pairgossip.extras import needed_for
+from pairgossip.files import write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairgossip.results import Run
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class RunOutputs:
+    """Where the results go besides the table on standard output."""
+
+    plot: Path | None = None
+    """Draw estimates and errors over the run: .png, .pdf or .svg."""
+    plot_graph: Path | None = None
+    """Draw the network, its nodes colored by their final estimates: .png, .pdf or .svg."""
+    against: str = "exchanges"
+    """What to draw against: exchanges, time (asynchronous clock), messages or iterations."""
+    save: Path | None = None
+    """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
+    csv: Path | None = None
+    """Write the curves of every trial as a table."""
+    json: Flag = False
+    """Print one JSON object instead of tables."""
+
+    def check(self, inputs: Iterable[Path | None], clock: str) -> None:
+        """Raise unless everything asked for can be written when the run has ended."""
+        from pairgossip.results.run import AGAINST
+
+        if self.against not in AGAINST:
+            raise unknown_name("axis", self.against, AGAINST)
+        if self.against == "time" and clock == "sync":
+            raise InputError("A synchronous run has no clock times: use --clock async.")
+        check_figures([self.plot, self.plot_graph])
+        check_outputs(self._files(), inputs)
+        if self.csv is not None:
+            with needed_for("Writing curves as CSV"):
+                import pandas  # noqa: F401 - to know now, not after a long run
+
+    def check_size(self, nodes: int) -> None:
+        """Raise if a picture of that many nodes is refused."""
+        from pairgossip.results.graph_picture import LARGEST_PICTURE
+
+        if self.plot_graph is not None and nodes > LARGEST_PICTURE:
+            raise InputError(
+                f"A picture of {nodes:,} nodes shows nothing: leave out --plot-graph, which is "
+                f"limited to {LARGEST_PICTURE:,}."
+            )
+
+    def write(self, run: Run) -> None:
+        """Write the files: first the run itself, which everything else can be made from."""
+        if self.save is not None:
+            _add_theory(run)
+            run.save(self.save)
+        if self.csv is not None:
+            write_text(self.csv, [run.to_pandas().to_csv(index=False)])
+        if self.plot is not None:
+            write_figure(_convergence(run, self.against), self.plot)
+        if self.plot_graph is not None:
+            write_figure(_network(run), self.plot_graph)
+        for path in self._files():
+            tell(f"Wrote {path}")
+
+    def _files(self) -> list[Path]:
+        named = (self.save, self.csv, self.plot, self.plot_graph)
+        return [path for path in named if path is not None]
+
+
+NO_OUTPUTS = RunOutputs()
+
+
+def _add_theory(run: Run) -> None:
+    """Compute the curves a plot of the saved run will want; an interrupted run is saved at once."""
+    from pairgossip.results.plots import LARGEST_UNASKED_THEORY
+
+    if run.status == "done" and run.nodes <= LARGEST_UNASKED_THEORY:
+        with suppress(PairgossipError):
+            run.theory()
+
+
+def _convergence(run: Run, against: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    from pairgossip.results.plots import describe
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    for ax, what in zip(figure.subplots(1, 2), ("estimate", "error"), strict=True):
+        run.plot(what, against=against, ax=ax).set_title("")
+    figure.suptitle(describe(run), fontsize="medium")
+    return figure
+
+
+def _network(run: Run) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    run.plot_graph(ax=figure.subplots())
+    return figure

@@ -1,0 +1,98 @@
+"""What a run found: a short table for people, one object for programs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.cli.console import new_table, spelled, write_table
+from pairgossip.errors import PairgossipError
+
+if TYPE_CHECKING:
+    from pairgossip.results import Run
+
+CURVE_ROWS = 6
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Return what a run found by name, curves included; what is unknown is NaN or None."""
+    # U1-gossip has one target per node; their mean is the statistic.
+    exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
+    graph = run.graph
+    return {
+        "statistic": run.kernel or "mean",
+        "target": run.target_kind,
+        "exact": exact,
+        "estimate": estimate,
+        "relative_error": abs(estimate - exact) / abs(exact) if exact else math.nan,
+        "rms_error": float(run.error[-1]),
+        "spread": float(run.spread[-1]),
+        "iterations": int(run.iterations[-1]),
+        "exchanges": int(run.exchanges[-1]),
+        "messages": int(run.messages[-1]),
+        "time": None if run.times is None else float(run.times.mean(axis=0)[-1]),
+        "normalized_gap": _gap(run),
+        "seed": run.seed,
+        "trials": run.trials,
+        "status": run.status,
+        "method": run.method,
+        "clock": run.clock,
+        "order": run.order,
+        "law": run.law,
+        "graph": {
+            "family": graph.family,
+            "parameters": graph.parameters,
+            "nodes": graph.n,
+            "edges": graph.edge_count,
+        },
+        "curve": {
+            "iterations": run.iterations,
+            "mean": run.mean,
+            "spread": run.spread,
+            "error": run.error,
+        },
+    }
+
+
+def print_run(run: Run, found: dict[str, Any]) -> None:
+    """Print the summary of a run and a few rows of its convergence curve."""
+    from pairgossip.results.plots import describe
+
+    facts = new_table(("result", ""))
+    percent = found["relative_error"] * 100
+    for name, value in (
+        (f"exact value ({_kind(run)})", spelled(found["exact"], 8)),
+        ("mean estimate", spelled(found["estimate"], 8)),
+        ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
+        ("RMS error over nodes and trials", spelled(found["rms_error"], 4)),
+        ("spread over nodes", spelled(found["spread"], 4)),
+        ("iterations", spelled(found["iterations"])),
+        ("exchanges", spelled(found["exchanges"])),
+        ("messages", spelled(found["messages"])),
+        *([("time", spelled(found["time"]))] if run.times is not None else []),
+        ("normalized gap", spelled(found["normalized_gap"], 4)),
+        ("seed", str(run.seed)),
+    ):
+        facts.add_row(name, value)
+    write_table(facts, describe(run))
+    curve = new_table(("iterations", "mean estimate", "spread over nodes", "RMS error"))
+    curve.columns[0].justify = "right"
+    for row in np.unique(np.linspace(0, len(run.iterations) - 1, CURVE_ROWS).round().astype(int)):
+        values = (run.mean[row], run.spread[row], run.error[row])
+        curve.add_row(f"{run.iterations[row]:,}", *(spelled(float(value)) for value in values))
+    write_table(curve)
+
+
+def _kind(run: Run) -> str:
+    kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
+    return kinds[run.target_kind]
+
+
+def _gap(run: Run) -> float | None:
+    """The rate that governs the run; None for a lone node or where it needs a missing library."""
+    try:
+        return run.graph.normalized_gap(run.law)
+    except PairgossipError:
+        return None

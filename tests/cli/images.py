@@ -1,0 +1,17 @@
+"""Looking at figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.image import imread
+
+
+def is_drawn(path: Path, *, at_least: tuple[int, int] = (600, 400)) -> bool:
+    """Tell whether a PNG file is large enough and shows something on its background."""
+    pixels = np.asarray(imread(path))[..., :3]
+    height, width = pixels.shape[:2]
+    ink = (pixels != pixels[0, 0]).any(axis=2).mean()
+    colors = len(np.unique((pixels[::4, ::4] * 255).astype(np.uint8).reshape(-1, 3), axis=0))
+    return bool(width >= at_least[0] and height >= at_least[1] and ink > 0.01 and colors > 10)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.tables import read_columns
+
+from .images import is_drawn
+from .running import CommandLine
+
+SHORT = ("--iterations", "2000", "--trials", "3")
+
+
+def same_run(found: dict[str, Any], run: pg.Run) -> None:
+    exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
+    assert found["exact"] == exact
+    assert found["estimate"] == estimate
+    assert found["relative_error"] == abs(estimate - exact) / abs(exact)
+    assert found["rms_error"] == run.error[-1]
+    assert found["spread"] == run.spread[-1]
+    assert found["iterations"] == run.iterations[-1]
+    assert found["exchanges"] == run.exchanges[-1]
+    assert found["messages"] == run.messages[-1]
+    assert found["normalized_gap"] == pytest.approx(run.graph.normalized_gap(run.law))
+    assert (found["trials"], found["seed"], found["status"]) == (run.trials, run.seed, "done")
+    assert found["curve"]["iterations"] == run.iterations.tolist()
+    assert found["curve"]["mean"] == run.mean.tolist()
+    assert found["curve"]["spread"] == run.spread.tolist()
+    assert found["curve"]["error"] == run.error.tolist()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "settings"),
+    [
+        ([], {}),
+        (["--graph", "cycle", "--order", "exchange-first"], {"order": "exchange-first"}),
+        (["--graph", "star", "--law", "node-clocks"], {"law": "node-clocks"}),
+        (["--clock", "async"], {"clock": "async"}),
+        (["--method", "u1"], {"method": "u1"}),
+        (["--method", "u2", "--checkpoints", "5"], {"method": "u2", "checkpoints": 5}),
+        (["--target", "u", "--engine", "plain"], {"target": "u", "engine": "plain"}),
+        (["--seed", "12", "--jobs", "1", "--graph", "watts-strogatz"], {"seed": 12}),
+    ],
+)
+def test_json_is_what_python_gives(
+    cli: CommandLine, incomes: Path, tokens: list[str], settings: dict[str, Any]
+) -> None:
+    answer = cli(
+        "estimate", incomes, "--column", "income", "--kernel", "gini", *SHORT, *tokens, "--json"
+    )
+    graph = tokens[tokens.index("--graph") + 1] if "--graph" in tokens else "complete"
+    values = read_columns(incomes, ["income"])["income"]
+    settings = {"iterations": 2000, "trials": 3, "seed": 0, **settings}
+    assert (answer.code, answer.err) == (0, "")
+    same_run(answer.json(), pg.estimate(values, "gini", graph, **settings))
+
+
+def test_averaging_takes_no_kernel(cli: CommandLine, single: Path) -> None:
+    found = cli("estimate", single, "--method", "averaging", *SHORT, "--json").json()
+    values = [k * k for k in range(12)]
+    same_run(found, pg.estimate(values, method="averaging", iterations=2000, trials=3, seed=0))
+    assert found["statistic"] == "mean"
+
+
+def test_text_labels_and_parameters_of_the_graph(cli: CommandLine, incomes: Path) -> None:
+    found = cli(
+        *("estimate", incomes, "--column", "age", "--label", "class", "--kernel", "auc"),
+        *("--graph", "watts-strogatz", "--k", 6, "--p", 0.1, "--graph-seed", 4, *SHORT, "--json"),
+    ).json()
+    table = read_columns(incomes, ["age"])
+    graph = pg.graphs.watts_strogatz(20, 6, 0.1, seed=4)
+    labels = table.text("class")
+    run = pg.estimate(table["age"], "auc", graph, labels=labels, iterations=2000, trials=3, seed=0)
+    assert found["columns"] == ["age"]
+    assert found["graph"]["parameters"] == {"k": 6, "p": 0.1, "seed": 4}
+    assert found["estimate"] == run.mean[-1]
+
+
+def test_a_network_from_a_file(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    file = tmp_path / "net.graphml"
+    graph = pg.graphs.grid(3, 4)
+    graph.to_graphml(file)
+    tokens = ("estimate", single, "--kernel", "gini", "--graph-file", file, *SHORT, "--json")
+    values = [k * k for k in range(12)]
+    same_run(
+        cli(*tokens).json(), pg.estimate(values, "gini", graph, iterations=2000, trials=3, seed=0)
+    )
+
+
+def test_what_is_unknown_is_null(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "flat.csv"
+    file.write_text("value\n3\n3\n3\n")
+    found = cli("estimate", file, "--kernel", "gini", *SHORT, "--json").json()
+    assert found["exact"] == 0 and found["relative_error"] is None
+
+
+def test_a_lone_node_has_no_gap(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "alone.csv"
+    file.write_text("value\n3\n")
+    found = cli("estimate", file, "--kernel", "gini", *SHORT, "--json").json()
+    assert found["normalized_gap"] is None
+
+
+def test_the_table_says_the_same(cli: CommandLine, single: Path) -> None:
+    tokens = ("estimate", single, "--kernel", "gini", "--graph", "cycle", *SHORT)
+    found, answer = cli(*tokens, "--json").json(), cli(*tokens)
+    assert answer.code == 0
+    filled = [line.strip() for line in answer.out.splitlines() if line.strip()]
+    lines = {line.split("  ")[0]: line.split()[-1] for line in filled}
+    assert lines["exact value (all pairs)"] == f"{found['exact']:.8g}"
+    assert lines["mean estimate"] == f"{found['estimate']:.8g}"
+    assert lines["RMS error over nodes and trials"] == f"{found['rms_error']:.4g}"
+    assert lines["messages"] == "4,000"
+    assert lines["seed"] == "0"
+    assert lines["2,000"] == f"{found['rms_error']:.6g}"
+    assert "gosta-sync of gini, cycle of 12 nodes, 3 trials" in answer.out
+
+
+def test_the_asynchronous_clock_has_a_time(cli: CommandLine, single: Path) -> None:
+    tokens = ("estimate", single, "--kernel", "gini", "--clock", "async", *SHORT)
+    assert cli(*tokens, "--json").json()["time"] > 0
+    assert "\ntime " in cli(*tokens).out
+
+
+def test_everything_is_written(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    plot, network = tmp_path / "curves.png", tmp_path / "network.png"
+    save, table = tmp_path / "run.npz", tmp_path / "curves.csv"
+    answer = cli(
+        *("estimate", single, "--kernel", "gini", "--graph", "cycle", *SHORT, "--json"),
+        *("--plot", plot, "--plot-graph", network, "--save", save, "--csv", table),
+    )
+    assert answer.code == 0
+    assert answer.err.splitlines() == [f"Wrote {file}" for file in (save, table, plot, network)]
+    assert is_drawn(plot) and is_drawn(network)
+    run = pg.load(save)
+    same_run(answer.json(), run)
+    assert run.known_theory is not None
+    with table.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 3 * len(run.iterations)
+    assert float(rows[-1]["error"]) == run.trial_error[-1, -1]
+
+
+def test_drawing_against_time(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "curves.svg"
+    tokens = ("estimate", single, "--kernel", "gini", "--clock", "async", *SHORT)
+    assert cli(*tokens, "--plot", plot, "--against", "time").code == 0
+    assert "<svg" in plot.read_text()
+
+
+def test_an_existing_figure_is_replaced(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "curves.png"
+    plot.write_text("old")
+    assert cli("estimate", single, "--kernel", "gini", *SHORT, "--plot", plot).code == 0
+    assert is_drawn(plot)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["curves.png", "single.csv"]
+
+
+def test_an_unknown_target_is_said_aloud(
+    cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.estimation.LARGEST_BLOCKED_TARGET", 5)
+    tokens = ("estimate", single, "--kernel", "distance", *SHORT)
+    answer = cli(*tokens, "--json")
+    assert answer.code == 0
+    assert answer.err.startswith("Warning: The exact value of kernel 'distance'")
+    assert answer.json()["exact"] is None and answer.json()["rms_error"] is None
+    assert "unknown" in cli(*tokens).out

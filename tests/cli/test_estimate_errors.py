@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from .running import CommandLine
+
+
+@pytest.fixture(autouse=True)
+def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every mistake here is found before the first exchange."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the run has started")
+
+    monkeypatch.setattr("pairgossip.estimation.run_trials", refuse)
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "data.csv"
+    file.write_text(text)
+    return file
+
+
+def test_a_missing_file(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "none.csv"
+    message = f"There is no file {file}: check the path."
+    assert cli.error("estimate", file, "--kernel", "gini") == message
+
+
+def test_an_empty_file(cli: CommandLine, tmp_path: Path) -> None:
+    file = written(tmp_path, "")
+    message = f"{file} is empty: it needs a header line and rows."
+    assert cli.error("estimate", file, "--kernel", "gini") == message
+
+
+def test_a_missing_column(cli: CommandLine, incomes: Path) -> None:
+    message = f"There is no column 'incme' in {incomes}: did you mean 'income'?"
+    assert cli.error("estimate", incomes, "--column", "incme", "--kernel", "gini") == message
+
+
+def test_a_missing_label(cli: CommandLine, incomes: Path) -> None:
+    message = f"There is no column 'clas' in {incomes}: did you mean 'class'?"
+    tokens = ("--column", "age", "--label", "clas", "--kernel", "auc")
+    assert cli.error("estimate", incomes, *tokens) == message
+
+
+def test_a_gap(cli: CommandLine, tmp_path: Path) -> None:
+    file = written(tmp_path, "income,age\n1,2\n,3\n4,5\n")
+    message = f"Column 'income' of {file}, line 3, is missing: fill it in or drop the line."
+    assert cli.error("estimate", file, "--column", "income", "--kernel", "gini") == message
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["--kernel", "ginni"], "Unknown kernel 'ginni': did you mean 'gini'?"),
+        (
+            ["--graph", "erdos"],
+            "Unknown graph 'erdos': did you mean 'erdos-renyi'?",
+        ),
+        (["--method", "gost"], "Unknown method 'gost': did you mean 'gosta'?"),
+        (["--clock", "asynch"], "Unknown clock 'asynch': did you mean 'async'?"),
+        (["--law", "node-clock"], "Unknown edge law 'node-clock': did you mean 'node-clocks'?"),
+        (["--order", "update"], "Unknown order 'update': did you mean 'update-first'?"),
+        (["--engine", "plane"], "Unknown engine 'plane': did you mean 'plain'?"),
+        (["--against", "exchange"], "Unknown axis 'exchange': did you mean 'exchanges'?"),
+        (["--against", "time"], "A synchronous run has no clock times: use --clock async."),
+        (["--iterations", "0"], "The number of iterations must be a whole number >= 1, not 0."),
+        (["--trials", "0"], "The number of trials must be a whole number >= 1, not 0."),
+        (["--checkpoints", "0"], "The number of checkpoints must be a whole number >= 1, not 0."),
+        (["--jobs", "0"], "The number of jobs is 0: give 1 or more, or -1 for one per core."),
+        (["--seed", "-1"], "The seed must be a whole number >= 0 or None, not -1."),
+        (
+            ["--graph", "torus", "--rows", "4"],
+            "A torus with rows=4 cannot have n=11 nodes; leave one of them out.",
+        ),
+        (
+            ["--graph", "torus"],
+            "A torus of 11 nodes would need a side shorter than 3; "
+            "sizes nearby that work: 9 and 12; or give rows and cols.",
+        ),
+        (["--graph", "cycle", "--k", "4"], "cycle takes only n, not k."),
+        (["--graph", "cycle", "--graph-file", "x.txt"], "Give --graph or --graph-file, not both."),
+        (["--save", "no/run.npz"], "Cannot write no/run.npz: there is no folder no."),
+        (["--csv", "."], ". is a folder: give the name of a file."),
+        (["--plot", "run.bmp"], "run.bmp is no figure: end its name in .png, .pdf or .svg."),
+        (
+            ["--save", "run.x", "--csv", "./run.x"],
+            "run.x is named twice: give every output a file of its own.",
+        ),
+    ],
+)
+def test_wrong_options(
+    cli: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tokens: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = written(tmp_path, "value\n" + "".join(f"{k}\n" for k in range(11)))
+    kernel = [] if "--kernel" in tokens else ["--kernel", "gini"]
+    assert cli.error("estimate", file, *kernel, *tokens) == message
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_no_kernel(cli: CommandLine, single: Path) -> None:
+    assert cli.error("estimate", single) == (
+        "Say what to average over pairs, such as --kernel gini; "
+        "'pairgossip kernels' lists the kernels."
+    )
+
+
+def test_a_folder_that_takes_no_files(cli: CommandLine, single: Path) -> None:
+    # Even an administrator cannot create files there.
+    folder = Path("/proc/self")
+    if not folder.is_dir():
+        pytest.skip("needs a folder that refuses everybody")
+    message = cli.error("estimate", single, "--kernel", "gini", "--save", folder / "run.npz")
+    assert message.startswith(f"Cannot write {folder / 'run.npz'}: ")
+
+
+def test_the_data_is_never_overwritten(cli: CommandLine, single: Path) -> None:
+    before = single.read_text()
+    cli.error("estimate", single, "--kernel", "gini", "--csv", single)
+    assert single.read_text() == before
+
+
+def test_a_disconnected_network(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("0 1\n2 3\n")
+    message = cli.error("estimate", single, "--kernel", "gini", "--graph-file", file)
+    assert message.startswith("The graph is disconnected: 2 components")
+
+
+def test_a_network_of_another_size(cli: CommandLine, single: Path, tmp_path: Path) -> None:
+    file = tmp_path / "edges.txt"
+    file.write_text("0 1\n1 2\n")
+    message = cli.error("estimate", single, "--kernel", "gini", "--graph-file", file)
+    assert message.startswith("The data has 12 rows but the graph has 3 nodes")
+
+
+def test_a_picture_of_too_many_nodes(
+    cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.results.graph_picture.LARGEST_PICTURE", 11)
+    tokens = ("--kernel", "gini", "--plot-graph", tmp_path / "network.png")
+    assert cli.error("estimate", single, *tokens).startswith("A picture of 12 nodes")
+
+
+@pytest.mark.parametrize(
+    ("library", "tokens"),
+    [("matplotlib", ["--plot", "run.png"]), ("pandas", ["--csv", "run.csv"])],
+)
+def test_a_missing_library_is_known_beforehand(
+    cli: CommandLine,
+    single: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    library: str,
+    tokens: list[str],
+) -> None:
+    module = "matplotlib.figure" if library == "matplotlib" else library
+    monkeypatch.setitem(sys.modules, module, None)  # Python's own way to say: not installed
+    message = cli.error("estimate", single, "--kernel", "gini", *tokens, code=1)
+    assert f"needs {library}, which is not installed: pip install 'pairgossip[lab]'." in message

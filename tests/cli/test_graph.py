@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+
+from .running import CommandLine
+
+
+def test_the_report_of_a_torus(cli: CommandLine) -> None:
+    answer = cli("graph", "torus", "--rows", 26, "--cols", 26)
+    assert answer.code == 0
+    for part in ("torus (rows=26, cols=26)", "676", "1,352", "4, 4, 4", "node-clocks"):
+        assert part in answer.out
+
+
+def test_json_is_what_the_graph_says(cli: CommandLine) -> None:
+    found = cli(
+        "graph", "watts-strogatz", "--nodes", 60, "--k", 4, "--p", 0.3, "--seed", 7, "--json"
+    ).json()
+    graph = pg.graphs.watts_strogatz(60, 4, 0.3, seed=7)
+    assert found["parameters"] == {"k": 4, "p": 0.3, "seed": 7}
+    assert (found["nodes"], found["edges"]) == (60, graph.edge_count)
+    assert found["spectral_gap"] == graph.spectral_gap()
+    assert found["exact_mixing_time"] == graph.exact_mixing_time(0.01)
+    assert found["diameter"] == graph.diameter()
+    assert found["delta_tilde"] == graph.delta_tilde().value
+    for law, facts in found["laws"].items():
+        assert facts["normalized_gap"] == graph.normalized_gap(law)
+        assert facts["exchanges_per_efold"] == 1 / graph.normalized_gap(law)
+        assert facts["mixing_time_bound"] == graph.mixing_time(0.01, law)
+        assert facts["pick_max"] == graph.pick_probabilities(law).max()
+
+
+def test_what_is_too_costly_is_left_out(cli: CommandLine) -> None:
+    answer = cli("graph", "watts-strogatz", "--nodes", 6000)
+    assert answer.code == 0
+    assert answer.out.count("not computed above 5,000 nodes") == 2
+    assert "not computed above 1,500 nodes" in answer.out
+    found = cli("graph", "watts-strogatz", "--nodes", 6000, "--json").json()
+    assert found["diameter"] is None and found["exact_mixing_time"] is None
+
+
+def test_families_with_formulas_know_more(cli: CommandLine) -> None:
+    found = cli("graph", "cycle", "--nodes", 10_001, "--json").json()
+    assert found["diameter"] == 5000
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_the_smallest_graphs(cli: CommandLine, nodes: int) -> None:
+    answer = cli("graph", "complete", "--nodes", nodes)
+    assert answer.code == 0
+    assert ("undefined" in answer.out) == (nodes < 3)
+
+
+@pytest.mark.parametrize("name", ["net.graphml", "net.xml", "edges.txt"])
+def test_a_saved_graph_reports_the_same(cli: CommandLine, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    wrote = cli("graph", "star", "--nodes", 9, "--save-edges", file, "--json")
+    assert wrote.err == f"Wrote {file}\n"
+    assert ("<graphml" in file.read_text()) == (file.suffix != ".txt")
+    found = cli("graph", "--file", file, "--json").json()
+    for law, facts in wrote.json()["laws"].items():
+        assert found["laws"][law] == pytest.approx(facts)
+
+
+def test_without_a_name_it_lists_the_families(cli: CommandLine) -> None:
+    answer = cli("graph")
+    assert answer.code == 0
+    for name in pg.graphs.FAMILIES:
+        assert name in answer.out
+    assert "--k (4) --p (0.3)" in answer.out
+    assert list(cli("graph", "--json").json()) == list(pg.graphs.FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["cyle", "--nodes", "5"], "Unknown graph 'cyle': did you mean 'cycle'?"),
+        (["cycle"], "How many nodes? Say so, as in 'pairgossip graph cycle --nodes 100'."),
+        (["cycle", "--nodes", "20", "--k", "4"], "cycle takes only n, not k."),
+        (["torus", "--rows", "5"], "torus takes rows and cols, or the number of nodes n."),
+        (
+            ["--nodes", "5"],
+            "Which network? Name a family, as in 'pairgossip graph cycle --nodes 20'.",
+        ),
+        (
+            ["cycle", "--nodes", "5", "--save-edges", "no/where.txt"],
+            "Cannot write no/where.txt: there is no folder no.",
+        ),
+        (
+            ["cycle", "--file", "net.txt"],
+            "The network is read from net.txt: leave out its family and --nodes.",
+        ),
+        (["--file", "net.txt", "--k", "4"], "The network is read from net.txt: leave out --k."),
+        (["--file", "none.txt"], "Cannot read none.txt: No such file or directory."),
+    ],
+)
+def test_mistakes(cli: CommandLine, tokens: list[str], message: str) -> None:
+    assert cli.error("graph", *tokens) == message

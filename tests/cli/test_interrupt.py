@@ -1,0 +1,68 @@
+"""Ctrl-C, as a real signal to a real process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+
+from .images import is_drawn
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+
+# Runs the command line, and says so once the first checkpoints are written down.
+SCRIPT = """
+import sys
+from pairgossip.cli import main
+from pairgossip.engine.trial import TrialRecord
+
+write = TrialRecord.write
+
+def write_and_tell(self, *arguments):
+    write(self, *arguments)
+    if self.written == 20:
+        sys.stderr.write("started\\n")
+        sys.stderr.flush()
+
+TrialRecord.write = write_and_tell
+sys.exit(main())
+"""
+
+
+def take_signals() -> None:
+    # A shell may have started the tests with Ctrl-C ignored, which children would inherit.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+def test_what_was_computed_is_kept(single: Path, tmp_path: Path, trials: int) -> None:
+    save, plot = tmp_path / "run.npz", tmp_path / "run.png"
+    tokens = ["estimate", single, "--kernel", "gini", "--iterations", "1e12", "--trials", trials]
+    tokens += ["--save", save, "--plot", plot]
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *map(str, tokens)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=take_signals,
+    ) as process:
+        assert process.stderr is not None
+        try:
+            assert process.stderr.readline() == "started\n"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 130, err
+    warning = f"Warning: Interrupted: kept 1 of {trials} trials, up to iteration "
+    assert warning in err and "Traceback" not in err
+    assert "mean estimate" in out
+    run = pg.load(save)
+    assert run.status == "interrupted"
+    assert len(run.iterations) >= 20
+    assert is_drawn(plot)

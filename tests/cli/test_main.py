@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import pairgossip
+from pairgossip.cli import main
+from pairgossip.errors import MissingExtra
+
+from .running import CommandLine, run_really
+
+COMMANDS = ("dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot")
+
+
+def test_version(cli: CommandLine) -> None:
+    answer = cli("--version")
+    assert (answer.code, answer.out.strip()) == (0, pairgossip.__version__)
+
+
+def test_help_lists_the_commands(cli: CommandLine) -> None:
+    answer = cli("--help")
+    assert answer.code == 0
+    for command in COMMANDS:
+        assert f"│ {command} " in answer.out
+    assert "pairgossip demo --quick" in answer.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(cli: CommandLine, command: str) -> None:
+    answer = cli(command, "--help")
+    assert answer.code == 0
+    assert f" pairgossip {command}" in answer.out.partition("For example:")[2]
+
+
+def test_every_option_has_a_phrase(cli: CommandLine) -> None:
+    for command in COMMANDS:
+        for line in cli(command, "--help").out.splitlines():
+            if line.startswith("│") and " --" in line[:8]:
+                words = line.strip("│ *").split()
+                assert len(words) > 3, line
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ["numpy", "numba", "scipy", "sklearn", "matplotlib", "pandas", "joblib", "networkx"]
+    script = (
+        "import sys\n"
+        "from pairgossip.cli import main\n"
+        "main(sys.argv[1:])\n"
+        f"sys.exit(','.join(sorted(set({heavy!r}) & set(sys.modules))))\n"
+    )
+    for tokens in (["--help"], ["--version"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *tokens], capture_output=True, text=True, timeout=60
+        )
+        assert done.stderr.strip() == ""
+        assert done.stdout
+
+
+def test_an_unknown_command_offers_the_nearest(cli: CommandLine) -> None:
+    answer = cli("estimat")
+    assert answer.code != 0
+    assert "estimate" in answer.err and "Traceback" not in answer.err
+
+
+def test_an_unknown_option_offers_the_nearest(cli: CommandLine) -> None:
+    answer = cli("kernels", "--jsn")
+    assert answer.code != 0
+    assert "--json" in answer.err and "Traceback" not in answer.err
+
+
+def test_a_missing_argument_is_named(cli: CommandLine) -> None:
+    answer = cli("estimate")
+    assert answer.code != 0
+    assert "FILE" in answer.err
+
+
+def test_a_missing_extra_leaves_with_1(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise MissingExtra("Drawing needs matplotlib, which is not installed.")
+
+    monkeypatch.setattr("pairgossip.kernels.describe", absent)
+    assert cli.error("kernels", code=1) == "Drawing needs matplotlib, which is not installed."
+
+
+def test_ctrl_c_before_anything_leaves_with_130(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairgossip.kernels.describe", stopped)
+    answer = cli("kernels")
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err == "Warning: Interrupted before there was anything to keep.\n"
+
+
+def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("pairgossip.kernels.describe", greedy)
+    assert cli.error("kernels", code=1).startswith("The memory is not enough")
+
+
+def test_file_names_are_not_markup(cli: CommandLine) -> None:
+    assert "[bold]no[/bold].csv" in cli.error("exact", "[bold]no[/bold].csv", "--kernel", "gini")
+
+
+def test_a_real_process_has_the_exit_code() -> None:
+    answer = run_really("exact", "nowhere.csv", "--kernel", "gini")
+    assert answer == (2, "", "Error: There is no file nowhere.csv: check the path.\n")
+
+
+def test_a_reader_that_goes_away_is_no_drama() -> None:
+    script = "import sys; from pairgossip.cli import main; sys.exit(main(['kernels']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=60) in (0, 1)
+
+
+def test_without_arguments_it_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "Usage: pairgossip COMMAND" in capsys.readouterr().out
