@@ -70,9 +70,7 @@ def test_refusals() -> None:
     assert refusal_of("watts-strogatz", 9, degree=4) == (
         "watts-strogatz takes n, k, p and seed, not degree."
     )
-    assert refusal_of("erdos-renyi") == (
-        "erdos-renyi needs the number of nodes n."
-    )
+    assert refusal_of("erdos-renyi") == ("erdos-renyi needs the number of nodes n.")
     assert refusal_of("complete") == "complete needs the number of nodes n."
     assert refusal_of("torus", rows=4) == "torus takes rows and cols, or the number of nodes n."
     assert refusal_of("torus", 10) == (

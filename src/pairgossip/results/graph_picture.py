@@ -43,7 +43,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
         cmap="RdBu_r",
         vmin=center - reach,
         vmax=center + reach,
-        s=max(4.0, min(120.0, 12_000 / run.nodes)),
+        s=float(np.clip(4_000 / run.nodes, 3, 120)),
         edgecolors="#444444",
         linewidths=0.3,
         zorder=2,
