@@ -47,6 +47,43 @@ def test_round_trips_keep_edges_names_and_order(file: Path) -> None:
     assert back.names == named.names
 
 
+def test_integer_names_keep_their_order(file: Path) -> None:
+    given = nx.Graph([(0, 1), (1, 2)])
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from([2, 0, 1])
+    shuffled.add_edges_from([(1, 2), (0, 1)])
+    for graph in (Graph.from_networkx(shuffled), Graph.from_networkx(given)):
+        graph.to_edge_list(file)
+        back = Graph.load(file)
+        assert back.edges.tolist() == graph.edges.tolist()
+        assert back.names == graph.names
+
+
+@pytest.mark.parametrize("line", ["# nodes: 3", "# nodes: 2 1 0", "# Nodes: 3 Edges: 2", "# a b"])
+def test_comments_of_others_are_only_comments(file: Path, line: str) -> None:
+    file.write_text(f"{line}\n0 1\n1 2\n")
+    graph = Graph.load(file)
+    assert (graph.names, graph.edges.tolist()) == (None, [[0, 1], [1, 2]])
+
+
+def test_a_header_edited_by_hand(file: Path) -> None:
+    file.write_text("# pairgossip nodes: b a b\na b\nb c\n")
+    graph = Graph.load(file)
+    assert graph.names == ("b", "a", "c")
+    assert graph.edges.tolist() == [[0, 1], [0, 2]]
+
+
+def test_labels_of_thousands_of_digits_are_names(file: Path) -> None:
+    file.write_text(f"0 {'1' * 5000}\n")
+    assert Graph.load(file).names == ("0", "1" * 5000)
+
+
+def test_a_complete_graph_too_large_to_list_is_refused_at_once(tmp_path: Path) -> None:
+    for write in (complete(2_000_000_000).to_edge_list, complete(2_000_000_000).to_graphml):
+        with pytest.raises(InputError, match="too many to list"):
+            write(tmp_path / "net")
+
+
 def test_networkx_reads_what_is_written_and_the_other_way(file: Path) -> None:
     graph = erdos_renyi(30, 0.3, seed=1)
     graph.to_edge_list(file)
@@ -95,7 +132,7 @@ def test_a_disconnected_file_is_refused(file: Path) -> None:
         Graph.load(file)
 
 
-@pytest.mark.parametrize("name", ["New York", "a,b", "#1", ""])
+@pytest.mark.parametrize("name", ["New York", " a", "a,b", "#1", ""])
 def test_names_that_an_edge_list_cannot_hold(file: Path, name: str) -> None:
     with pytest.raises(InputError) as refusal:
         Graph(2, [[0, 1]], names=[name, "x"]).to_edge_list(file)

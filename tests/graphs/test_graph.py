@@ -70,6 +70,27 @@ def test_all_edges_make_a_complete_graph_however_they_are_given() -> None:
     assert graph == complete(3) == cycle(3)
 
 
+def test_a_complete_graph_may_carry_everything_but_edges() -> None:
+    places = [[0, 0], [0, 1], [1, 1]]
+    graph = Graph.complete_on(3, family="mine", parameters={"a": 1}, names="xyz", positions=places)
+    assert graph == complete(3)
+    assert (graph.family, graph.parameters, graph.names) == ("mine", {"a": 1}, ("x", "y", "z"))
+    assert graph.positions is not None and graph.positions.tolist() == places
+    large = Graph.complete_on(2_000_000_000)
+    assert (large.family, large.spectral_gap()) == ("complete", 2e9)
+    with pytest.raises(InputError, match=r"^There are 2 names for 3 nodes"):
+        Graph.complete_on(3, names="xy")
+
+
+def test_a_label_is_not_trusted() -> None:
+    labeled = Graph(9, torus(3, 3).edges, family="torus")
+    assert labeled.spectral_gap() == pytest.approx(3.0)
+    assert labeled.diameter() == 2
+    lie = Graph(9, star(9).edges, family="path")
+    assert lie.spectral_gap() == pytest.approx(1.0)
+    assert lie.diameter() == 2
+
+
 def test_equality_ignores_the_order_of_edges() -> None:
     assert Graph(4, [[0, 1], [1, 2], [2, 3]]) == Graph(4, [[3, 2], [1, 0], [2, 1]])
     assert hash(path(4)) == hash(Graph(4, [[0, 1], [1, 2], [2, 3]]))

@@ -34,6 +34,20 @@ def test_round_trips_keep_edges_names_and_order(file: Path) -> None:
         assert back.names == graph.names
 
 
+def test_integer_names_keep_their_order(file: Path) -> None:
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from([2, 0, 1])
+    shuffled.add_edges_from([(1, 2), (0, 1)])
+    graph = Graph.from_networkx(shuffled)
+    nx.write_graphml(shuffled, file)
+    foreign = Graph.load(file)
+    graph.to_graphml(file)
+    for back in (foreign, Graph.load(file)):
+        assert back == graph
+        assert back.names == graph.names == ("2", "0", "1")
+    assert Graph.load(file).edges.tolist() == graph.edges.tolist()
+
+
 def test_networkx_reads_what_is_written_and_the_other_way(file: Path) -> None:
     graph = Graph(3, [[0, 2], [2, 1]], names=["x", "y z", "&"])
     graph.to_graphml(file)

@@ -12,6 +12,7 @@ from pairgossip.graphs.random_families import (
     random_regular,
     watts_strogatz,
 )
+from pairgossip.graphs.restoring import restored
 
 __all__ = [
     "FAMILIES",
@@ -30,6 +31,7 @@ __all__ = [
     "path",
     "random_geometric",
     "random_regular",
+    "restored",
     "star",
     "torus",
     "watts_strogatz",

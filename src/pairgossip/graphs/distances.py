@@ -30,7 +30,7 @@ class DeltaTilde(NamedTuple):
 
 def diameter(graph: Graph) -> int:
     """Return the largest distance between two nodes."""
-    known = _closed_diameter(graph)
+    known = closed_diameter(graph)
     if known is not None:
         return known
     _refuse_large(graph, LARGEST_FOR_DIAMETER, "The diameter")
@@ -62,7 +62,8 @@ def delta_tilde(graph: Graph) -> DeltaTilde:
     return DeltaTilde((best - 2 * farthest) / (graph.n - 2), pair)
 
 
-def _closed_diameter(graph: Graph) -> int | None:
+def closed_diameter(graph: Graph) -> int | None:
+    """Return the diameter of a family that has a formula, or None."""
     if graph.is_complete:
         return min(graph.n - 1, 1)
     if not graph._is_certified:

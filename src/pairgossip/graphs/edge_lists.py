@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,20 +19,20 @@ Parts = tuple[int, NDArray[np.int64], tuple[str, ...] | None]
 """Number of nodes, edges, and names unless the nodes are just numbered."""
 
 # Written before the edges of a graph with names, so that reading it back keeps the nodes' order.
-_NODES_HEADER = "# nodes:"
+# It names this package, because other programs also write comments about nodes.
+_NODES_HEADER = "# pairgossip nodes:"
 
 
 def read_edge_list(path: Path) -> Parts:
     """Read two columns separated by blanks or a comma.
 
-    When the labels are the integers 0 to n - 1 they are the node indices; otherwise they are
-    names, and nodes are numbered in order of first appearance.
+    A first line that `write_edge_list` wrote gives the names in order. Without one, the labels
+    are node indices when they are the integers 0 to n - 1; otherwise they are names, and nodes are
+    numbered in order of first appearance.
     """
-    text = _decoded(path)
-    lines = text.splitlines()
-    header = lines[0].removeprefix(_NODES_HEADER) if lines else ""
-    labels = header.split() if lines and header != lines[0] else []
-    number = {label: index for index, label in enumerate(labels)}
+    lines = _decoded(path).splitlines()
+    names = _header_names(lines)
+    number = {name: index for index, name in enumerate(names)}
     pairs: dict[tuple[int, int], int] = {}
     for position, line in enumerate(lines, start=1):
         columns = line.partition("#")[0].replace(",", " ").split()
@@ -49,38 +49,47 @@ def read_edge_list(path: Path) -> Parts:
         pairs[edge] = position
     if not pairs:
         raise InputError(f"{path} has no edges; write the two ends of one edge per line.")
-    return numbered_or_named(list(number), np.array(list(pairs), dtype=np.int64))
+    edges = np.array(list(pairs), dtype=np.int64)
+    return (len(number), edges, tuple(number)) if names else _numbered_or_named(number, edges)
 
 
 def write_edge_list(graph: Graph, path: Path) -> None:
     """Write one edge per line, with the names of the nodes where there are any."""
     if graph.n == 1:
         raise InputError("A single node has no edges to list; write it as GraphML instead.")
+    edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
     labels = labels_of(graph)
     for label in labels if graph.names else ():
-        if not label or "#" in label or "," in label or len(label.split()) != 1:
+        if "#" in label or "," in label or label.split() != [label]:
             raise InputError(
                 f"The name '{label}' has a blank, a comma or '#' in it, which an edge list cannot "
                 "hold; write GraphML instead."
             )
     header = [f"{_NODES_HEADER} {' '.join(labels)}\n"] if graph.names else []
-    body = (f"{labels[i]} {labels[j]}\n" for i, j in graph.edges.tolist())
+    body = (f"{labels[i]} {labels[j]}\n" for i, j in edges)
     write_text(path, (*header, *body))
-
-
-def numbered_or_named(labels: Sequence[str], edges: NDArray[np.int64]) -> Parts:
-    """Return the parts of a graph whose nodes have these labels, in the order of numbering."""
-    n = len(labels)
-    numbers = [int(label) if label.isdecimal() and label.isascii() else -1 for label in labels]
-    plain = all(str(number) == label for number, label in zip(numbers, labels, strict=True))
-    if plain and max(numbers, default=-1) == n - 1:
-        return n, np.array(numbers, dtype=np.int64)[edges], None
-    return n, edges, tuple(labels)
 
 
 def labels_of(graph: Graph) -> Sequence[str]:
     """Return the names of the nodes, or their numbers as text."""
     return graph.names or [str(k) for k in range(graph.n)]
+
+
+def _header_names(lines: Sequence[str]) -> list[str]:
+    """Return the names in the header of a file that this package wrote, or none."""
+    if not lines or not lines[0].startswith(_NODES_HEADER):
+        return []
+    # Whoever edits the header by hand may repeat a name.
+    return list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
+
+
+def _numbered_or_named(number: Mapping[str, int], edges: NDArray[np.int64]) -> Parts:
+    """Return the parts of a graph without a header, numbered in order of first appearance."""
+    n = len(number)
+    indices = {str(k): k for k in range(n)}
+    if number.keys() != indices.keys():
+        return n, edges, tuple(number)
+    return n, np.array([indices[label] for label in number], dtype=np.int64)[edges], None
 
 
 def _decoded(path: Path) -> str:

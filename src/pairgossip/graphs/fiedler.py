@@ -2,14 +2,13 @@
 
 Well connected graphs: Lanczos iterations on a polynomial of the Laplacian that is large at the
 small eigenvalues and small at all others, without the constant vectors (eigenvalue 0). Long, thin
-graphs have eigenvalues too close together for that, but their factors stay sparse, so there
-the iterations run on the inverse. Asking for eigenvalues near 0 by factors of any graph
+graphs and trees have eigenvalues too close together for that, but their factors stay sparse, so
+there the iterations run on the inverse. Asking for eigenvalues near 0 by factors of any graph
 would take minutes on a small world of 10,000 nodes.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +18,12 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 
+Operator = Callable[[FloatArray], FloatArray]
+
 _RESIDUAL = 1e-7
 """How good the vector must be, relative to the eigenvalue; the eigenvalue is far better."""
+_VALUE_ERROR = 1e-11
+"""How good the eigenvalue must be, relative to itself, where rounding keeps the vector worse."""
 _FIRST_LOOK = 1e-3
 _TOLERANCES = (1e-8, 1e-12)
 _BASIS_SIZE = 20
@@ -37,42 +40,72 @@ def fiedler_vector(matrix: Any, bound: float) -> FloatArray:
     """
     start = _centered(np.random.default_rng(0).standard_normal(matrix.shape[0]))
     work = _factorization_work(matrix)
-    if work > _EASY_FACTORIZATION:
+    vector = _by_factors(matrix, start) if work <= _EASY_FACTORIZATION else None
+    if vector is None:
         vector = _by_filter(matrix, bound, start)
-        if vector is not None:
-            return vector
-    if work > _LARGEST_FACTORIZATION:
+    if vector is None and _EASY_FACTORIZATION < work <= _LARGEST_FACTORIZATION:
+        vector = _by_factors(matrix, start)
+    if vector is None:
         raise InputError(
             f"The spectral gap of this graph of {len(start)} nodes is too small to be computed; "
             "use a smaller graph, or a named family with a formula."
         )
+    return vector
+
+
+def _by_factors(matrix: Any, start: FloatArray) -> FloatArray | None:
+    """Iterate on the inverse; None where that does not converge."""
     return _leading(_pseudo_inverse(matrix), start, _TOLERANCES[0])
 
 
 def _by_filter(matrix: Any, bound: float, start: FloatArray) -> FloatArray | None:
     """Look once to place the filter, then iterate; None where that does not converge."""
-    from scipy.sparse.linalg import ArpackNoConvergence
-
-    with contextlib.suppress(ArpackNoConvergence):
-        vector = _leading(_filter(matrix, bound, 0.0, 1), start, _FIRST_LOOK)
-        value = _rayleigh(matrix, vector)
-        # The eigenvalue wanted is at most `value`, hence inside what the filter enlarges.
-        cut = min(2.0 * value, (value + bound) / 2.0)
-        degree = min(_LARGEST_DEGREE, math.ceil(2.0 * math.sqrt(bound / cut)))
-        filtered = _filter(matrix, bound, cut, degree)
-        for tolerance in _TOLERANCES:
-            vector = _leading(filtered, vector, tolerance)
-            value = _rayleigh(matrix, vector)
-            if np.linalg.norm(matrix @ vector - value * vector) <= _RESIDUAL * value:
-                return vector
-    return None
+    filtered, vector = _placed_filter(matrix, bound, start)
+    best = None
+    for tolerance in _TOLERANCES:
+        vector = None if vector is None else _leading(filtered, vector, tolerance)
+        if vector is None:
+            break
+        best = vector
+        value, residual = _rayleigh(matrix, best)
+        if residual <= _RESIDUAL * value:
+            return best
+    return best if best is not None and _has_exact_value(matrix, bound, start, best) else None
 
 
-def _leading(
-    apply: Callable[[FloatArray], FloatArray], start: FloatArray, tol: float
-) -> FloatArray:
-    """Return the unit eigenvector of the largest eigenvalue, constants left out."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
+def _placed_filter(
+    matrix: Any, bound: float, start: FloatArray, known: FloatArray | None = None
+) -> tuple[Operator, FloatArray | None]:
+    """Return a filter for the smallest eigenvalue, `known` left out, and a rough vector."""
+    look = _without(_filter(matrix, bound, 0.0, 1), known)
+    vector = _leading(look, start, _FIRST_LOOK)
+    if vector is None:
+        return look, None
+    value, _ = _rayleigh(matrix, vector)
+    # The eigenvalue wanted is at most `value`, hence inside what the filter enlarges.
+    cut = min(2.0 * value, (value + bound) / 2.0)
+    degree = min(_LARGEST_DEGREE, math.ceil(2.0 * math.sqrt(bound / cut)))
+    return _without(_filter(matrix, bound, cut, degree), known), vector
+
+
+def _has_exact_value(matrix: Any, bound: float, start: FloatArray, vector: FloatArray) -> bool:
+    """Tell whether the eigenvalue is good although rounding keeps the residual from shrinking.
+
+    The Rayleigh quotient is off by at most residual^2 / (distance to the next eigenvalue).
+    """
+    filtered, other = _placed_filter(matrix, bound, start, vector)
+    other = None if other is None else _leading(filtered, other, _FIRST_LOOK)
+    if other is None:
+        return False
+    value, residual = _rayleigh(matrix, vector)
+    following, uncertainty = _rayleigh(matrix, other)
+    separation = following - uncertainty - value
+    return residual**2 <= _VALUE_ERROR * value * separation
+
+
+def _leading(apply: Operator, start: FloatArray, tol: float) -> FloatArray | None:
+    """Return the unit eigenvector of the largest eigenvalue, constants left out, if it is found."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     def apply_centered(vector: FloatArray) -> FloatArray:
         return _centered(apply(vector.ravel()))
@@ -80,13 +113,26 @@ def _leading(
     shape = (len(start), len(start))
     operator: Any = LinearOperator(shape, matvec=apply_centered, dtype=np.float64)
     options: Any = {"ncv": _BASIS_SIZE, "maxiter": _RESTARTS, "tol": tol}
-    vector = _centered(eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0])
+    try:
+        vector = _centered(eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0])
+    except ArpackNoConvergence:
+        return None
     return vector / float(np.linalg.norm(vector))
 
 
-def _filter(
-    matrix: Any, bound: float, cut: float, degree: int
-) -> Callable[[FloatArray], FloatArray]:
+def _without(apply: Operator, known: FloatArray | None) -> Operator:
+    """Return the operator on the vectors orthogonal to a known unit eigenvector."""
+    if known is None:
+        return apply
+
+    def apply_beside(vector: FloatArray) -> FloatArray:
+        image = apply(vector - float(known @ vector) * known)
+        return image - float(known @ image) * known
+
+    return apply_beside
+
+
+def _filter(matrix: Any, bound: float, cut: float, degree: int) -> Operator:
     """Return the Chebyshev polynomial that stays within -1 and 1 on [cut, bound], grows below."""
     scale, shift = 2.0 / (bound - cut), (bound + cut) / (bound - cut)
 
@@ -104,7 +150,7 @@ def _filter(
     return apply
 
 
-def _pseudo_inverse(matrix: Any) -> Callable[[FloatArray], FloatArray]:
+def _pseudo_inverse(matrix: Any) -> Operator:
     """Return the inverse of the Laplacian on vectors without constants, from sparse factors."""
     from scipy.sparse.linalg import splu
 
@@ -122,7 +168,19 @@ def _pseudo_inverse(matrix: Any) -> Callable[[FloatArray], FloatArray]:
 
 
 def _factorization_work(matrix: Any) -> float:
-    """Return n * (mean bandwidth)^2, a bound on the work of factors: small for thin graphs."""
+    """Return about the work of factors: small for thin graphs, for trees and what is almost one.
+
+    In a band it is n * (mean bandwidth)^2. By minimum degree, a graph with c edges more than a tree
+    shrinks without fill to at most 2 c nodes of three neighbors, of which at most about c / 2 are
+    left when fill has made them dense.
+    """
+    n = matrix.shape[0]
+    surplus = (matrix.nnz - n) // 2 - (n - 1)
+    without_branches = float(surplus / 2) ** 3 if surplus <= n / 8 else math.inf
+    return min(_band_work(matrix), n + without_branches)
+
+
+def _band_work(matrix: Any) -> float:
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     n = matrix.shape[0]
@@ -134,8 +192,11 @@ def _factorization_work(matrix: Any) -> float:
     return n * float(reach.mean()) ** 2
 
 
-def _rayleigh(matrix: Any, unit: FloatArray) -> float:
-    return float(unit @ (matrix @ unit))
+def _rayleigh(matrix: Any, unit: FloatArray) -> tuple[float, float]:
+    """Return the Rayleigh quotient of a unit vector, and the norm of what it leaves over."""
+    image = matrix @ unit
+    value = float(unit @ image)
+    return value, float(np.linalg.norm(image - value * unit))
 
 
 def _centered(vector: FloatArray) -> FloatArray:

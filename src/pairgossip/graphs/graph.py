@@ -73,6 +73,27 @@ class Graph:
         self._fill(n, listed, family, parameters, named, placed)
 
     @classmethod
+    def complete_on(
+        cls,
+        n: int,
+        *,
+        family: str | None = "complete",
+        parameters: Mapping[str, Any] | None = None,
+        names: Iterable[object] | None = None,
+        positions: ArrayLike | None = None,
+    ) -> Self:
+        """Join every two of n nodes without listing the edges; the rest is as for `Graph`.
+
+        >>> Graph.complete_on(3, names=["ann", "bob", "cy"]).names
+        ('ann', 'bob', 'cy')
+        """
+        graph = cls.__new__(cls)
+        n = checks.node_count(n)
+        named, placed = checks.node_names(n, names), checks.node_positions(n, positions)
+        graph._fill(n, None, family, parameters, named, placed)
+        return graph
+
+    @classmethod
     def _trusted(
         cls,
         n: int,
@@ -108,6 +129,7 @@ class Graph:
         self._positions = positions
         # A family's closed forms are used only where this package itself built the edges.
         self._is_certified = False
+        self._gaps: dict[str | None, float] = {}
 
     @property
     def n(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_text
-from pairgossip.graphs.edge_lists import Parts, labels_of, numbered_or_named
+from pairgossip.graphs.edge_lists import Parts, labels_of
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -82,7 +82,10 @@ class _Reader:
 
 
 def read_graphml(path: Path) -> Parts:
-    """Read an undirected graph; data attached to nodes and edges is left behind."""
+    """Read an undirected graph; data attached to nodes and edges is left behind.
+
+    The nodes keep their order, and their identifiers as names unless those are 0, 1, 2, ...
+    """
     reader = _Reader(path)
     content = read_bytes(path)
     try:
@@ -93,11 +96,14 @@ def read_graphml(path: Path) -> Parts:
     if not reader.number:
         raise InputError(f"{path} has no nodes; it does not look like GraphML.")
     edges = np.array(reader.pairs(), dtype=np.int64).reshape(-1, 2)
-    return numbered_or_named(list(reader.number), edges)
+    names = tuple(reader.number)
+    are_indices = all(name == str(k) for k, name in enumerate(names))
+    return len(names), edges, None if are_indices else names
 
 
 def write_graphml(graph: Graph, path: Path) -> None:
     """Write the nodes, under their names where there are any, and the edges."""
+    edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
     labels = [quoteattr(label) for label in labels_of(graph)]
     for label in labels if graph.names else ():
         if not label.isprintable():
@@ -108,10 +114,7 @@ def write_graphml(graph: Graph, path: Path) -> None:
             "<?xml version='1.0' encoding='utf-8'?>\n",
             f'<graphml xmlns="{_NAMESPACE}">\n  <graph edgedefault="undirected">\n',
             *(f"    <node id={label} />\n" for label in labels),
-            *(
-                f"    <edge source={labels[i]} target={labels[j]} />\n"
-                for i, j in graph.edges.tolist()
-            ),
+            *(f"    <edge source={labels[i]} target={labels[j]} />\n" for i, j in edges),
             "  </graph>\n</graphml>\n",
         ),
     )

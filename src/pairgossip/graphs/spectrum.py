@@ -26,14 +26,21 @@ def spectral_gap(graph: Graph) -> float:
     """Return the second smallest eigenvalue of L = D - A (the Fiedler value)."""
     _refuse_single_node(graph)
     known = closed_form(graph)
-    return known if known is not None else _second_smallest(graph, None)
+    return known if known is not None else _known_gap(graph, None)
 
 
 def normalized_gap(graph: Graph, law: str = laws.UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return _second_smallest(graph, law)
+    return _known_gap(graph, laws.law_name(law))
+
+
+def _known_gap(graph: Graph, law: str | None) -> float:
+    """Compute the gap once per graph and law: a large graph's takes seconds."""
+    if law not in graph._gaps:
+        graph._gaps[law] = _second_smallest(graph, law)
+    return graph._gaps[law]
 
 
 def closed_form(graph: Graph) -> float | None:
