@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,42 @@ def test_full_precision(tmp_path: Path) -> None:
             "{path}, line 4, has 3 fields but the header has 2: "
             "make every row as long as the header.",
         ),
-        ("x,y\na,b\n", None, "{path} has no column of numbers: name the columns to read."),
+        ("1,2\n3,4\n", None, "The first line of {path} looks like data: it must name the columns."),
+        ("5\n", None, "The first line of {path} looks like data: it must name the columns."),
+        (
+            ",x,\n1,2,3\n",
+            None,
+            "{path} has several columns without a name: name all but one of them.",
+        ),
+        (
+            "x,y\na,b\n",
+            None,
+            "{path} has no column of numbers among x, y: column 'x', line 2, is not a number: 'a'.",
+        ),
+        (
+            "x,\n,NA\n",
+            None,
+            "{path} has no column of numbers among x, (unnamed): their entries are all missing.",
+        ),
+        (
+            "x|y\n1|a\n",
+            None,
+            "{path} has no column of numbers among x|y: column 'x|y', line 2, "
+            "is not a number: '1|a' (fields separated by '|'? use commas).",
+        ),
+        (
+            "x y\n1 2\n",
+            "x y",
+            "Column 'x y' of {path}, line 2, is not a number: "
+            "'1 2' (fields separated by spaces? use commas).",
+        ),
+        (
+            "weight kg\n12 kg\n",
+            "weight kg",
+            "Column 'weight kg' of {path}, line 2, is not a number: '12 kg'.",
+        ),
+        (",x\na,1\n", [""], "Column '(unnamed)' of {path}, line 2, is not a number: 'a'."),
+        (",x\na,1\n", ["zz"], "There is no column 'zz' in {path}: it has (unnamed), x."),
         (
             "income,food\n1,2\n",
             ["incom"],
@@ -97,7 +133,16 @@ def test_full_precision(tmp_path: Path) -> None:
             ["x"],
             "Column 'x' of {path}, line 3, is not a number: '" + "9a" * 20 + "'.",
         ),
-        ("x;y\n1;2,5\n", ["y"], "Column 'y' of {path}, line 2, is not a number: '2,5'."),
+        (
+            "x;y\n1;2,5\n",
+            ["y"],
+            "Column 'y' of {path}, line 2, is not a number: '2,5' (decimal comma?).",
+        ),
+        (
+            "x;y\n-1.000,5;2\n",
+            ["x"],
+            "Column 'x' of {path}, line 2, is not a number: '-1.000,5' (decimal comma?).",
+        ),
         ("x\n1_000\n", ["x"], "Column 'x' of {path}, line 2, is not a number: '1_000'."),
         ("x\ninf\n", ["x"], "Column 'x' of {path}, line 2, is not a number: 'inf'."),
         (
@@ -113,7 +158,7 @@ def test_full_precision(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_files(
-    tmp_path: Path, text: str, columns: list[str] | None, sentence: str
+    tmp_path: Path, text: str, columns: list[str] | str | None, sentence: str
 ) -> None:
     path = _write(tmp_path, text)
     with pytest.raises(InputError) as caught:
@@ -131,6 +176,19 @@ def test_missing_values(tmp_path: Path, gap: str) -> None:
     with pytest.raises(InputError) as caught:
         read_columns(path, ["y"]).text("x")
     assert str(caught.value) == sentence
+
+
+def test_a_header_of_years_and_names(tmp_path: Path) -> None:
+    path = _write(tmp_path, "town,2019,2020\nGent,1,2\n")
+    assert list(read_columns(path).columns) == ["2019", "2020"]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfx\r\n1\r\nabc\r\n"))
+    monkeypatch.setattr("sys.stdin", piped)
+    with pytest.raises(InputError) as caught:
+        read_columns("-", "x")
+    assert str(caught.value) == "Column 'x' of standard input, line 3, is not a number: 'abc'."
 
 
 def test_no_such_file(tmp_path: Path) -> None:

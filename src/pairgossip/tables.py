@@ -6,11 +6,14 @@ import csv
 import difflib
 import io
 import math
+import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +23,23 @@ from pairgossip.errors import InputError
 DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 SNIFFED_LINES = 20
+UNNAMED = "(unnamed)"
+"""How messages call a column whose name is empty, such as an index that pandas wrote."""
+STANDARD_INPUT = Path("-")
+
+_DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
+
+
+class BadCell(NamedTuple):
+    """An entry that is no number, and where it stands."""
+
+    column: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        place = f"column '{shown(self.column)}', line {self.line}"
+        return f"{place}, is not a number: {self.text[:40]!r}{_guess(self.column, self.text)}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +78,7 @@ class Table:
         """Return one column as text, for labels; a missing entry is an error."""
         place = self._position(name)
         for row, line in zip(self.cells, self.lines, strict=True):
-            if row[place].lower() in MISSING:
+            if _is_missing(row[place]):
                 raise _missing(self.path, name, line)
         return [row[place] for row in self.cells]
 
@@ -84,10 +104,30 @@ class Table:
 
     def holds_numbers(self, name: str) -> bool:
         """Tell whether every entry of a column that is not missing reads as a number."""
+        texts = self._filled(name)
+        return bool(texts) and all(_parsed(text) is not None for _, text in texts)
+
+    def resembles_numbers(self, name: str) -> bool:
+        """Tell whether some entry of a column reads as a number, or would with a decimal point."""
+        return any(
+            _parsed(text) is not None or _DECIMAL_COMMA.fullmatch(text)
+            for _, text in self._filled(name)
+        )
+
+    def first_bad_cell(self, name: str) -> BadCell | None:
+        """Return the first entry of a column that is neither missing nor a number, if any."""
+        bad = ((line, text) for line, text in self._filled(name) if _parsed(text) is None)
+        return next((BadCell(name, line, text) for line, text in bad), None)
+
+    def with_columns(self, names: Sequence[str]) -> Table:
+        """Return the table with these columns read as numbers."""
+        return replace(self, columns={name: self.numbers(name) for name in names})
+
+    def _filled(self, name: str) -> list[tuple[int, str]]:
+        """Return the line and the text of every entry of a column that is not missing."""
         place = self.header.index(name)
-        texts = (row[place] for row in self.cells if row[place].lower() not in MISSING)
-        readable = [_parsed(text) is not None for text in texts]
-        return bool(readable) and all(readable)
+        rows = zip(self.lines, self.cells, strict=True)
+        return [(line, row[place]) for line, row in rows if not _is_missing(row[place])]
 
 
 def read_columns(
@@ -100,7 +140,7 @@ def read_columns(
     Parameters
     ----------
     path
-        The file.
+        The file; "-" for standard input.
     columns
         The columns to read as numbers; None for all that hold nothing but numbers.
     delimiter
@@ -108,23 +148,48 @@ def read_columns(
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
-    file = Path(path)
-    lines = _text_lines(file)
+    is_piped = Path(path) == STANDARD_INPUT
+    file = Path("standard input" if is_piped else path)  # as messages call it
+    lines = _text_lines(file, is_piped)
     rows, starts = _rows(lines, delimiter or _sniffed(lines), file)
-    header = tuple(rows[0])
+    _check_header(rows[0], file)
     _check_shape(rows, starts, file)
-    table = Table(file, header, {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
-    names = [columns] if isinstance(columns, str) else columns
-    if names is None:
-        names = [name for name in header if table.holds_numbers(name)]
-        if not names:
-            raise InputError(f"{file} has no column of numbers: name the columns to read.")
-    return replace(table, columns={name: table.numbers(name) for name in names})
+    table = Table(file, tuple(rows[0]), {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
+    if columns is None:
+        return table.with_columns(_number_columns(table))
+    return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def _text_lines(file: Path) -> list[str]:
+def shown(name: str) -> str:
+    """Return the name by which messages call a column."""
+    return name or UNNAMED
+
+
+def listed(names: Sequence[str]) -> str:
+    """List columns as messages call them."""
+    return ", ".join(map(shown, names))
+
+
+def no_numbers(table: Table, names: Sequence[str]) -> InputError:
+    """Build the error for a file in which none of these columns holds numbers."""
+    bad = next(filter(None, map(table.first_bad_cell, names)), None)
+    reason = "their entries are all missing" if bad is None else str(bad)
+    return InputError(f"{table.path} has no column of numbers among {listed(names)}: {reason}.")
+
+
+def _number_columns(table: Table) -> list[str]:
+    names = [name for name in table.header if table.holds_numbers(name)]
+    if not names:
+        raise no_numbers(table, table.header)
+    return names
+
+
+def _text_lines(file: Path, is_piped: bool) -> list[str]:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        if is_piped:
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        else:
+            text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"There is no file {file}: check the path.") from None
     except IsADirectoryError:
@@ -135,8 +200,9 @@ def _text_lines(file: Path) -> list[str]:
         raise InputError(f"{file} cannot be read: {failure.strerror}.") from failure
     if not text.strip():
         raise _empty(file)
-    # Unlike str.splitlines, this leaves rare separators inside fields alone.
-    return io.StringIO(text).readlines()
+    # Unlike str.splitlines, this leaves rare separators inside fields alone, and like a file
+    # opened as text it takes every kind of line end.
+    return io.StringIO(text, newline=None).readlines()
 
 
 def _sniffed(lines: list[str]) -> str:
@@ -176,11 +242,18 @@ def _rows(lines: list[str], delimiter: str, file: Path) -> tuple[list[list[str]]
     return rows, starts
 
 
+def _check_header(header: list[str], file: Path) -> None:
+    if all(_parsed(name) is not None for name in header):
+        raise InputError(f"The first line of {file} looks like data: it must name the columns.")
+    repeated = next((name for name, count in Counter(header).items() if count > 1), None)
+    if repeated == "":
+        raise InputError(f"{file} has several columns without a name: name all but one of them.")
+    if repeated is not None:
+        raise InputError(f"{file} has two columns named '{repeated}': rename one of them.")
+
+
 def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
     header = rows[0]
-    repeated = [name for name, count in Counter(header).items() if count > 1]
-    if repeated:
-        raise InputError(f"{file} has two columns named '{repeated[0]}': rename one of them.")
     if len(rows) == 1:
         raise InputError(f"{file} has a header line only: it needs rows.")
     for row, start in zip(rows, starts, strict=True):
@@ -189,6 +262,10 @@ def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
                 f"{file}, line {start}, has {len(row)} fields but the header has "
                 f"{len(header)}: make every row as long as the header."
             )
+
+
+def _is_missing(text: str) -> bool:
+    return text.lower() in MISSING
 
 
 def _parsed(text: str) -> float | None:
@@ -202,14 +279,27 @@ def _parsed(text: str) -> float | None:
 
 
 def _number(text: str, file: Path, column: str, line: int) -> float:
-    if text.lower() in MISSING:
+    if _is_missing(text):
         raise _missing(file, column, line)
     number = _parsed(text)
     if number is None or not math.isfinite(number):
         raise InputError(
-            f"Column '{column}' of {file}, line {line}, is not a number: {text[:40]!r}."
+            f"Column '{shown(column)}' of {file}, line {line}, is not a number: "
+            f"{text[:40]!r}{_guess(column, text)}."
         )
     return number
+
+
+def _guess(column: str, text: str) -> str:
+    """Guess why an entry is no number: a hint in brackets, or nothing."""
+    if _DECIMAL_COMMA.fullmatch(text):
+        return " (decimal comma?)"
+    # Spaces must separate numbers only: '12 kg' in a column 'weight kg' is one field.
+    for delimiter, name, enough in (("|", "'|'", any), (None, "spaces", all)):
+        fields, names = text.split(delimiter), column.split(delimiter)
+        if len(fields) == len(names) > 1 and enough(_parsed(field) is not None for field in fields):
+            return f" (fields separated by {name}? use commas)"
+    return ""
 
 
 def _empty(file: Path) -> InputError:
@@ -218,11 +308,11 @@ def _empty(file: Path) -> InputError:
 
 def _missing(file: Path, column: str, line: int) -> InputError:
     return InputError(
-        f"Column '{column}' of {file}, line {line}, is missing: fill it in or drop the line."
+        f"Column '{shown(column)}' of {file}, line {line}, is missing: fill it in or drop the line."
     )
 
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names)}."
-    return InputError(f"There is no column '{name}' in {file}: {hint}")
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {listed(names)}."
+    return InputError(f"There is no column '{shown(name)}' in {file}: {hint}")

@@ -29,7 +29,7 @@ def incomes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def single(tmp_path: Path) -> Path:
-    """A file of 12 rows with one column of numbers and one of text."""
+    """A file of 12 rows with one column."""
     file = tmp_path / "single.csv"
-    file.write_text("name,value\n" + "".join(f"n{k},{k * k}\n" for k in range(12)))
+    file.write_text("value\n" + "".join(f"{k * k}\n" for k in range(12)))
     return file

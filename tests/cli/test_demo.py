@@ -37,13 +37,51 @@ def test_a_folder_that_cannot_be(cli: CommandLine, single: Path) -> None:
     assert message.startswith("Cannot create the folder ")
 
 
+def test_a_wrong_seed_leaves_no_folder(cli: CommandLine, tmp_path: Path) -> None:
+    message = cli.error("demo", "--quick", "--out", tmp_path / "demo", "--seed", "-1")
+    assert message.startswith("The seed must be")
+    assert not (tmp_path / "demo").exists()
+
+
+def stop(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_the_theory_keeps_the_run(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.results.run.theory_curves", stop)
+    answer = cli("demo", "--quick", "--out", tmp_path)
+    file = tmp_path / "runs" / "complete.npz"
+    assert answer.code == 130
+    assert answer.err == "Warning: Interrupted: kept what was written until then.\n"
+    assert "\ncomplete " in answer.out and " unknown" in answer.out
+    assert answer.out.endswith(f"Wrote {file}\n")
+    assert pg.load(file).status == "done"
+
+
+def test_ctrl_c_before_the_second_run_tells_of_the_first(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pairgossip.cli import demo
+
+    run = demo._run
+    monkeypatch.setattr(
+        demo, "_run", lambda name, *rest: run(name, *rest) if name == "complete" else stop()
+    )
+    answer = cli("demo", "--quick", "--out", tmp_path)
+    assert answer.code == 130 and "before there was anything" not in answer.err
+    assert answer.out.endswith(f"Wrote {tmp_path / 'runs' / 'complete.npz'}\n")
+
+
 def test_ctrl_c_saves_the_run(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pairgossip.engine import trials
+    from pairgossip.engine.trial import TrialRecord
 
-    def cut_short(*arguments: object) -> trials.Outcome:
-        outcome = trials.run_trials(*arguments)  # type: ignore[arg-type]
+    def cut_short(*arguments: object) -> trials.Outcome[TrialRecord]:
+        outcome: trials.Outcome[TrialRecord] = trials.run_trials(*arguments)  # type: ignore[arg-type]
         return trials.Outcome(outcome.records[:1], interrupted=True)
 
     monkeypatch.setattr("pairgossip.estimation.run_trials", cut_short)

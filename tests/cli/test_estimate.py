@@ -41,6 +41,9 @@ def same_run(found: dict[str, Any], run: pg.Run) -> None:
         (["--graph", "cycle", "--order", "exchange-first"], {"order": "exchange-first"}),
         (["--graph", "star", "--law", "node-clocks"], {"law": "node-clocks"}),
         (["--clock", "async"], {"clock": "async"}),
+        (["--clock", "Async", "--law", "Node_Clocks"], {"clock": "async", "law": "node-clocks"}),
+        (["--order", "Exchange-First", "--method", "GoSta"], {"order": "exchange-first"}),
+        (["--target", "U", "--reference", "3.5"], {"target": "u", "reference": 3.5}),
         (["--method", "u1"], {"method": "u1"}),
         (["--method", "u2", "--checkpoints", "5"], {"method": "u2", "checkpoints": 5}),
         (["--target", "u", "--engine", "plain"], {"target": "u", "engine": "plain"}),
@@ -118,7 +121,16 @@ def test_the_table_says_the_same(cli: CommandLine, single: Path) -> None:
     assert lines["messages"] == "4,000"
     assert lines["seed"] == "0"
     assert lines["2,000"] == f"{found['rms_error']:.6g}"
-    assert "gosta-sync of gini, cycle of 12 nodes, 3 trials" in answer.out
+    title = answer.out.splitlines()[0]
+    assert title == "gosta-sync of gini, cycle of 12 nodes, 3 trials; column: value"
+
+
+def test_the_title_names_the_columns(cli: CommandLine, incomes: Path) -> None:
+    tokens = ("--column", "age", "--label", "class", "--kernel", "auc", *SHORT)
+    answer = cli("estimate", incomes, *tokens)
+    assert answer.out.splitlines()[0].endswith("3 trials; column: age; label: class")
+    assert answer.err == "positive class: rich (labels in alphabetical order)\n"
+    assert cli("estimate", incomes, *tokens, "--json").json()["label"] == "class"
 
 
 def test_the_asynchronous_clock_has_a_time(cli: CommandLine, single: Path) -> None:
@@ -149,7 +161,7 @@ def test_everything_is_written(cli: CommandLine, single: Path, tmp_path: Path) -
 def test_drawing_against_time(cli: CommandLine, single: Path, tmp_path: Path) -> None:
     plot = tmp_path / "curves.svg"
     tokens = ("estimate", single, "--kernel", "gini", "--clock", "async", *SHORT)
-    assert cli(*tokens, "--plot", plot, "--against", "time").code == 0
+    assert cli(*tokens, "--plot", plot, "--against", "Time").code == 0
     assert "<svg" in plot.read_text()
 
 
@@ -170,4 +182,40 @@ def test_an_unknown_target_is_said_aloud(
     assert answer.code == 0
     assert answer.err.startswith("Warning: The exact value of kernel 'distance'")
     assert answer.json()["exact"] is None and answer.json()["rms_error"] is None
+    assert answer.err.endswith("errors are unknown: pass --reference if you know it.\n")
     assert "unknown" in cli(*tokens).out
+
+
+def test_only_estimates_are_drawn_without_a_target(
+    cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.estimation.LARGEST_BLOCKED_TARGET", 5)
+    plot = tmp_path / "curves.svg"
+    answer = cli("estimate", single, "--kernel", "distance", *SHORT, "--plot", plot)
+    assert (answer.code, answer.err.splitlines()[1:]) == (0, [f"Wrote {plot}"])
+    assert plot.read_text().count('id="axes_') == 1
+
+
+@pytest.mark.parametrize(("record", "kept"), [("Nodes", True), ("summary", False)])
+def test_what_is_recorded(
+    cli: CommandLine, single: Path, tmp_path: Path, record: str, kept: bool
+) -> None:
+    save = tmp_path / "run.npz"
+    tokens = ("--kernel", "gini", *SHORT, "--save", save, "--record", record)
+    assert cli("estimate", single, *tokens).code == 0
+    assert (pg.load(save).history is not None) == kept
+
+
+@pytest.mark.parametrize(
+    ("graph", "gap"), [("complete", "0.1818"), ("star", "0.09091"), ("erdos-renyi", "not computed")]
+)
+def test_the_gap_of_a_large_network_needs_a_formula(
+    cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch, graph: str, gap: str
+) -> None:
+    monkeypatch.setattr("pairgossip.cli.run_report.LARGEST_UNASKED_GAP", 11)
+    parameters = ("--p", 0.9) if graph == "erdos-renyi" else ()
+    tokens = ("estimate", single, "--kernel", "gini", "--graph", graph, *parameters, *SHORT)
+    answer = cli(*tokens)
+    assert f" {gap}\n" in answer.out.partition("normalized gap")[2]
+    if gap == "not computed":
+        assert cli(*tokens, "--json").json()["normalized_gap"] is None

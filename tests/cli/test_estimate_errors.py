@@ -66,6 +66,18 @@ def test_a_gap(cli: CommandLine, tmp_path: Path) -> None:
         (["--law", "node-clock"], "Unknown edge law 'node-clock': did you mean 'node-clocks'?"),
         (["--order", "update"], "Unknown order 'update': did you mean 'update-first'?"),
         (["--engine", "plane"], "Unknown engine 'plane': did you mean 'plain'?"),
+        (
+            ["--clock", "async", "--order", "update-first"],
+            "The order of update and exchange is a choice of the synchronous clock only: "
+            "leave --order out.",
+        ),
+        (
+            ["--clock", "async", "--method", "u1"],
+            "Method 'u1' has no asynchronous form: "
+            "use --clock sync, or --method gosta with --clock async.",
+        ),
+        (["--record", "node"], "Unknown record 'node': did you mean 'nodes'?"),
+        (["--reference", "nan"], "The reference must be one finite number."),
         (["--against", "exchange"], "Unknown axis 'exchange': did you mean 'exchanges'?"),
         (["--against", "time"], "A synchronous run has no clock times: use --clock async."),
         (["--iterations", "0"], "The number of iterations must be a whole number >= 1, not 0."),

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
+from pairgossip.cli.graph_report import Unknown, facts_of
+from pairgossip.errors import InputError
 
 from .running import CommandLine
 
@@ -53,6 +55,42 @@ def test_the_smallest_graphs(cli: CommandLine, nodes: int) -> None:
     answer = cli("graph", "complete", "--nodes", nodes)
     assert answer.code == 0
     assert ("undefined" in answer.out) == (nodes < 3)
+
+
+def test_a_complete_graph_of_any_size_is_reported_from_formulas(cli: CommandLine) -> None:
+    found = cli("graph", "complete", "--nodes", "2e9", "--json").json()
+    n = 2_000_000_000
+    assert found["degree_min"] == found["degree_max"] == found["degree_mean"] == n - 1
+    assert (found["diameter"], found["spectral_gap"]) == (1, n)
+    for facts in found["laws"].values():
+        assert facts["pick_min"] == facts["pick_max"] == 2 / n
+    assert cli("graph", "complete", "--nodes", "2e9").code == 0
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_formulas_of_complete_graphs_agree_with_the_graph(cli: CommandLine, nodes: int) -> None:
+    found = cli("graph", "complete", "--nodes", nodes, "--json").json()
+    graph = pg.graphs.complete(nodes)
+    assert found["degree_mean"] == graph.degrees.mean()
+    for law, facts in found["laws"].items():
+        assert facts["pick_min"] == facts["pick_max"] == graph.pick_probabilities(law).max()
+
+
+def test_a_gap_out_of_reach_is_not_called_undefined(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise InputError("The spectral gap is too small to be computed.")
+
+    monkeypatch.setattr(pg.graphs.Graph, "spectral_gap", refuse)
+    answer = cli("graph", "watts-strogatz", "--nodes", 60)
+    assert "not computed" in answer.out
+    assert "undefined" not in answer.out
+
+
+def test_a_label_does_not_stand_for_a_formula() -> None:
+    labeled = pg.graphs.Graph(6000, pg.graphs.cycle(6000).edges, family="cycle")
+    assert facts_of(labeled)["diameter"] == Unknown("not computed above 5,000 nodes")
 
 
 @pytest.mark.parametrize("name", ["net.graphml", "net.xml", "edges.txt"])

@@ -12,6 +12,7 @@ import pytest
 import pairgossip as pg
 
 from .images import is_drawn
+from .running import CommandLine
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
@@ -66,3 +67,49 @@ def test_what_was_computed_is_kept(single: Path, tmp_path: Path, trials: int) ->
     assert run.status == "interrupted"
     assert len(run.iterations) >= 20
     assert is_drawn(plot)
+
+
+def stop(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_theory_may_be_left_out(
+    cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.results.run.theory_curves", stop)
+    save, table, plot = tmp_path / "run.npz", tmp_path / "run.csv", tmp_path / "run.png"
+    tokens = ("--iterations", 1000, "--save", save, "--csv", table, "--plot", plot)
+    answer = cli("estimate", single, "--kernel", "gini", *tokens)
+    assert answer.code == 0
+    assert answer.err.splitlines() == [
+        "Warning: Interrupted: the exact expectation and bounds were left out.",
+        *(f"Wrote {file}" for file in (save, table, plot)),
+    ]
+    assert "mean estimate" in answer.out
+    run = pg.load(save)
+    assert (run.status, run.known_theory) == ("done", None)
+    assert table.read_text() and is_drawn(plot)
+
+
+def test_the_gap_may_be_left_out(
+    cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pg.Graph, "normalized_gap", stop)
+    answer = cli("estimate", single, "--kernel", "gini", "--iterations", 1000)
+    assert answer.code == 0
+    assert answer.err == "Warning: Interrupted: the normalized gap was left out.\n"
+    assert "mean estimate" in answer.out and "not computed" in answer.out
+
+
+def test_figures_may_be_left_out(
+    cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.cli.run_outputs.write_figure", stop)
+    plot, table = tmp_path / "run.png", tmp_path / "run.csv"
+    tokens = ("--iterations", 1000, "--plot", plot, "--csv", table)
+    answer = cli("estimate", single, "--kernel", "gini", *tokens)
+    assert answer.err.splitlines() == [
+        "Warning: Interrupted: the figures not yet written were left out.",
+        f"Wrote {table}",
+    ]
+    assert "mean estimate" in answer.out

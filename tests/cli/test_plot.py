@@ -53,13 +53,13 @@ def test_runs_of_the_same_name_are_both_drawn(
 def test_mistakes(cli: CommandLine, saved: list[Path], incomes: Path, tmp_path: Path) -> None:
     out = tmp_path / "figure.png"
     message = cli.error("plot", incomes, "--out", out)
-    assert message == f"{incomes} is not a run saved by pairgossip."
+    assert message.startswith(f"{incomes} is not a run saved by pairgossip")
     message = cli.error("plot", tmp_path / "none.npz", "--out", out)
     assert message == f"Cannot read {tmp_path / 'none.npz'}: No such file or directory."
     message = cli.error("plot", saved[0], "--out", out, "--what", "eror")
     assert message == "Unknown curve 'eror': did you mean 'error'?"
     message = cli.error("plot", saved[0], "--out", out, "--against", "time")
-    assert message == "A synchronous run has no clock times: use clock='async'."
+    assert message == "A synchronous run has no clock times: use --clock async."
     message = cli.error("plot", saved[0], "--out", tmp_path / "figure.docx")
     assert message.endswith("end its name in .png, .pdf or .svg.")
     message = cli.error("plot", saved[0], "--out", saved[0].with_suffix(".png") / "x.png")

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from pairgossip.cli.console import (
     EXIT_INTERRUPTED,
     new_table,
+    optional_work,
     spelled,
     spoken_warnings,
+    tell,
+    working_on,
     write_line,
     write_table,
 )
-from pairgossip.cli.options import Flag
+from pairgossip.cli.options import Flag, Seed
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError
 
@@ -35,7 +38,7 @@ class Length(NamedTuple):
 FULL, QUICK = Length(1_000_000, 20), Length(100_000, 5)
 
 
-def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: int = 0) -> int:
+def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: Seed = 0) -> int:
     """Run gossip on real incomes and draw how it converges on three networks.
 
     235 Belgian households of 1857 each know their own income. On a complete, a small-world and a
@@ -55,6 +58,9 @@ def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: int =
     seed
         Seed of all randomness.
     """
+    from pairgossip.engine.seeds import root_seed
+
+    root_seed(seed)  # a wrong one is refused before there is a folder
     runs_folder = out / "runs"
     _make_folder(runs_folder)
     figures = [out / "convergence.png", out / "graphs.png"]
@@ -62,20 +68,38 @@ def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: int =
     check_figures(figures)
     check_outputs([*figures, *files.values()])
     runs: dict[str, Run] = {}
-    for name, file in files.items():
-        with spoken_warnings():
-            runs[name] = _run(name, QUICK if quick else FULL, seed)
-        if runs[name].status == "interrupted":
-            runs[name].save(file)
-            write_line(f"Saved what there was: {file}")
-            return EXIT_INTERRUPTED
-        runs[name].theory()  # kept in the file, for `pairgossip plot`
-        runs[name].save(file)
-    _draw(runs, *figures)
+    is_done = _simulate(runs, files, QUICK if quick else FULL, seed)
+    written = [files[name] for name in runs]
+    if is_done:
+        with optional_work("Figures", "the figures were"):
+            _draw(runs, *figures)
+            written = [*figures, *written]
+        is_done = len(written) > len(runs)
     _print(runs)
-    for path in (*figures, *files.values()):
+    for path in written:
         write_line(f"Wrote {path}")
-    return 0
+    return 0 if is_done else EXIT_INTERRUPTED
+
+
+def _simulate(runs: dict[str, Run], files: dict[str, Path], length: Length, seed: int) -> bool:
+    """Make the runs and save each at once; False if Ctrl-C came before the last one ended."""
+    try:
+        for name, file in files.items():
+            with spoken_warnings():
+                run = _run(name, length, seed)
+            run.save(file)
+            runs[name] = run
+            if run.status == "interrupted":
+                return False
+            with working_on(f"Exact expectation and bounds on {name}"):
+                run.theory()
+            run.save(file)  # with its theory, for `pairgossip plot`
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        tell("Warning: Interrupted: kept what was written until then.")
+        return False
+    return True
 
 
 def _make_folder(folder: Path) -> None:
@@ -118,15 +142,16 @@ def _print(runs: dict[str, Run]) -> None:
         ("graph", "normalized\ngap", "exact\nvalue", "estimate", "RMS\nerror", *biases)
     )
     for name, run in runs.items():
-        theory = run.theory()
+        theory = run.known_theory  # None if Ctrl-C came before it was computed
+        bias, bound = (theory.expected_error, theory.expectation_bound) if theory else (None, None)
         table.add_row(
             name,
             spelled(run.graph.normalized_gap(run.law), 3),
             spelled(float(run.target), 6),
             spelled(float(run.mean[-1]), 6),
             spelled(float(run.error[-1]), 3),
-            spelled(float(theory.expected_error[-1]), 3),
+            spelled(None if bias is None else float(bias[-1]), 3),
             spelled(float(run.bias[-1]), 3),
-            spelled(float(theory.expectation_bound[-1]), 2),
+            spelled(None if bound is None else float(bound[-1]), 2),
         )
     write_table(table, title)

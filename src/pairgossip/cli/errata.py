@@ -5,6 +5,8 @@ from __future__ import annotations
 from pairgossip.cli.console import new_table, output, working_on, write_json, write_table
 from pairgossip.cli.options import Flag
 
+LINES_WIDTH = 9
+
 
 def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
     """List what the paper prints wrong, what is right, and the evidence, computed now.
@@ -45,6 +47,8 @@ def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
         )
         return
     table = new_table(("line", "class", "printed, correct, evidence"), numbers=False)
+    # Some rows list many lines; the evidence needs the room.
+    table.columns[0].max_width = LINES_WIDTH
     for row, evidence in computed:
         told = f"printed: {row.printed}\ncorrect: {row.correct}\n{evidence.text}"
         table.add_row(row.lines, row.severity, told, end_section=True)

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, write_json
 from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
-from pairgossip.cli.observations import read_observations
-from pairgossip.cli.options import METHOD, STATISTIC, Whole
+from pairgossip.cli.observations import check_labels, read_observations
+from pairgossip.cli.options import METHOD, STATISTIC, Seed, Whole
 from pairgossip.cli.run_outputs import NO_OUTPUTS, RunOutputs
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.cli.observations import Observations
@@ -28,13 +28,16 @@ class StatisticOptions:
 
     column: list[str] | None = None
     """Column of numbers to use; repeat it, or separate names by commas, for several. May be left
-    out if there is only one."""
+    out if the file has only one."""
     label: str | None = None
-    """Column of labels, numbers or text, for kernels that compare classes."""
+    """Column of labels for kernels that compare classes. Text counts in alphabetical order: for
+    auc, the last class is the positive one; ranking-risk and concordance take numbers only."""
     kernel: str | None = None
     """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
     target: str = "v"
     """v: over all pairs, a row with itself included; u: over pairs of different rows."""
+    reference: float | None = None
+    """The exact value, if you know it: then it is not computed."""
 
 
 @Parameter(name="*", group=METHOD)
@@ -46,9 +49,9 @@ class MethodOptions:
     """gosta, u1, u2, or averaging (the mean of one column, no pairs)."""
     clock: str = "sync"
     """sync: all nodes update at every exchange; async: only the two that meet."""
-    order: str = "update-first"
-    """Whether a synchronous node updates before the exchange (update-first) or after it
-    (exchange-first)."""
+    order: str | None = None
+    """Whether a synchronous node updates before the exchange (update-first, unless given) or
+    after it (exchange-first)."""
     law: str = "uniform-edges"
     """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
     iterations: Whole | None = None
@@ -57,12 +60,15 @@ class MethodOptions:
     """How many points the curves have, log-spaced; 12 per decade unless given."""
     trials: Whole = 20
     """Independent repetitions."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of all randomness: the same seed gives the same numbers."""
-    jobs: int = -1
+    jobs: Whole = -1
     """How many trials run at once; -1 for one per core."""
     engine: str = "auto"
     """auto, fused, tokens or plain: the same numbers at different speeds."""
+    record: str | None = None
+    """nodes: keep every node's estimate at every checkpoint, for --save; summary: only the curves
+    and the final estimates. Chosen by size unless given."""
 
 
 NO_STATISTIC = StatisticOptions()
@@ -93,12 +99,13 @@ def estimate_command(
     Parameters
     ----------
     file
-        A CSV file whose first line names its columns.
+        A CSV file whose first line names its columns; - for standard input.
     """
     # Everything that can be wrong is found out before a run that may take hours.
-    outputs.check([file, network.graph_file], how.clock)
+    outputs.check([file, network.graph_file], canonical(how.clock))
     _check(statistic, how)
     observations = read_observations(file, statistic.column, statistic.label)
+    check_labels(observations, statistic.kernel)
     outputs.check_size(len(observations.values))
     with spoken_warnings():
         graph = network.build(len(observations.values), parameters, how.seed)
@@ -106,11 +113,11 @@ def estimate_command(
     outputs.write(run)
     from pairgossip.cli.run_report import print_run, summary
 
-    found = {"columns": observations.columns, **summary(run)}
+    found = {"columns": observations.columns, "label": observations.label, **summary(run)}
     if outputs.json:
         write_json(found)
     else:
-        print_run(run, found)
+        print_run(run, found, observations.described())
     return EXIT_INTERRUPTED if run.status == "interrupted" else 0
 
 
@@ -139,15 +146,17 @@ def _run(
         statistic.kernel,
         graph,
         method=how.method,
-        clock=how.clock,
+        clock=canonical(how.clock),
         order=how.order,
         law=how.law,
         iterations=how.iterations,
         checkpoints=how.checkpoints,
         trials=how.trials,
-        target=statistic.target,
+        target=canonical(statistic.target),
         labels=observations.labels,
+        reference=statistic.reference,
         seed=how.seed,
+        record=how.record,
         engine=how.engine,
         n_jobs=how.jobs,
     )

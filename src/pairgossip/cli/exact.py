@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pairgossip.cli.console import write_line
-from pairgossip.cli.observations import read_observations
+from pairgossip.cli.console import tell, write_line
+from pairgossip.cli.observations import check_labels, read_observations
+from pairgossip.errors import canonical
 
 PROGRESS_STEPS = 1000
 
@@ -31,14 +32,15 @@ def exact_command(
     Parameters
     ----------
     file
-        A CSV file whose first line names its columns.
+        A CSV file whose first line names its columns; - for standard input.
     kernel
         What is averaged over pairs; `pairgossip kernels` lists them.
     column
         Column of numbers to use; repeat it, or separate names by commas, for several. May be
-        left out if there is only one.
+        left out if the file has only one.
     label
-        Column of labels, numbers or text, for kernels that compare classes.
+        Column of labels for kernels that compare classes. Text counts in alphabetical order: for
+        auc, the last class is the positive one; ranking-risk and concordance take numbers only.
     kind
         v: over all pairs, a row with itself included; u: over pairs of different rows.
     """
@@ -46,6 +48,7 @@ def exact_command(
     from pairgossip.progress import progress_bar
 
     observations = read_observations(file, column, label)
+    check_labels(observations, kernel)
     done = 0
     with progress_bar(f"exact {kernel}", PROGRESS_STEPS) as advance:
 
@@ -56,5 +59,8 @@ def exact_command(
                 advance(steps - done)
             done = steps
 
-        value = exact(observations.values, kernel, kind, observations.labels, on_progress)
+        value = exact(
+            observations.values, kernel, canonical(kind), observations.labels, on_progress
+        )
+    tell(observations.described())
     write_line(repr(value))

@@ -16,7 +16,7 @@ from pairgossip.cli.console import (
     write_table,
 )
 from pairgossip.cli.network import NO_PARAMETERS, FamilyParameters, build_family, load_graph
-from pairgossip.cli.options import NETWORK, OUTPUT, Flag, Whole
+from pairgossip.cli.options import NETWORK, OUTPUT, Flag, Seed, Whole
 from pairgossip.cli.outputs import check_outputs
 from pairgossip.errors import InputError, canonical
 
@@ -29,7 +29,7 @@ def graph_command(
     /,
     *,
     nodes: Annotated[Whole | None, Parameter(group=NETWORK)] = None,
-    seed: Annotated[int, Parameter(group=NETWORK)] = 0,
+    seed: Annotated[Seed, Parameter(group=NETWORK)] = 0,
     file: Annotated[Path | None, Parameter(group=NETWORK)] = None,
     parameters: FamilyParameters = NO_PARAMETERS,
     save_edges: Annotated[Path | None, Parameter(group=OUTPUT)] = None,

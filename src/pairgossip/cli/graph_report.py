@@ -9,11 +9,13 @@ from typing import Any
 from pairgossip.cli.console import new_table, spelled, write_table
 from pairgossip.errors import InputError
 from pairgossip.graphs import LAWS, Graph
+from pairgossip.graphs.distances import closed_diameter
 
 MIXING_DISTANCE = 0.01
 LARGEST_EXACT_MIXING = 1_500
 LARGEST_DISTANCES = 5_000
-CLOSED_DIAMETERS = ("complete", "cycle", "path", "star", "grid", "torus")
+SMALLEST_WITH_ALL_FACTS = 3
+"""One node has no gap, two never mix, and a detour needs a third."""
 
 Facts = dict[str, Any]
 
@@ -27,21 +29,21 @@ class Unknown:
 
 def facts_of(graph: Graph) -> Facts:
     """Compute the facts, leaving out what takes too long on a large graph."""
-    degrees = graph.degrees
+    low, mean, high = _degree_range(graph)
     pair = _detour(graph)
     facts: Facts = {
         "family": graph.family,
         "parameters": graph.parameters,
         "nodes": graph.n,
         "edges": graph.edge_count,
-        "degree_min": int(degrees.min()),
-        "degree_mean": float(degrees.mean()),
-        "degree_max": int(degrees.max()),
+        "degree_min": low,
+        "degree_mean": mean,
+        "degree_max": high,
         "bipartite": bool(graph.is_bipartite()),
         "diameter": _diameter(graph),
         "delta_tilde": pair if isinstance(pair, Unknown) else pair.value,
         "delta_tilde_pair": pair if isinstance(pair, Unknown) else pair.pair,
-        "spectral_gap": _known(graph.spectral_gap),
+        "spectral_gap": _known(graph, graph.spectral_gap),
         "mixing_distance": MIXING_DISTANCE,
         "exact_mixing_time": _exact_mixing(graph),
         "laws": {law: _law_facts(graph, law) for law in LAWS},
@@ -93,41 +95,58 @@ def print_facts(facts: Facts) -> None:
 
 
 def _law_facts(graph: Graph, law: str) -> Facts:
-    gap = _known(lambda: graph.normalized_gap(law))
-    picks = graph.pick_probabilities(law)
+    gap = _known(graph, lambda: graph.normalized_gap(law))
+    least, largest = _pick_range(graph, law)
     return {
         "normalized_gap": gap,
         "exchanges_per_efold": gap if isinstance(gap, Unknown) else 1 / gap,
-        "mixing_time_bound": _known(lambda: graph.mixing_time(MIXING_DISTANCE, law)),
-        "pick_min": float(picks.min()),
-        "pick_max": float(picks.max()),
+        "mixing_time_bound": _known(graph, lambda: graph.mixing_time(MIXING_DISTANCE, law)),
+        "pick_min": least,
+        "pick_max": largest,
     }
+
+
+def _degree_range(graph: Graph) -> tuple[int, float, int]:
+    """Return the least, mean and largest degree; a complete graph may be too large for a list."""
+    if graph.is_complete:
+        return graph.n - 1, float(graph.n - 1), graph.n - 1
+    degrees = graph.degrees
+    return int(degrees.min()), float(degrees.mean()), int(degrees.max())
+
+
+def _pick_range(graph: Graph, law: str) -> tuple[float, float]:
+    """Return the least and the largest p_k."""
+    if graph.is_complete:
+        share = 2 / graph.n if graph.n > 1 else 0.0
+        return share, share
+    picks = graph.pick_probabilities(law)
+    return float(picks.min()), float(picks.max())
 
 
 def _exact_mixing(graph: Graph) -> Any:
     if graph.n > LARGEST_EXACT_MIXING and not graph.is_complete:
         return _too_large(LARGEST_EXACT_MIXING)
-    return _known(lambda: graph.exact_mixing_time(MIXING_DISTANCE))
+    return _known(graph, lambda: graph.exact_mixing_time(MIXING_DISTANCE))
 
 
 def _diameter(graph: Graph) -> Any:
-    if graph.n > LARGEST_DISTANCES and graph.family not in CLOSED_DIAMETERS:
+    if graph.n > LARGEST_DISTANCES and closed_diameter(graph) is None:
         return _too_large(LARGEST_DISTANCES)
-    return _known(graph.diameter)
+    return _known(graph, graph.diameter)
 
 
 def _detour(graph: Graph) -> Any:
     if graph.n > LARGEST_DISTANCES and not graph.is_complete:
         return _too_large(LARGEST_DISTANCES)
-    return _known(graph.delta_tilde)
+    return _known(graph, graph.delta_tilde)
 
 
-def _known(compute: Callable[[], Any]) -> Any:
-    """Compute a fact; the smallest graphs have no gap, no mixing time or no detour."""
+def _known(graph: Graph, compute: Callable[[], Any]) -> Any:
+    """Compute a fact, or say that there is none or that it is out of reach."""
     try:
         return compute()
     except InputError:
-        return Unknown("undefined")
+        return Unknown("undefined" if graph.n < SMALLEST_WITH_ALL_FACTS else "not computed")
 
 
 def _too_large(limit: int) -> Unknown:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import Parameter
 
-from pairgossip.cli.options import NETWORK, Whole
+from pairgossip.cli.options import NETWORK, Seed, Whole
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class NetworkOptions:
     graph_file: Path | None = None
     """A network of your own: GraphML (.graphml, .xml) or an edge list; row k goes to its
     k-th node."""
-    graph_seed: int | None = None
+    graph_seed: Seed | None = None
     """Seed of a random network; the run's seed unless given."""
 
     def build(self, n: int, parameters: FamilyParameters, seed: int) -> Graph:

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pairgossip.errors import InputError
+from pairgossip.cli.console import tell
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.tables import Table
+
+KERNELS_OF_NUMBERS = ("concordance", "distance", "kendall", "ranking-risk")
+"""They compare the labels' sizes, which text in alphabetical order does not have."""
 
 
 class Observations(NamedTuple):
@@ -20,6 +24,16 @@ class Observations(NamedTuple):
     values: FloatArray
     labels: Any
     """Numbers or text, one per row; None unless asked for."""
+    label: str | None = None
+    """The column that holds the labels."""
+
+    def described(self) -> str:
+        """Say which columns are used, such as "columns: age, income; label: class"."""
+        from pairgossip.tables import listed
+
+        number = "column" if len(self.columns) == 1 else "columns"
+        label = "" if self.label is None else f"; label: {self.label}"
+        return f"{number}: {listed(self.columns)}{label}"
 
 
 def read_observations(
@@ -27,40 +41,63 @@ def read_observations(
 ) -> Observations:
     """Read columns of numbers, and a column of labels if one is named.
 
-    Without named columns the file must have exactly one column of numbers besides the labels.
+    Without named columns the file must have exactly one column besides the labels.
     """
     from pairgossip.tables import read_columns
 
-    header = read_columns(file, ())
-    names = _named(columns, header) if columns else [_only_column(header, label)]
-    table = read_columns(file, names)
-    labels = None if label is None else _labels(header, label)
-    return Observations(tuple(names), table.matrix(), labels)
+    table = read_columns(file, ())
+    labels = None if label is None else _labels(table, label)
+    names = _named(columns, table) if columns else [_only_column(table, label)]
+    return Observations(tuple(names), table.with_columns(names).matrix(), labels, label)
+
+
+def check_labels(observations: Observations, kernel: str | None) -> None:
+    """Refuse text where its order would matter, and say aloud which class the AUC favors."""
+    if kernel is None or not isinstance(observations.labels, list):
+        return
+    classes = sorted(set(observations.labels))
+    if canonical(kernel) in KERNELS_OF_NUMBERS:
+        raise InputError(
+            f"Kernel '{canonical(kernel)}' compares labels by size, but column "
+            f"'{observations.label}' holds text such as '{classes[0][:40]}': give numbers instead."
+        )
+    if canonical(kernel) == "auc" and len(classes) == 2:
+        tell(f"positive class: {classes[1]} (labels in alphabetical order)")
 
 
 def _named(columns: Sequence[str], table: Table) -> list[str]:
     """Split "a,b" into two names unless the file has a column of just that name."""
+    from pairgossip.tables import UNNAMED
+
     names: list[str] = []
     for column in columns:
         parts = [column] if column in table.header else column.split(",")
         names += [part.strip() for part in parts if part.strip()]
+    if not names:
+        raise InputError("--column is empty: give the name of a column.")
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise InputError(f"Column '{repeated}' is named twice: name it once.")
-    return names
+    return ["" if name == UNNAMED and "" in table.header else name for name in names]
 
 
 def _only_column(table: Table, label: str | None) -> str:
-    numeric = [name for name in table.header if name != label and table.holds_numbers(name)]
-    if len(numeric) == 1:
-        return numeric[0]
-    if not numeric:
-        raise InputError(
-            f"{table.path} has no column of numbers; its columns are {', '.join(table.header)}."
-        )
+    """Return the only column there is: to guess which of several is meant invites mistakes."""
+    from pairgossip.tables import listed, no_numbers
+
+    names = [name for name in table.header if name != label]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InputError(f"{table.path} has no column besides the label '{label}': add the data.")
+    likely = [name for name in names if table.resembles_numbers(name)]
+    if not likely:
+        raise no_numbers(table, names)
+    bad = next(filter(None, map(table.first_bad_cell, likely)), None)
+    note = "" if bad is None else f"; {bad}"
     raise InputError(
-        f"{table.path} has {len(numeric)} columns of numbers: choose with --column, "
-        f"one or several of {', '.join(numeric)}."
+        f"{table.path} has {len(names)} columns{'' if label is None else ' besides the label'}: "
+        f"choose with --column, one or several of {listed(names)}{note}."
     )
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cyclopts import Token
 
 LARGEST_NUMBER = 10**15
+LARGEST_SEED = 2**128 - 1
+"""The seeds that Python draws for a run without one are that large."""
 
 STATISTIC = Group.create_ordered("Statistic")
 NETWORK = Group.create_ordered("Network")
@@ -21,16 +23,27 @@ OUTPUT = Group.create_ordered("Output")
 
 def whole_number(_: Any, tokens: Sequence[Token]) -> int:
     """Read 1000000, 1_000_000 or 1e6."""
-    text = tokens[0].value
+    return _whole(tokens[0].value, LARGEST_NUMBER)
+
+
+def seed_number(_: Any, tokens: Sequence[Token]) -> int:
+    """Read a whole number, however it is spelled, up to the largest seed."""
+    return _whole(tokens[0].value, LARGEST_SEED)
+
+
+def _whole(text: str, largest: int) -> int:
     try:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("nan")
+    if number.is_finite() and number > largest:
+        raise ValueError(f"'{text}' is too large: give at most {largest:,}.")
     # Comparing first keeps 1e999999999 from being written out; abs() would overflow on it.
-    if not number.is_finite() or number.copy_abs() > LARGEST_NUMBER or number != int(number):
+    if not number.is_finite() or number < -largest or number != int(number):
         raise ValueError(f"give a whole number such as 1000000, 1_000_000 or 1e6, not '{text}'.")
     return int(number)
 
 
 Whole = Annotated[int, Parameter(converter=whole_number)]
+Seed = Annotated[int, Parameter(converter=seed_number)]
 Flag = Annotated[bool, Parameter(show_default=False)]

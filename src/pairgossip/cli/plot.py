@@ -40,7 +40,7 @@ def plot_command(
     from pairgossip.results.plots import compare
     from pairgossip.results.storage import load
 
-    what = canonical(what)
+    what, against = canonical(what), canonical(against)
     if what not in ("error", "estimate"):
         raise unknown_name("curve", what, ("error", "estimate"))
     check_figures([out])

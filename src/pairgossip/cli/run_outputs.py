@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import tell
+from pairgossip.cli.console import optional_work, tell
 from pairgossip.cli.options import OUTPUT, Flag
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
-from pairgossip.errors import InputError, PairgossipError, unknown_name
+from pairgossip.errors import InputError, PairgossipError, canonical, unknown_name
 from pairgossip.extras import needed_for
 from pairgossip.files import write_text
 
@@ -45,9 +45,9 @@ class RunOutputs:
         """Raise unless everything asked for can be written when the run has ended."""
         from pairgossip.results.run import AGAINST
 
-        if self.against not in AGAINST:
+        if canonical(self.against) not in AGAINST:
             raise unknown_name("axis", self.against, AGAINST)
-        if self.against == "time" and clock == "sync":
+        if canonical(self.against) == "time" and clock == "sync":
             raise InputError("A synchronous run has no clock times: use --clock async.")
         check_figures([self.plot, self.plot_graph])
         check_outputs(self._files(), inputs)
@@ -66,18 +66,43 @@ class RunOutputs:
             )
 
     def write(self, run: Run) -> None:
-        """Write the files: first the run itself, which everything else can be made from."""
+        """Write the files: first what was simulated, then what can be computed from it.
+
+        Ctrl-C after the simulation leaves out what is not written yet, and nothing else.
+        """
+        written: list[Path] = []
         if self.save is not None:
-            _add_theory(run)
             run.save(self.save)
+            written.append(self.save)
         if self.csv is not None:
             write_text(self.csv, [run.to_pandas().to_csv(index=False)])
-        if self.plot is not None:
-            write_figure(_convergence(run, self.against), self.plot)
-        if self.plot_graph is not None:
-            write_figure(_network(run), self.plot_graph)
-        for path in self._files():
+            written.append(self.csv)
+        self._add_theory(run)
+        with optional_work("Figures", "the figures not yet written were"):
+            if self.plot is not None:
+                write_figure(_convergence(run, canonical(self.against)), self.plot)
+                written.append(self.plot)
+            if self.plot_graph is not None:
+                write_figure(_network(run), self.plot_graph)
+                written.append(self.plot_graph)
+        for path in written:
             tell(f"Wrote {path}")
+
+    def _add_theory(self, run: Run) -> None:
+        """Compute the curves that a plot of the run wants, and save them with it."""
+        from pairgossip.results.plots import LARGEST_UNASKED_THEORY
+
+        # Whoever stopped the run does not wait for curves that are not drawn now.
+        wanted = self.plot is not None or (self.save is not None and run.status == "done")
+        if not wanted or run.nodes > LARGEST_UNASKED_THEORY:
+            return
+        with (
+            suppress(PairgossipError),
+            optional_work("Exact expectation and bounds", "the exact expectation and bounds were"),
+        ):
+            run.theory()
+            if self.save is not None:
+                run.save(self.save)
 
     def _files(self) -> list[Path]:
         named = (self.save, self.csv, self.plot, self.plot_graph)
@@ -87,23 +112,18 @@ class RunOutputs:
 NO_OUTPUTS = RunOutputs()
 
 
-def _add_theory(run: Run) -> None:
-    """Compute the curves a plot of the saved run will want; an interrupted run is saved at once."""
-    from pairgossip.results.plots import LARGEST_UNASKED_THEORY
-
-    if run.status == "done" and run.nodes <= LARGEST_UNASKED_THEORY:
-        with suppress(PairgossipError):
-            run.theory()
-
-
 def _convergence(run: Run, against: str) -> Figure:
+    """Draw estimates and errors; where the exact value is unknown there are no errors to draw."""
     from matplotlib.figure import Figure
+    from numpy import isnan
 
     from pairgossip.results.plots import describe
 
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    for ax, what in zip(figure.subplots(1, 2), ("estimate", "error"), strict=True):
-        run.plot(what, against=against, ax=ax).set_title("")
+    panels = ("estimate",) if isnan(run.error).all() else ("estimate", "error")
+    figure = Figure(figsize=(5.5 * len(panels), 4.5), layout="constrained")
+    has_theory = run.known_theory is not None
+    for ax, what in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        run.plot(what, against=against, theory=has_theory, ax=ax).set_title("")
     figure.suptitle(describe(run), fontsize="medium")
     return figure
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.cli.console import new_table, spelled, write_table
+from pairgossip.cli.console import new_table, optional_work, spelled, write_table
 from pairgossip.errors import PairgossipError
 
 if TYPE_CHECKING:
     from pairgossip.results import Run
 
 CURVE_ROWS = 6
+LARGEST_UNASKED_GAP = 20_000
+"""Above this many nodes a gap without formula may take longer than the run."""
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -56,7 +59,7 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def print_run(run: Run, found: dict[str, Any]) -> None:
+def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
     """Print the summary of a run and a few rows of its convergence curve."""
     from pairgossip.results.plots import describe
 
@@ -72,11 +75,11 @@ def print_run(run: Run, found: dict[str, Any]) -> None:
         ("exchanges", spelled(found["exchanges"])),
         ("messages", spelled(found["messages"])),
         *([("time", spelled(found["time"]))] if run.times is not None else []),
-        ("normalized gap", spelled(found["normalized_gap"], 4)),
+        ("normalized gap", _spelled_gap(run, found["normalized_gap"])),
         ("seed", str(run.seed)),
     ):
         facts.add_row(name, value)
-    write_table(facts, describe(run))
+    write_table(facts, f"{describe(run)}; {columns}")
     curve = new_table(("iterations", "mean estimate", "spread over nodes", "RMS error"))
     curve.columns[0].justify = "right"
     for row in np.unique(np.linspace(0, len(run.iterations) - 1, CURVE_ROWS).round().astype(int)):
@@ -91,8 +94,19 @@ def _kind(run: Run) -> str:
 
 
 def _gap(run: Run) -> float | None:
-    """The rate that governs the run; None for a lone node or where it needs a missing library."""
-    try:
-        return run.graph.normalized_gap(run.law)
-    except PairgossipError:
+    """The rate that governs the run; None where there is none or it was not computed."""
+    from pairgossip.graphs.laws import is_uniform
+    from pairgossip.graphs.spectrum import closed_form
+
+    graph = run.graph
+    has_formula = is_uniform(graph, run.law) and closed_form(graph) is not None
+    if graph.n > LARGEST_UNASKED_GAP and not has_formula:
         return None
+    # A lone node has no gap, and the gap of others may need a missing library.
+    with suppress(PairgossipError), optional_work("Normalized gap", "the normalized gap was"):
+        return graph.normalized_gap(run.law)
+    return None
+
+
+def _spelled_gap(run: Run, gap: float | None) -> str:
+    return "not computed" if gap is None and run.nodes > 1 else spelled(gap, 4)
