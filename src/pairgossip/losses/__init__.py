@@ -1,0 +1,65 @@
+"""Losses f(theta; x, y) of pairs, their risks, proximal maps and step sizes."""
+
+from pairgossip.losses import steps
+from pairgossip.losses.builtin import CATALOG, as_loss, auc_loss, metric_loss, ranking_loss
+from pairgossip.losses.general import GeneralLoss
+from pairgossip.losses.loss import Loss
+from pairgossip.losses.phi import MARGINS, Margin, Phi, margin
+from pairgossip.losses.proximal import (
+    L1,
+    PSD,
+    Ball,
+    Box,
+    Combined,
+    Proximal,
+    ProximalCode,
+    SquaredL2,
+    Unconstrained,
+    as_proximal,
+)
+from pairgossip.losses.risk import auc_of_scores, checked_risks, risk, risks
+from pairgossip.losses.steps import (
+    PowerStep,
+    check_steps,
+    constant,
+    inverse_sqrt,
+    power,
+    step_sum,
+    step_values,
+)
+
+__all__ = [
+    "CATALOG",
+    "L1",
+    "MARGINS",
+    "PSD",
+    "Ball",
+    "Box",
+    "Combined",
+    "GeneralLoss",
+    "Loss",
+    "Margin",
+    "Phi",
+    "PowerStep",
+    "Proximal",
+    "ProximalCode",
+    "SquaredL2",
+    "Unconstrained",
+    "as_loss",
+    "as_proximal",
+    "auc_loss",
+    "auc_of_scores",
+    "check_steps",
+    "checked_risks",
+    "constant",
+    "inverse_sqrt",
+    "margin",
+    "metric_loss",
+    "power",
+    "ranking_loss",
+    "risk",
+    "risks",
+    "step_sum",
+    "step_values",
+    "steps",
+]

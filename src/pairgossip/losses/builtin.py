@@ -1,0 +1,135 @@
+"""The built-in losses, each made by a function and found by name in `CATALOG`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.losses import pair_features
+from pairgossip.losses.general import GeneralLoss
+from pairgossip.losses.lipschitz import label_bounds, squared_bounds
+from pairgossip.losses.loss import Loss
+from pairgossip.losses.phi import MARGINS, Margin, margin
+from pairgossip.losses.ranking_risk import ranking_risks
+from pairgossip.losses.validation import check_graded, check_several_classes, check_two_classes
+
+
+def auc_loss(phi: str | Margin = "logistic") -> Loss:
+    """Score the higher of two classes above the lower: 1{l > l'} phi(theta . (x - x')).
+
+    Averaged over all pairs, it bounds (up to scale) one minus the area under the ROC curve.
+
+    Parameters
+    ----------
+    phi
+        What is made of the difference of two scores, by name.
+    """
+    return _ordering_loss(
+        "auc", margin(phi), check_two_classes, "bipartite ranking: a score of high AUC"
+    )
+
+
+def ranking_loss(phi: str | Margin = "logistic") -> Loss:
+    """Score higher labels above lower ones, whatever the grades: 1{l > l'} phi(theta . (x - x')).
+
+    Parameters
+    ----------
+    phi
+        What is made of the difference of two scores, by name.
+    """
+    return _ordering_loss(
+        "ranking", margin(phi), check_graded, "graded ranking: a score that follows the labels"
+    )
+
+
+def metric_loss(
+    phi: str | Margin = "hinge", threshold: float = 1.0, diagonal: bool = False
+) -> Loss:
+    """Learn a distance that tells same from different: phi(s (threshold - d_M(x, x')^2)).
+
+    Here s is 1 for equal labels and -1 otherwise, and d_M(x, x')^2 = (x - x')^T M (x - x').
+    Own pairs enter the average over all pairs with the constant phi(threshold).
+
+    Parameters
+    ----------
+    phi
+        What is made of the margin, by name.
+    threshold
+        The squared distance below which two observations should be alike.
+    diagonal
+        Whether M is diagonal; the model is then its diagonal, else all of M row by row.
+    """
+    if not (math.isfinite(threshold) and threshold >= 0):
+        raise InputError(
+            f"The threshold is a squared distance, but got {threshold}: give a number >= 0."
+        )
+    settled, kind = margin(phi), "metric-diagonal" if diagonal else "metric"
+    features = pair_features.signed_squares if diagonal else pair_features.signed_outer_product
+    return Loss(
+        features,
+        settled,
+        offsets=partial(pair_features.signed_threshold, threshold=float(threshold)),
+        name=f"{kind}-{settled.name}",
+        dimension=_features if diagonal else _squared_features,
+        columns=("features...", "label"),
+        validate=check_several_classes,
+        bounds=partial(squared_bounds, threshold=float(threshold)),
+        description="metric learning: a Mahalanobis distance between same and different labels",
+        shape="diagonal" if diagonal else "matrix",
+    )
+
+
+CATALOG: dict[str, Callable[[], Loss]] = {
+    **{f"auc-{phi}": partial(auc_loss, phi) for phi in MARGINS},
+    **{f"ranking-{phi}": partial(ranking_loss, phi) for phi in MARGINS},
+    **{f"metric-{phi}": partial(metric_loss, phi) for phi in ("hinge", "logistic")},
+    **{
+        f"metric-diagonal-{phi}": partial(metric_loss, phi, diagonal=True)
+        for phi in ("hinge", "logistic")
+    },
+}
+"""The built-in losses by name."""
+
+
+def as_loss(loss: Any) -> Loss | GeneralLoss:
+    """Make a loss of a loss or of a built-in loss's name."""
+    if isinstance(loss, Loss | GeneralLoss):
+        return loss
+    if isinstance(loss, str):
+        if canonical(loss) not in CATALOG:
+            raise unknown_name("loss", loss, CATALOG)
+        return CATALOG[canonical(loss)]()
+    if loss in (auc_loss, ranking_loss, metric_loss):
+        raise InputError(
+            f"The loss is the factory '{loss.__name__}' itself: call it, as in {loss.__name__}()."
+        )
+    raise InputError(
+        f"A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss, "
+        f"but got {type(loss).__name__}."
+    )
+
+
+def _ordering_loss(kind: str, phi: Margin, validate: Callable[..., None], description: str) -> Loss:
+    return Loss(
+        pair_features.difference,
+        phi,
+        weights=pair_features.higher_label,
+        name=f"{kind}-{phi.name}",
+        dimension=_features,
+        columns=("features...", "label"),
+        validate=validate,
+        risk=partial(ranking_risks, phi=phi),
+        bounds=label_bounds,
+        description=description,
+    )
+
+
+def _features(columns: int) -> int:
+    return columns - 1
+
+
+def _squared_features(columns: int) -> int:
+    return (columns - 1) ** 2

@@ -1,0 +1,146 @@
+"""A loss of any form, given by its value and its gradient; it runs on the plain path only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import column_count
+from pairgossip.losses.calling import one_per_pair, row_per_pair
+from pairgossip.losses.loss import as_dimension
+from pairgossip.losses.probe import check_alone, check_finite, check_gradient, sample_pairs
+from pairgossip.losses.validation import check_columns, check_dimension, check_models
+
+ModelPairFunction = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+"""Takes one model (p,) and two blocks of m observations; returns m values or m rows."""
+
+
+@dataclass(frozen=True, init=False)
+class GeneralLoss:
+    """A loss f(theta; x, y) given by two functions of a model and two blocks of observations.
+
+    Parameters
+    ----------
+    value, gradient
+        Take theta (p,) and two blocks of m observations, and return f, shape (m,), and its
+        gradient in theta, shape (m, p).
+    name
+        How messages call it.
+    dimension
+        The number of parameters p, or a function giving it for a number of data columns;
+        the number of columns, the label's not counted if `columns` names one, if left out.
+    columns, validate, description, shape
+        As for `Loss`.
+    batched
+        Whether both functions also take one model per pair, theta (m, p); if not, they are
+        called pair by pair where models differ, which is slow.
+    """
+
+    functions: tuple[ModelPairFunction, ModelPairFunction]
+    name: str
+    dimension: Callable[[int], int]
+    columns: tuple[str, ...] | None
+    validate: Callable[[FloatArray], None] | None
+    description: str
+    shape: str
+    batched: bool
+
+    def __init__(
+        self,
+        value: ModelPairFunction,
+        gradient: ModelPairFunction,
+        name: str = "custom",
+        dimension: int | Callable[[int], int] | None = None,
+        columns: tuple[str, ...] | None = None,
+        validate: Callable[[FloatArray], None] | None = None,
+        description: str = "",
+        shape: str = "vector",
+        batched: bool = False,
+    ) -> None:
+        for role, function in (("value", value), ("gradient", gradient)):
+            if not callable(function):
+                raise InputError(
+                    f"The {role} of a loss must be a function of a model and two blocks of "
+                    f"observations, but got {type(function).__name__}."
+                )
+        labeled = columns is not None and columns[-1] == "label"
+        settled = {
+            "functions": (value, gradient),
+            "name": name,
+            "dimension": partial(_unlabeled, labeled)
+            if dimension is None
+            else as_dimension(dimension),
+            "columns": columns,
+            "validate": validate,
+            "description": description,
+            "shape": shape,
+            "batched": batched,
+        }
+        for field, content in settled.items():
+            object.__setattr__(self, field, content)
+
+    def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
+        return self._evaluated(0, one_per_pair, theta, first, second)
+
+    def gradient(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the gradient of f in theta at m pairs, shape (m, p)."""
+        rows = self._evaluated(1, row_per_pair, theta, first, second)
+        check_dimension(self.name, rows.shape[1], np.shape(theta)[-1])
+        return rows
+
+    def check(self, data: FloatArray) -> None:
+        """Raise `InputError` unless the loss does on a few pairs what it should on all."""
+        check_columns(self.name, self.columns, data)
+        if self.validate is not None:
+            self.validate(data)
+        nodes, held = sample_pairs(data)
+        first, second = data[nodes], data[held]
+        dimension = self.dimension(column_count(data))
+        theta = np.full(dimension, 0.25)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            parts = self._parts(theta, first, second)
+            alone = self._parts(theta, first[-1:], second[-1:])
+        check_finite(self.name, parts, nodes, held)
+        check_alone(self.name, parts[-1], alone[-1])
+        check_gradient(
+            self.name,
+            lambda model: self.value(model, first, second),
+            lambda model: self.gradient(model, first, second),
+            dimension,
+        )
+
+    def _parts(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.column_stack(
+            (self.value(theta, first, second), self.gradient(theta, first, second))
+        )
+
+    def _evaluated(
+        self,
+        which: int,
+        call: Callable[..., FloatArray],
+        theta: FloatArray,
+        first: FloatArray,
+        second: FloatArray,
+    ) -> FloatArray:
+        models: Any = np.asarray(theta, dtype=np.float64)
+        check_models(self.name, models, models.shape[-1] if models.ndim else 0, len(first))
+        owner = f"The {('value', 'gradient')[which]} of loss '{self.name}'"
+        function = self.functions[which]
+        if models.ndim == 1 or self.batched:
+            return call(owner, partial(function, models), first, second)
+        one_by_one = [
+            call(owner, partial(function, model), first[row : row + 1], second[row : row + 1])
+            for row, model in enumerate(models)
+        ]
+        return np.concatenate(one_by_one)
+
+
+def _unlabeled(labeled: bool, columns: int) -> int:
+    return columns - labeled

@@ -1,0 +1,193 @@
+"""The loss of a model at a pair: f(theta; x, y) = w(x, y) phi(theta . a(x, y) + b(x, y))."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import column_count
+from pairgossip.losses.calling import one_per_pair, row_per_pair
+from pairgossip.losses.lipschitz import steepest_pair
+from pairgossip.losses.phi import Margin, margin
+from pairgossip.losses.probe import check_alone, check_finite, check_weights, sample_pairs
+from pairgossip.losses.validation import check_columns, check_dimension, check_models
+
+SHAPES = ("vector", "matrix", "diagonal")
+
+
+@dataclass(frozen=True, init=False)
+class Loss:
+    """A loss that depends on the model through one number per pair, the margin.
+
+    `Loss(my_features, "logistic")` is complete; everything else has a default.
+
+    Parameters
+    ----------
+    features
+        Takes two blocks of m observations, each of shape (m, d) with any label last, or (m,)
+        for one column of data, and returns a(x, y), shape (m, p).
+    phi
+        What is made of the margin: "logistic", "hinge", "squared-hinge", "smoothed-hinge".
+    weights, offsets
+        w(x, y) >= 0 and b(x, y), shape (m,); None for 1 and for 0.
+    name
+        How messages call it.
+    dimension
+        The number of parameters p, or a function giving it for a number of data columns;
+        measured on one pair if left out.
+    columns
+        What the columns of the data mean, as for a kernel; None for anything.
+    validate
+        Further checks of the data, raising `InputError`.
+    risk
+        Closed form of the average over all ordered pairs, own pairs included: takes models of
+        shape (r, p) and the data, returns shape (r,).
+    bounds
+        Cheap bounds for data of many pairs: the largest w ||a||, and the smallest b.
+    description
+        What is learned by minimizing it.
+    shape
+        How theta is arranged: "vector"; "matrix", a symmetric matrix row by row; "diagonal",
+        the diagonal of a matrix.
+    """
+
+    features: PairFunction
+    phi: Margin
+    weights: PairFunction | None
+    offsets: PairFunction | None
+    name: str
+    dimension: Callable[[int], int]
+    columns: tuple[str, ...] | None
+    validate: Callable[[FloatArray], None] | None
+    risk: Callable[[FloatArray, FloatArray], FloatArray] | None
+    bounds: Callable[[FloatArray], tuple[float, float]] | None
+    description: str
+    shape: str
+
+    def __init__(
+        self,
+        features: PairFunction,
+        phi: Margin | str = "logistic",
+        weights: PairFunction | None = None,
+        offsets: PairFunction | None = None,
+        name: str = "custom",
+        dimension: int | Callable[[int], int] | None = None,
+        columns: tuple[str, ...] | None = None,
+        validate: Callable[[FloatArray], None] | None = None,
+        risk: Callable[[FloatArray, FloatArray], FloatArray] | None = None,
+        bounds: Callable[[FloatArray], tuple[float, float]] | None = None,
+        description: str = "",
+        shape: str = "vector",
+    ) -> None:
+        _check_functions(features=features, weights=weights, offsets=offsets)
+        if shape not in SHAPES:
+            raise InputError(f"The shape of a loss is one of {', '.join(SHAPES)}, not '{shape}'.")
+        measured = partial(_measured_dimension, features, name)
+        settled = {
+            "features": features,
+            "phi": margin(phi),
+            "weights": weights,
+            "offsets": offsets,
+            "name": name,
+            "dimension": measured if dimension is None else as_dimension(dimension),
+            "columns": columns,
+            "validate": validate,
+            "risk": risk,
+            "bounds": bounds,
+            "description": description,
+            "shape": shape,
+        }
+        for field, value in settled.items():
+            object.__setattr__(self, field, value)
+
+    def pairs(
+        self, first: FloatArray, second: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return a, w and b at m pairs, shapes (m, p), (m,) and (m,)."""
+        owner = f"Loss '{self.name}'"
+        a = row_per_pair(owner, self.features, first, second)
+        w = b = None
+        if self.weights is not None:
+            w = one_per_pair(f"The weight of loss '{self.name}'", self.weights, first, second)
+        if self.offsets is not None:
+            b = one_per_pair(f"The offset of loss '{self.name}'", self.offsets, first, second)
+        m = len(a)
+        return a, np.ones(m) if w is None else w, np.zeros(m) if b is None else b
+
+    def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
+        a, w, b = self.pairs(first, second)
+        return w * self.phi.value(self._margins(theta, a) + b)
+
+    def gradient(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the gradient of f in theta at m pairs, shape (m, p)."""
+        a, w, b = self.pairs(first, second)
+        return np.asarray((w * self.phi.derivative(self._margins(theta, a) + b))[:, None] * a)
+
+    def lipschitz(self, data: FloatArray, radius: float = math.inf) -> float:
+        """Return a bound on the norm of the gradient over all pairs of the data.
+
+        It is the largest value over all models of norm up to `radius`: exact up to a few
+        thousand observations, and beyond wherever the loss has no cheap `bounds`. It is
+        infinite if phi is arbitrarily steep, as the squared hinge is without a radius.
+        """
+        return steepest_pair(self, data, radius)
+
+    def check(self, data: FloatArray) -> None:
+        """Raise `InputError` unless the loss does on a few pairs what it should on all."""
+        check_columns(self.name, self.columns, data)
+        if self.validate is not None:
+            self.validate(data)
+        nodes, held = sample_pairs(data)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            a, w, b = self.pairs(data[nodes], data[held])
+            alone = np.column_stack(self.pairs(data[nodes[-1:]], data[held[-1:]]))[0]
+        parts = np.column_stack((a, w, b))
+        check_dimension(self.name, a.shape[1], self.dimension(column_count(data)))
+        check_finite(self.name, parts, nodes, held)
+        check_alone(self.name, parts[-1], alone)
+        check_weights(self.name, w)
+
+    def _margins(self, theta: FloatArray, a: FloatArray) -> FloatArray:
+        models = np.asarray(theta, dtype=np.float64)
+        check_models(self.name, models, a.shape[-1], len(a))
+        return np.asarray(a @ models if models.ndim == 1 else np.einsum("ij,ij->i", a, models))
+
+
+def as_dimension(dimension: Any) -> Callable[[int], int]:
+    """Make a function of the number of data columns of a number of parameters."""
+    if callable(dimension):
+        return dimension
+    if isinstance(dimension, bool) or not isinstance(dimension, int | np.integer) or dimension < 1:
+        raise InputError(
+            f"The dimension of a loss is its number of parameters, but got {dimension!r}: "
+            f"give a whole number >= 1."
+        )
+    return partial(_fixed_dimension, int(dimension))
+
+
+def _fixed_dimension(dimension: int, columns: int) -> int:
+    return dimension
+
+
+def _measured_dimension(features: PairFunction, name: str, columns: int) -> int:
+    shape = (1,) if columns == 1 else (1, columns)
+    with np.errstate(all="ignore"):  # only the shape matters
+        measured = row_per_pair(f"Loss '{name}'", features, np.zeros(shape), np.ones(shape))
+    return int(measured.shape[1])
+
+
+def _check_functions(**functions: Any) -> None:
+    for role, function in functions.items():
+        if not (callable(function) or (function is None and role != "features")):
+            raise InputError(
+                f"The {role} of a loss must be a function of two blocks of observations, "
+                f"but got {type(function).__name__}."
+            )

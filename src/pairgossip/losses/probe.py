@@ -1,0 +1,77 @@
+"""A first look at a loss on a few pairs of the data, before any long work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+
+SAMPLE = 8
+"""How many observations are paired with each other."""
+GROSS = 0.05
+"""How far a gradient may be from the difference quotient, relative to the larger of the two."""
+
+ModelFunction = Callable[[FloatArray], FloatArray]
+
+
+def sample_pairs(data: FloatArray) -> tuple[IntArray, IntArray]:
+    """Pair a few observations, spread over the data, with each other."""
+    chosen = np.unique(np.linspace(0, len(data) - 1, SAMPLE).astype(np.intp))
+    nodes, held = np.meshgrid(chosen, chosen, indexing="ij")
+    return nodes.ravel(), held.ravel()
+
+
+def check_finite(name: str, parts: FloatArray, nodes: IntArray, held: IntArray) -> None:
+    """Raise `InputError` if any pair's row of numbers is not finite."""
+    for index in np.flatnonzero(~np.isfinite(parts.reshape(len(nodes), -1)).all(axis=1))[:1]:
+        raise InputError(
+            f"Loss '{name}' is NaN or infinite for observations {nodes[index]} and {held[index]} "
+            f"(counting from 0): it must be finite for every pair."
+        )
+
+
+def check_alone(name: str, in_block: FloatArray, alone: FloatArray) -> None:
+    """Raise `InputError` if a pair's numbers depend on the other pairs of its block."""
+    if not np.allclose(in_block, alone, rtol=1e-5, atol=1e-9):
+        raise InputError(
+            f"Loss '{name}' treats the same pair differently alone and among others: "
+            f"what it returns for a pair must depend on that pair only."
+        )
+
+
+def check_weights(name: str, weights: FloatArray) -> None:
+    """Raise `InputError` if a weight is negative, which would make the loss concave."""
+    if np.any(weights < 0):
+        raise InputError(
+            f"Loss '{name}' has a negative weight, {weights.min():g}, at some pair: "
+            f"a pair's weight must be >= 0."
+        )
+
+
+def check_gradient(
+    name: str, value: ModelFunction, gradient: ModelFunction, dimension: int
+) -> None:
+    """Raise `InputError` if the gradient is far from difference quotients of the value.
+
+    Kinks are forgiven: at each pair, one of three models has to agree.
+    """
+    rng = np.random.default_rng(0)
+    worst: list[FloatArray] = []
+    for _ in range(3):
+        theta, direction = rng.normal(size=(2, dimension))
+        step = 1e-4 * direction
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            slope = (value(theta + step) - value(theta - step)) / 2e-4
+            claimed = gradient(theta) @ direction
+        scale = np.maximum(np.abs(slope), np.abs(claimed)) + 1e-6
+        worst.append(np.abs(slope - claimed) / scale)
+    errors = np.min(worst, axis=0)
+    # NaN agrees with nothing.
+    if not np.all(errors <= GROSS):
+        raise InputError(
+            f"The gradient of loss '{name}' disagrees with differences of its value: "
+            f"it must be the derivative of the value in theta, one row per pair."
+        )

@@ -1,0 +1,68 @@
+"""Data and loss tied together: what node k minimizes when it holds observation l."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels.data import check_data
+from pairgossip.losses.builtin import as_loss
+from pairgossip.losses.general import GeneralLoss
+from pairgossip.losses.loss import Loss
+from pairgossip.losses.pair_features import difference
+from pairgossip.losses.risk import checked_risks
+
+ROWS_AT_ONCE = 64
+"""Rows of the n x n table of pair gradients held in memory at a time."""
+
+
+class LearningProblem:
+    """Observations, one per node, and the loss of a model at a pair of them."""
+
+    def __init__(self, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> None:
+        self.data = check_data(data, labels)
+        self.n = len(self.data)
+        self.loss = as_loss(loss)
+        self.loss.check(self.data)
+        columns = 1 if self.data.ndim == 1 else self.data.shape[1]
+        self.dimension = self.loss.dimension(columns)
+
+    def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return features a, weights w and offsets b of nodes and the observations they hold."""
+        assert isinstance(self.loss, Loss)
+        return self.loss.pairs(self.data.take(nodes, axis=0), self.data.take(held, axis=0))
+
+    def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return each node's gradient at its own model, shape (m, p)."""
+        first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
+        return self.loss.gradient(theta, first, second)
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model: the mean of f over all ordered pairs, shape (r,)."""
+        return checked_risks(models, self.data, self.loss)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share f_k = (1/n) sum_l f(.; x_k, x_l) at theta_k."""
+        if isinstance(self.loss, Loss) and self.loss.features is difference:
+            return self._own_ordering_gradients(theta, self.loss)
+        everyone = np.arange(self.n)
+        gradients = np.empty((self.n, self.dimension))
+        for start in range(0, self.n, ROWS_AT_ONCE):
+            rows = everyone[start : start + ROWS_AT_ONCE]
+            table = self.gradient(
+                np.repeat(theta[rows], self.n, axis=0),
+                np.repeat(rows, self.n),
+                np.tile(everyone, len(rows)),
+            )
+            gradients[rows] = table.reshape(len(rows), self.n, -1).mean(axis=1)
+        return gradients
+
+    def _own_ordering_gradients(self, theta: FloatArray, loss: Loss) -> FloatArray:
+        """The same where a = x - x': scores of all observations under all models, then sums."""
+        features, labels = self.data[:, :-1], self.data[:, -1]
+        scores = theta @ features.T
+        slopes = loss.phi.derivative(np.diagonal(scores)[:, None] - scores)
+        slopes *= labels[:, None] > labels
+        return (slopes.sum(axis=1)[:, None] * features - slopes @ features) / self.n

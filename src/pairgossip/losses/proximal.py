@@ -1,0 +1,245 @@
+"""Proximal maps: T(z; gamma, t) minimizes z . theta + ||theta||^2 / (2 gamma) + t psi(theta).
+
+psi is a penalty, a constraint (0 inside, infinite outside), or one of each; psi(0) = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.losses.projections import (
+    barrier,
+    check_radius,
+    check_strength,
+    norms,
+    onto_ball,
+    onto_cone,
+    symmetric,
+)
+
+SLACK = 1e-9
+"""How far outside its set a model may be, relative to the set's size, by rounding alone."""
+
+
+class ProximalCode(IntEnum):
+    """The numbers by which compiled code recognizes the proximal maps."""
+
+    NONE = 0
+    BALL = 1
+    L2 = 2
+    L2_BALL = 3
+    L1 = 4
+    BOX = 5
+    L1_BALL = 6
+    L1_BOX = 7
+    PSD = 8
+
+
+class Proximal(ABC):
+    """What every proximal map has; a number that one does not use has a value of no effect."""
+
+    code: ProximalCode = ProximalCode.NONE
+    radius: float = math.inf
+    strength: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+
+    def map(self, z: FloatArray, gamma: Any, t: Any) -> FloatArray:
+        """Return T(z; gamma, t) for z (..., p); gamma and t broadcast over the leading axes."""
+        sums = np.asarray(z, dtype=np.float64)
+        # Numbers per model get an axis for the model's coordinates.
+        sizes, times = (np.asarray(each, dtype=np.float64)[..., None] for each in (gamma, t))
+        return self._mapped(sums, sizes, times)
+
+    def psi(self, theta: FloatArray) -> FloatArray:
+        """Return the penalty of models (..., p), infinite outside the constraint, shape (...)."""
+        return self._penalty(np.asarray(theta, dtype=np.float64))
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest models that obey the constraint, if there is one."""
+        return np.asarray(theta, dtype=np.float64)
+
+    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+        return self.project(-gamma * z)
+
+    @abstractmethod
+    def _penalty(self, theta: FloatArray) -> FloatArray: ...
+
+
+@dataclass(frozen=True)
+class Unconstrained(Proximal):
+    """No penalty and no constraint: T = -gamma z."""
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return np.zeros(theta.shape[:-1])
+
+
+@dataclass(frozen=True)
+class Ball(Proximal):
+    """Models of Euclidean norm up to a radius."""
+
+    radius: float = field()
+    code = ProximalCode.BALL
+
+    def __post_init__(self) -> None:
+        check_radius(self.radius)
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest models of the ball."""
+        return onto_ball(theta, self.radius)
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return barrier(norms(theta) <= self.radius * (1.0 + SLACK))
+
+
+@dataclass(frozen=True)
+class Box(Proximal):
+    """Models whose every coordinate is between two bounds, which may be infinite."""
+
+    low: float = field()
+    high: float = field()
+    code = ProximalCode.BOX
+
+    def __post_init__(self) -> None:
+        if not (self.low <= 0.0 <= self.high and self.low < self.high):
+            raise InputError(
+                f"A box must contain 0, where every model starts, and more, but got "
+                f"[{self.low}, {self.high}]: give low <= 0 <= high, not both 0."
+            )
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest models of the box."""
+        return np.asarray(np.clip(theta, self.low, self.high))
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return barrier(((theta >= self.low) & (theta <= self.high)).all(axis=-1))
+
+
+@dataclass(frozen=True)
+class L1(Proximal):
+    """The penalty strength ||theta||_1, which sets small coordinates to 0."""
+
+    strength: float = field()
+    code = ProximalCode.L1
+
+    def __post_init__(self) -> None:
+        check_strength(self.strength)
+
+    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+        return np.asarray(-gamma * np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return np.asarray(self.strength * np.abs(theta).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class SquaredL2(Proximal):
+    """The penalty strength ||theta||^2."""
+
+    strength: float = field()
+    code = ProximalCode.L2
+
+    def __post_init__(self) -> None:
+        check_strength(self.strength)
+
+    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+        return np.asarray(-gamma / (1.0 + 2.0 * self.strength * t * gamma) * z)
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return np.asarray(self.strength * np.square(theta).sum(axis=-1))
+
+
+@dataclass(frozen=True, init=False)
+class PSD(Proximal):
+    """Positive semidefinite matrices, flattened row by row, of Frobenius norm up to a radius.
+
+    Parameters
+    ----------
+    radius
+        The largest norm; None for any.
+    """
+
+    radius: float = field()
+    code = ProximalCode.PSD
+
+    def __init__(self, radius: float | None = None) -> None:
+        if radius is not None:
+            check_radius(radius)
+        object.__setattr__(self, "radius", math.inf if radius is None else radius)
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest matrices of the set."""
+        # The cone's tip is the ball's center, so the two projections may follow each other.
+        nearest = onto_cone(theta)
+        return nearest if math.isinf(self.radius) else onto_ball(nearest, self.radius)
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        values = np.linalg.eigvalsh(symmetric(theta))
+        above_zero = values[..., 0] >= -SLACK * np.abs(values).max(axis=-1)
+        return barrier(above_zero & (norms(theta) <= self.radius * (1.0 + SLACK)))
+
+
+@dataclass(frozen=True)
+class Combined(Proximal):
+    """A penalty and a constraint: the constraint's projection after the penalty's map.
+
+    That order is exact for the pairs offered: squared l2 or l1 with a ball, l1 with a box.
+    """
+
+    penalty: L1 | SquaredL2
+    constraint: Ball | Box
+
+    def __post_init__(self) -> None:
+        kinds = (type(self.penalty), type(self.constraint))
+        if kinds not in _COMBINATIONS:
+            raise InputError(
+                f"{kinds[0].__name__} with {kinds[1].__name__} is not offered: "
+                f"combine SquaredL2 or L1 with Ball, or L1 with Box."
+            )
+        numbers = {"code": _COMBINATIONS[kinds], "strength": self.penalty.strength}
+        numbers.update({name: getattr(self.constraint, name) for name in ("radius", "low", "high")})
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
+
+    def project(self, theta: FloatArray) -> FloatArray:
+        """Return the nearest models that obey the constraint."""
+        return self.constraint.project(theta)
+
+    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+        return self.constraint.project(self.penalty._mapped(z, gamma, t))
+
+    def _penalty(self, theta: FloatArray) -> FloatArray:
+        return self.penalty.psi(theta) + self.constraint.psi(theta)
+
+
+_COMBINATIONS: dict[tuple[type, type], ProximalCode] = {
+    (SquaredL2, Ball): ProximalCode.L2_BALL,
+    (L1, Ball): ProximalCode.L1_BALL,
+    (L1, Box): ProximalCode.L1_BOX,
+}
+
+
+def as_proximal(constraint: Any = None, penalty: Any = None) -> Proximal:
+    """Make one proximal map of a constraint and a penalty, either of which may be None."""
+    limits = _one_of((Ball, Box, PSD), constraint, "constraint")
+    price = _one_of((L1, SquaredL2), penalty, "penalty")
+    if limits is not None and price is not None:
+        return Combined(price, limits)
+    return limits or price or Unconstrained()
+
+
+def _one_of(kinds: tuple[type, ...], given: Any, role: str) -> Any:
+    if given is None or isinstance(given, Unconstrained):
+        return None
+    if not isinstance(given, kinds):
+        names = ", ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"A {role} is one of {names} or None, but got {type(given).__name__}.")
+    return given

@@ -1,0 +1,127 @@
+"""Risks over all pairs against a double loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from pairgossip.errors import InputError
+from pairgossip.losses import (
+    CATALOG,
+    GeneralLoss,
+    Loss,
+    auc_of_scores,
+    checked_risks,
+    risk,
+    risks,
+)
+from tests.losses.test_general import square, square_slope
+from tests.losses.test_loss import built_in, labeled
+
+
+def double_loop(theta: Any, data: Any, loss: Any) -> float:
+    values = [loss.value(theta, x[None, :], y[None, :])[0] for x in data for y in data]
+    return float(np.mean(values))
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10**6))
+def test_risks_are_averages_over_all_pairs(name: str, seed: int) -> None:
+    loss, rng = built_in(name), np.random.default_rng(seed)
+    data = labeled(6, d=2, seed=seed, classes=2 if name.startswith("auc") else 3)
+    data[:, :-1] = np.round(data[:, :-1])
+    theta = rng.normal(size=loss.dimension(3))
+    assert risk(theta, data, name) == pytest.approx(double_loop(theta, data, loss), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_closed_forms_agree_with_blocks(name: str) -> None:
+    loss = built_in(name)
+    data = labeled(300, classes=2 if name.startswith("auc") else 4)
+    thetas = np.random.default_rng(0).normal(size=(3, loss.dimension(4)))
+    blocked = checked_risks(thetas, data, replace(loss, risk=None))
+    np.testing.assert_allclose(risks(thetas, data, loss), blocked, rtol=1e-12)
+    assert risk(thetas[1], data[:, :-1], name, labels=data[:, -1]) == pytest.approx(blocked[1])
+
+
+def test_the_risk_of_no_model_on_the_counts_of_breast_cancer_wisconsin() -> None:
+    labels = np.repeat([2.0, 4.0], [458, 241])
+    data = np.column_stack((np.random.default_rng(0).integers(1, 11, (699, 9)), labels))
+    exact = 458 * 241 / 699**2 * np.log(2)
+    assert risk(np.zeros(9), data, "auc-logistic") == pytest.approx(exact, rel=1e-14)
+    assert round(exact, 5) == 0.15659
+    everyone = risks(np.zeros((699, 9)), data, "auc-logistic")
+    np.testing.assert_allclose(everyone, exact, rtol=1e-13)
+
+
+def test_users_losses_go_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(9, 2))
+    loss = Loss(
+        lambda x, y: x * y,
+        "smoothed-hinge",
+        weights=lambda x, y: (x[:, 0] > 0).astype(float),
+        offsets=lambda x, y: y[:, 1],
+    )
+    theta = rng.normal(size=2)
+    assert risk(theta, data, loss) == pytest.approx(double_loop(theta, data, loss), rel=1e-13)
+    general = GeneralLoss(square, square_slope)
+    many = risks(rng.normal(size=(3, 2)), data, general)
+    assert many.shape == (3,)
+    assert risk(theta, data, general) == pytest.approx(double_loop(theta, data, general))
+
+
+def test_one_observation_has_its_own_pair() -> None:
+    loss = Loss(lambda x, y: x - y, "logistic")
+    assert risk([3.0], [5.0], loss) == pytest.approx(np.log(2))
+
+
+def test_own_pairs_enter_metric_learning_with_a_constant() -> None:
+    data = np.array([[0.0, 0.0], [10.0, 1.0]])
+    # Two own pairs with margin 1, two far pairs with margin 99: the hinge is 0 at all.
+    assert risk([1.0], data, "metric-hinge") == 0.0
+    assert risk([0.0], data, "metric-hinge") == pytest.approx((0 + 0 + 2 + 2) / 4)
+
+
+@pytest.mark.parametrize(
+    ("theta", "data", "sentence"),
+    [
+        (
+            [1.0, 2.0],
+            [[0.5, 1.0], [0.2, 0.0]],
+            "A model for loss 'auc-logistic' has 1 parameter here, "
+            "but got an array of shape (1, 2): give shape (1,) or one row each.",
+        ),
+        (
+            [1.0],
+            [[0.5, 1.0], [0.2, 1.0]],
+            "An AUC loss needs two classes, but the labels hold one class only (1): "
+            "add observations of another class.",
+        ),
+        (
+            [1.0],
+            [[0.5, 1.0], [np.nan, 0.0]],
+            "data has NaN or infinite values in row 1 (counting from 0): "
+            "drop or impute them first.",
+        ),
+    ],
+)
+def test_bad_input_gets_a_sentence(theta: Any, data: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        risk(theta, data, "auc-logistic")
+    assert str(caught.value) == sentence
+
+
+def test_auc_of_scores_counts_ties_one_half() -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = rng.integers(0, 6, 80), np.repeat(["no", "yes"], 40)
+    assert auc_of_scores(scores, labels) == pytest.approx(roc_auc_score(labels == "yes", scores))
+    with pytest.raises(InputError, match="An AUC loss needs two classes"):
+        auc_of_scores([1.0, 2.0], [1, 1])
