@@ -65,3 +65,46 @@ def gosta_async(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) ->
             picks[k] += 1
             z[k] = (1 - 1 / picks[k]) * mean + kernel(x[k], y[k]) / picks[k]
     return z
+
+
+def dual_averaging_sync(
+    x: Array, labels: Array, edges: Edges, steps: int, rng: Rng, scale: float = 1e-3
+) -> Array:
+    """Algorithm 2 with the logistic AUC loss, corrected in sign; every node, every iteration."""
+    y, held_labels = x.copy(), labels.copy()
+    z, theta, mean = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+    for t in range(1, steps + 1):
+        i, j = edges[rng.integers(len(edges))]
+        z[i] = z[j] = (z[i] + z[j]) / 2
+        y[[i, j]] = y[[j, i]]
+        held_labels[[i, j]] = held_labels[[j, i]]
+        apart = x - y
+        slope = (labels > held_labels) / (1 + np.exp(np.sum(theta * apart, axis=1)))
+        z -= slope[:, None] * apart
+        theta = -scale / np.sqrt(t) * z
+        mean += (theta - mean) / t
+    return mean
+
+
+def dual_averaging_async(
+    x: Array, labels: Array, probabilities: Array, edges: Edges, steps: int, rng: Rng,
+    scale: float = 1e-3,
+) -> Array:  # fmt: skip
+    """Algorithm 3 with the logistic AUC loss, repaired; touches two nodes only."""
+    y, held_labels = x.copy(), labels.copy()
+    z, theta, mean = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+    picks = np.zeros(len(x))
+    for _ in range(steps):
+        i, j = edges[rng.integers(len(edges))]
+        y[[i, j]] = y[[j, i]]
+        held_labels[i], held_labels[j] = held_labels[j], held_labels[i]
+        average = (z[i] + z[j]) / 2
+        for k in (i, j):
+            picks[k] += 1
+            z[k] = average
+            if labels[k] > held_labels[k]:
+                apart = x[k] - y[k]
+                z[k] -= apart / (1 + np.exp(theta[k] @ apart)) / probabilities[k]
+            theta[k] = -scale / np.sqrt(picks[k] / probabilities[k]) * z[k]
+            mean[k] += (theta[k] - mean[k]) / picks[k]
+    return mean

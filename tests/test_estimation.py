@@ -9,7 +9,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import InputError, UnknownTarget
-from pairgossip.estimation import checkpoint_grid
+from pairgossip.checks import checkpoint_grid
 from tests.problems import labeled_rows, rows, skewed
 
 DATA = rows(12)
@@ -158,7 +158,16 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"iterations": 0}, r"^The number of iterations must be a whole number >= 1, not 0\.$"),
     ({"iterations": 2.5}, r"^The number of iterations must be a whole number >= 1, not 2\.5\.$"),
     ({"trials": 0}, r"^The number of trials must be a whole number >= 1, not 0\.$"),
-    ({"n_jobs": 0}, r"^n_jobs=0 runs nothing: use -1 for all cores, or a number >= 1\.$"),
+    ({"n_jobs": 0}, r"^n_jobs must be a number of workers, -1 for all cores, or None, not 0\.$"),
+    ({"n_jobs": 1.5}, r"^n_jobs must be a number of workers"),
+    ({"clock": None}, r"^Unknown clock 'None'"),
+    ({"method": 5}, r"^Unknown method '5'"),
+    ({"reference": "x"}, r"^The reference must be one finite number\.$"),
+    ({"method": "u1", "reference": 1.0}, r"^The reference must be one finite number per node, 12"),
+    ({"iterations": 10**20}, r"would take years: give at most 1,000,000,000,000,000\.$"),
+    ({"clock": "async", "order": "update-first"}, r"^The order of update and exchange is a choice"),
+    ({"engine": "fused", "kernel": skewed}, r"^Kernel 'skewed' is not compiled into the engine"),
+    ({"method": "averaging", "kernel": None, "labels": [1] * 12}, r"takes no kernel and no labels"),
     ({"seed": -1}, r"^The seed must be a whole number >= 0 or None, not -1\.$"),
     ({"checkpoints": [0, 5]}, r"^Checkpoints must lie between 1 and the 10 iterations"),
     ({"checkpoints": [1.5]}, r"^Checkpoints must be a number or a list of whole"),
@@ -202,3 +211,38 @@ def test_u2_refuses_two_nodes_and_says_why() -> None:
 def test_two_nodes_work_with_gosta() -> None:
     run = pg.estimate([1.0, 3.0], "gini", pg.graphs.path(2), iterations=10_001, seed=0)
     np.testing.assert_allclose(run.estimates, 1.0, atol=1e-3)
+
+
+def test_forgiving_spellings() -> None:
+    run = pg.estimate(DATA, "Gini", GRAPH, clock="Sync", order="exchange_first", iterations=1e2)  # type: ignore[arg-type]
+    assert (run.clock, run.order, run.iterations[-1]) == ("sync", "exchange-first", 100)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_very_small_and_very_large_data(scale: float) -> None:
+    small = pg.estimate(DATA, "gini", GRAPH, iterations=50, seed=0)
+    scaled = pg.estimate(DATA * scale, "gini", GRAPH, iterations=50, seed=0)
+    np.testing.assert_allclose(scaled.error / scale, small.error, rtol=1e-9)
+    np.testing.assert_allclose(scaled.spread / scale, small.spread, rtol=1e-9, atol=1e-15)
+
+
+def test_sums_that_overflow_are_refused() -> None:
+    with pytest.raises(InputError, match="The estimates left the floating range"):
+        pg.estimate([0.0, 1e305, 2e305], "gini", iterations=5000, seed=0)
+
+
+def test_a_kernel_that_is_nan_for_a_rare_pair_is_refused() -> None:
+    data = rows(400)
+
+    def rarely_nan(first: Any, second: Any) -> Any:
+        return np.where((first == data[371]) & (second == data[377]), np.nan, first)
+
+    with pytest.raises(InputError, match="The estimates left the floating range"):
+        pg.estimate(data, rarely_nan, iterations=400_000, reference=2.0, seed=0, record="summary")
+
+
+def test_the_spread_of_u1_is_about_each_nodes_own_target() -> None:
+    run = pg.estimate(DATA, "gini", GRAPH, method="u1", iterations=1000, seed=0)
+    deviation = run.estimates[0] - run.target
+    assert run.spread[-1] == pytest.approx(deviation.std())
+    assert run.spread[-1] < 0.5 * run.estimates[0].std()

@@ -21,11 +21,13 @@ from pairgossip.errors import (
 )
 
 if TYPE_CHECKING:
-    from pairgossip import datasets, graphs, kernels, theory
+    from pairgossip import datasets, graphs, kernels, learn, losses, theory
     from pairgossip.estimation import estimate
     from pairgossip.graphs import Graph
     from pairgossip.kernels import Kernel, Ratio, exact
-    from pairgossip.results import Run
+    from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
+    from pairgossip.minimization import minimize
+    from pairgossip.results import Fit, Run
     from pairgossip.results.plots import compare
     from pairgossip.results.storage import load
 
@@ -33,6 +35,16 @@ __version__ = "0.1.0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
 _LAZY = {
+    "Ball": "pairgossip.losses",
+    "Box": "pairgossip.losses",
+    "Fit": "pairgossip.results",
+    "GeneralLoss": "pairgossip.losses",
+    "L1": "pairgossip.losses",
+    "Loss": "pairgossip.losses",
+    "PSD": "pairgossip.losses",
+    "SquaredL2": "pairgossip.losses",
+    "minimize": "pairgossip.minimization",
+    "steps": "pairgossip.losses",
     "Graph": "pairgossip.graphs",
     "Kernel": "pairgossip.kernels",
     "Ratio": "pairgossip.kernels",
@@ -42,17 +54,25 @@ _LAZY = {
     "exact": "pairgossip.kernels",
     "load": "pairgossip.results.storage",
 }
-_MODULES = ("datasets", "graphs", "kernels", "theory")
+_MODULES = ("datasets", "graphs", "kernels", "learn", "losses", "theory")
 
 __all__ = [
+    "L1",
+    "PSD",
+    "Ball",
+    "Box",
+    "Fit",
+    "GeneralLoss",
     "Graph",
     "InputError",
     "InterruptedRun",
     "Kernel",
+    "Loss",
     "MissingExtra",
     "PairgossipError",
     "Ratio",
     "Run",
+    "SquaredL2",
     "UnknownTarget",
     "compare",
     "datasets",
@@ -60,7 +80,11 @@ __all__ = [
     "exact",
     "graphs",
     "kernels",
+    "learn",
     "load",
+    "losses",
+    "minimize",
+    "steps",
     "theory",
 ]
 

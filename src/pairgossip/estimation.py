@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pairgossip.algorithms import Method, find_method
-from pairgossip.algorithms.methods import ORDERS
+from pairgossip.algorithms import Method, find_method, find_order
+from pairgossip.algorithms.methods import CLOCKS
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.engine.engines import ENGINES
+from pairgossip.checks import check_jobs, checkpoint_grid, choice, network_of, whole
+from pairgossip.engine.engines import ENGINES, check_engine
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trial import Setup
 from pairgossip.engine.trials import run_trials
-from pairgossip.errors import InputError, InterruptedRun, UnknownTarget, canonical, unknown_name
-from pairgossip.graphs import FAMILIES, Graph, build
+from pairgossip.errors import InputError, InterruptedRun, UnknownTarget
+from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import law_name
 from pairgossip.kernels import Kernel, Pairs, Ratio
 from pairgossip.kernels.means import Means
-from pairgossip.progress import progress_bar
+from pairgossip.progress import Advance, progress_bar
 from pairgossip.results.run import Run
 
-CHECKPOINTS_PER_DECADE = 12
 LARGEST_HISTORY_BYTES = 1 << 28
 LARGEST_BLOCKED_TARGET = 20_000
 """Above this many rows a kernel without closed form is not summed over all pairs unasked."""
@@ -37,14 +37,14 @@ def estimate(
     *,
     method: str = "gosta",
     clock: str = "sync",
-    order: str = "update-first",
+    order: str | None = None,
     law: str = "uniform-edges",
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
     trials: int = 1,
     target: str = "v",
     labels: Any = None,
-    reference: float | None = None,
+    reference: float | FloatArray | None = None,
     seed: int | None = None,
     record: str | None = None,
     engine: str = "auto",
@@ -66,8 +66,8 @@ def estimate(
         A `Graph`, or the name of a family, built on n nodes with its default parameters.
     method, clock, order
         ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"u1"``, ``"u2"`` or ``"averaging"``;
-        GoSta-sync updates before each exchange as printed (``"update-first"``) or after it as in
-        the proofs (``"exchange-first"``).
+        GoSta-sync updates before each exchange as printed (``"update-first"``, the default) or
+        after it as in the proofs (``"exchange-first"``).
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
         neighbor).
@@ -80,8 +80,8 @@ def estimate(
     target
         ``"v"``: average over all ordered pairs; ``"u"``: over pairs of different observations.
     reference
-        The exact value if you know it; otherwise it is computed (for a kernel without closed
-        form only up to 20,000 rows).
+        The exact value if you know it (one per node for ``"u1"``); otherwise it is computed, for
+        a kernel without closed form only up to 20,000 rows.
     record
         ``"nodes"`` keeps every node's estimate at every checkpoint, ``"summary"`` the curves and
         the final estimates only. Chosen by size unless given.
@@ -102,30 +102,33 @@ def estimate(
     >>> round(run.target, 3)
     1.333
     """
-    problem = _problem(data, kernel, method, target, labels)
-    n = problem.n
+    clock = choice("clock", clock, CLOCKS)
+    chosen = find_method(method, clock)
+    law = law_name(law)
+    order = _order(order, clock)
+    engine = choice("engine", engine, ENGINES)
+    trials = whole("trials", trials)
+    check_jobs(n_jobs)
     root = root_seed(seed)
     entropy = int(root.entropy)  # type: ignore[arg-type]
-    network = _network(graph, n, entropy)
-    chosen = find_method(method, clock, n)
-    order = _choice("order", order, ORDERS)
-    last = _whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
+    problem = _problem(data, kernel, chosen, target, labels)
+    n = problem.n
+    find_method(method, clock, n)
+    check_engine(engine, problem)
+    last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
-    trials = _whole("trials", trials)
-    if n_jobs == 0:
-        raise InputError("n_jobs=0 runs nothing: use -1 for all cores, or a number >= 1.")
-    exact = _target(problem, chosen, reference)
+    keep_history = _keep_history(record, trials * len(grid) * n * 8)
     setup = Setup(
         problem=problem,
-        graph=network,
+        graph=network_of(graph, n, entropy),
         method=chosen,
         clock=clock,
         order=order,
-        law=law_name(law),
+        law=law,
         checkpoints=grid,
-        target=exact,
-        keep_history=_keep_history(record, trials * len(grid) * n * 8),
-        engine=_choice("engine", engine, ENGINES),
+        target=_target(problem, chosen, reference, progress),
+        keep_history=keep_history,
+        engine=engine,
     )
     with progress_bar(f"{chosen.name} on {n:,} nodes", trials * last, progress) as advance:
         outcome = run_trials(setup, root, trials, n_jobs, advance)
@@ -142,34 +145,22 @@ def estimate(
     return run
 
 
-def checkpoint_grid(
-    iterations: int, checkpoints: int | Sequence[int] | IntArray | None = None
-) -> IntArray:
-    """Return increasing iteration numbers from 1 on that end with the last iteration."""
-    if checkpoints is None:
-        checkpoints = max(2, round(CHECKPOINTS_PER_DECADE * np.log10(iterations)) + 1)
-    if isinstance(checkpoints, int | np.integer):
-        count = _whole("checkpoints", int(checkpoints))
-        grid = np.geomspace(1, iterations, count) if count > 1 else np.array([iterations])
-        return np.unique(np.rint(grid).astype(np.int64))
-    given = np.asarray(checkpoints)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or not given.size:
-        raise InputError("Checkpoints must be a number or a list of whole iteration numbers.")
-    if given.min() < 1 or given.max() > iterations:
+def _order(order: str | None, clock: str) -> str:
+    if order is not None and clock == "async":
         raise InputError(
-            f"Checkpoints must lie between 1 and the {iterations:,} iterations, "
-            f"but they run from {given.min():,} to {given.max():,}."
+            "The order of update and exchange is a choice of the synchronous clock only: "
+            "leave order= out."
         )
-    return np.unique(np.append(given, iterations).astype(np.int64))
+    return find_order("update-first" if order is None else order)
 
 
-def _problem(data: Any, kernel: Any, method: str, target: str, labels: Any) -> Pairs | Means:
-    chosen = find_method(method)
+def _problem(data: Any, kernel: Any, chosen: Method, target: str, labels: Any) -> Pairs | Means:
+    choice("target", target, ("v", "u"))
     if chosen.estimates == "mean":
-        if kernel is not None:
+        if kernel is not None or labels is not None:
             raise InputError(
-                "Method 'averaging' averages the data itself and takes no kernel: "
-                "leave the kernel out, or use method='gosta'."
+                "Method 'averaging' averages the data itself and takes no kernel and no labels: "
+                "leave them out, or use method='gosta'."
             )
         return Means(data)
     if kernel is None:
@@ -187,29 +178,14 @@ def _problem(data: Any, kernel: Any, method: str, target: str, labels: Any) -> P
     return pairs
 
 
-def _network(graph: Graph | str, n: int, seed: int) -> Graph:
-    if isinstance(graph, str):
-        family = FAMILIES.get(canonical(graph))
-        return build(graph, n, seed=seed if family and family.is_random else None)
-    if not isinstance(graph, Graph):
-        raise InputError(
-            f"The graph must be a pairgossip Graph or the name of a family, not "
-            f"{type(graph).__name__}: convert it with pg.Graph.from_networkx or from_scipy."
-        )
-    if graph.n != n:
-        raise InputError(
-            f"The data has {n} rows but the graph has {graph.n} nodes: "
-            "each node holds exactly one row."
-        )
-    return graph
-
-
-def _target(problem: Pairs | Means, method: Method, reference: float | None) -> float | FloatArray:
+def _target(
+    problem: Pairs | Means, method: Method, reference: Any, progress: bool | None
+) -> float | FloatArray:
+    by_rows = method.estimates == "row-mean"
     if reference is not None:
-        return float(reference)
+        return _reference(reference, (problem.n,) if by_rows else ())
     if isinstance(problem, Means):
         return problem.exact()
-    by_rows = method.estimates == "row-mean"
     parts = problem.kernel.components
     closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
     if not closed and problem.n > LARGEST_BLOCKED_TARGET:
@@ -221,25 +197,39 @@ def _target(problem: Pairs | Means, method: Method, reference: float | None) -> 
             stacklevel=3,
         )
         return float("nan")
-    return problem.row_means() if by_rows else problem.exact()
+    if by_rows:
+        return problem.row_means()
+    with progress_bar("exact value", 1000, progress) as advance:
+        return problem.exact(_in_steps(advance))
+
+
+def _in_steps(advance: Advance | None) -> Callable[[float], None] | None:
+    """Report a growing fraction to a bar of 1000 steps."""
+    if advance is None:
+        return None
+    reported = 0
+
+    def report(fraction: float) -> None:
+        nonlocal reported
+        steps = int(1000 * fraction) - reported
+        advance(steps)
+        reported += steps
+
+    return report
+
+
+def _reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:
+    try:
+        given = np.asarray(reference, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.full(1, np.nan)
+    if given.shape != shape or not np.isfinite(given).all():
+        wanted = f"one finite number per node, {shape[0]} in all" if shape else "one finite number"
+        raise InputError(f"The reference must be {wanted}.")
+    return given if shape else float(given)
 
 
 def _keep_history(record: str | None, history_bytes: int) -> bool:
     if record is None:
         return history_bytes <= LARGEST_HISTORY_BYTES
-    return _choice("record", record, ("nodes", "summary")) == "nodes"
-
-
-def _choice(what: str, value: str, choices: Sequence[str]) -> str:
-    spelled = canonical(value) if isinstance(value, str) else value
-    if spelled not in choices:
-        raise unknown_name(what, str(value), choices)
-    return spelled
-
-
-def _whole(what: str, value: int | None, default: int | None = None) -> int:
-    if value is None and default is not None:
-        return default
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"The number of {what} must be a whole number >= 1, not {value!r}.")
-    return int(value)
+    return choice("record", record, ("nodes", "summary")) == "nodes"

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import joblib
@@ -44,9 +45,11 @@ def test_one_or_two_workers_give_the_same_bits(kernel: Any, clock: str) -> None:
     assert_same_bits(alone, run(kernel=kernel, clock=clock, n_jobs=1))
 
 
-def test_processes_give_the_same_bits() -> None:
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading", "sequential"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_every_backend_gives_the_same_bits(backend: str) -> None:
     alone = run(clock="async", n_jobs=1)
-    with joblib.parallel_config(backend="loky", n_jobs=2):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
         assert_same_bits(alone, run(clock="async", n_jobs=None))
 
 
@@ -61,6 +64,14 @@ def test_checkpoints_do_not_disturb_a_run() -> None:
 
 def test_another_seed_gives_another_run() -> None:
     assert not np.array_equal(run(seed=3).estimates, run(seed=4).estimates)
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A test run started in the background may ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class PressCtrlC:
@@ -107,3 +118,27 @@ def test_ctrl_c_before_anything_was_computed_is_passed_on() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(kernel=AtOnce(after=2), trials=1)
+
+
+def test_workers_stop_after_ctrl_c() -> None:
+    kernel = PressCtrlC(after=60)
+    with pytest.warns(InterruptedRun):
+        run(kernel=kernel, trials=4, iterations=10**9, n_jobs=2)
+    before, patience = None, 100
+    while before != kernel.calls_left and patience:
+        before, patience = kernel.calls_left, patience - 1
+        time.sleep(0.2)
+    assert patience, "a worker is still calling the kernel"
+
+
+def test_progress_is_reported_in_full() -> None:
+    from pairgossip.engine.seeds import root_seed
+    from pairgossip.engine.trials import run_trials
+
+    finished = run(trials=3)
+    assert finished._setup is not None
+    for backend in ("threading", "loky"):
+        done: list[int] = []
+        with joblib.parallel_config(backend=backend, n_jobs=2):
+            run_trials(finished._setup, root_seed(0), 3, None, done.append)
+        assert sum(done) == 3 * 3000

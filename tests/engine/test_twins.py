@@ -82,6 +82,27 @@ def test_fast_engines_equal_the_plain_algorithm(
             np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12 * scale)
 
 
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+@pytest.mark.parametrize("problem", ["gini", "user's", "user's on points"])
+def test_long_blocks_equal_many_short_ones(problem: str, variant: tuple[str, str, str]) -> None:
+    """An engine may cut a block into pieces; every piece must be carried out once."""
+    kernel, make = PROBLEMS[problem]
+    graph = SMALL_GRAPHS["watts-strogatz"]
+    method, clock, order = variant
+    chosen = find_method(method, clock)
+    pairs = Pairs(make(graph.n), kernel)
+    blocks = ([20_000], [100] * 200)
+    results = []
+    for sizes in blocks:
+        schedule = Schedule(graph, "uniform-edges", root_seed(3), chosen.exchanges_per_iteration)
+        network = build_engine("auto", pairs, chosen, clock, order)
+        for size in sizes:
+            network.advance(schedule.draw(size))
+        results.append(network.estimates())
+    long, short = results
+    np.testing.assert_array_equal(long, short)
+
+
 @pytest.mark.parametrize("graph", SMALL_GRAPHS.values(), ids=SMALL_GRAPHS.keys())
 def test_averaging_engine_equals_the_plain_algorithm(graph: Graph) -> None:
     means = Means(rows(graph.n))

@@ -107,3 +107,26 @@ def test_layouts_put_every_node_somewhere_of_its_own(graph: pg.Graph) -> None:
     places = layout(graph)
     assert places.shape == (graph.n, 2)
     assert len(np.unique(np.round(places, 9), axis=0)) == graph.n
+
+
+def test_a_run_with_unknown_errors_draws_its_estimates() -> None:
+    unknown = run(reference=None)
+    object.__setattr__(unknown, "trial_error", np.full_like(unknown.trial_error, np.nan))
+    with pytest.raises(InputError, match="errors of this run are unknown"):
+        unknown.plot(theory=False)
+    unknown.plot("estimate", theory=False)
+
+
+@pytest.mark.parametrize("what", ["error", "estimate"])
+def test_constant_data_and_single_checkpoints_draw_without_warnings(what: str) -> None:
+    constant = pg.estimate(np.ones(12), "gini", GRAPH, iterations=100, seed=0)
+    constant.plot(what).figure.canvas.draw()
+    single = run(iterations=1)
+    ax = single.plot(what)
+    ax.figure.canvas.draw()
+    assert curve(ax, "mean over" if what == "estimate" else "measured").get_marker() == "o"
+
+
+def test_a_label_alone_does_not_make_a_torus() -> None:
+    mislabeled = pg.Graph(12, pg.graphs.cycle(12).edges, family="torus")
+    assert layout(mislabeled).shape == (12, 2)

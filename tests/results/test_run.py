@@ -22,6 +22,36 @@ def test_theory_is_what_the_functions_of_theory_give() -> None:
     assert run.theory() is curves
 
 
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+@pytest.mark.parametrize("order", ["update-first", "exchange-first"])
+def test_theory_follows_the_runs_own_settings(order: str, law: str) -> None:
+    graph = pg.graphs.star(12)
+    run = pg.estimate(rows(12), skewed, graph, order=order, law=law, iterations=50, seed=0)
+    H = pg.kernels.Pairs(rows(12), skewed).matrix()
+    expected = pg.theory.expected_estimates(H, graph, run.iterations, order=order, law=law)
+    np.testing.assert_allclose(run.theory().expected_mean, expected.mean(axis=1), rtol=1e-12)
+
+
+def test_the_exact_bias_has_no_floor_of_rounding() -> None:
+    run = pg.estimate(1000 + rows(12), graph=GRAPH, method="averaging", iterations=2000, seed=0)
+    curves = run.theory()
+    above_rounding = curves.expectation_bound > 1e-13
+    assert (curves.expected_error <= curves.expectation_bound * (1 + 1e-9))[above_rounding].all()
+    assert curves.expected_error[-1] < 1e-14
+
+
+def test_theory_refuses_large_networks_before_it_allocates() -> None:
+    run = pg.estimate(np.arange(30_000.0), "gini", iterations=10, seed=0)
+    with pytest.raises(InputError, match="it is limited to 5,000 nodes"):
+        run.theory()
+
+
+def test_runs_can_be_kept_in_lists_and_sets() -> None:
+    first, second = (pg.estimate(rows(3), "gini", iterations=5, seed=0) for _ in range(2))
+    assert first in [second, first]
+    assert len({first, second}) == 2
+
+
 @pytest.mark.parametrize("method", ["u1", "u2", "averaging"])
 def test_theory_of_the_other_methods(method: str) -> None:
     kernel = None if method == "averaging" else "gini"
@@ -33,6 +63,9 @@ def test_theory_of_the_other_methods(method: str) -> None:
 def test_the_bias_over_many_trials_approaches_the_exact_one() -> None:
     run = pg.estimate(rows(12), "gini", GRAPH, iterations=100, trials=2000, seed=0)
     np.testing.assert_allclose(run.bias, run.theory().expected_error, atol=0.05)
+    assert run.history is not None
+    bias = run.history.mean(axis=0) - run.target
+    np.testing.assert_allclose(run.bias, np.sqrt((bias**2).mean(axis=1)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

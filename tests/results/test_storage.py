@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -27,6 +28,8 @@ def example(**settings: Any) -> pg.Run:
         {"method": "u1"},
         {"record": "summary"},
         {"graph": "complete"},
+        {"graph": pg.Graph.from_networkx(networkx.relabel_nodes(networkx.cycle_graph(12), str))},
+        {"graph": pg.Graph.complete_on(12, names=[f"n{k}" for k in range(12)])},
         {"graph": pg.graphs.random_geometric(12, 0.7, seed=0)},
         {"kernel": None, "method": "averaging"},
     ],
@@ -49,6 +52,8 @@ def test_a_saved_run_comes_back_whole(settings: dict[str, Any], tmp_path: Path) 
             np.testing.assert_array_equal(mine, theirs)
     assert back.graph == run.graph
     assert back.graph.family == run.graph.family
+    assert back.graph.parameters == run.graph.parameters
+    assert back.graph.names == run.graph.names
     assert (back.graph.positions is None) == (run.graph.positions is None)
     if run.clock == "sync":
         np.testing.assert_array_equal(back.theory().expected_mean, run.theory().expected_mean)
@@ -76,7 +81,7 @@ def test_a_loaded_run_without_theory_says_so(tmp_path: Path) -> None:
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.npz"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"other\.npz is not a run saved by pairgossip\.$"):
+    with pytest.raises(InputError, match=r"other\.npz is not a run .*, or is damaged\.$"):
         pg.load(path)
 
 
@@ -116,3 +121,39 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         example().save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_huge_complete_graph_comes_back(tmp_path: Path) -> None:
+    data = np.arange(25_000.0)
+    run = pg.estimate(data, "gini", iterations=10, checkpoints=2, seed=0)
+    run.save(tmp_path / "run.npz")
+    assert pg.load(tmp_path / "run.npz").graph.is_complete
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(content)
+        for place in rng.integers(0, len(content), 4):
+            damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            pg.load(path)
+        except InputError:
+            refused += 1
+    assert refused > 50  # some bytes do not matter; the others must not raise anything else
+
+
+def test_a_file_with_missing_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    arrays["estimates"] = arrays["estimates"][:, :3]
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(path)

@@ -14,6 +14,7 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.theory import (
     averaging_bound,
+    averaging_expectation_bound,
     constants,
     expected_estimates,
     gossip_spectrum,
@@ -157,3 +158,36 @@ def test_bounds_say_what_they_need() -> None:
         gosta_expectation_bound(c, 0)
     with pytest.raises(InputError, match=r"needs shape \(2, 2\)"):
         constants(np.eye(3), SMALL_GRAPHS["two nodes"])
+
+
+def test_the_formulas_by_hand() -> None:
+    """Values worked out on paper for H = [[0, 1, 2], [1, 0, 1], [2, 1, 0]] on a path of 3."""
+    H = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    c = constants(H, graphs.path(3))
+    # Row means 1, 2/3, 1; U = 8/9; lambda = 1, |E| = 2, so x = 1/2.
+    a = np.sqrt(2 / 81 + 4 / 81)
+    F = np.sqrt(2 + 2 / 3 + 2)
+    centered = np.sqrt(12 - 9 * (8 / 9) ** 2)
+    R = np.sqrt(F**2 - 3 * a**2)
+    assert (c.gap, c.row_mean_spread, c.within_rows) == pytest.approx((0.5, a, F))
+    assert (c.centered, c.raw, c.interaction) == pytest.approx((centered, np.sqrt(12), R))
+    t = 7
+    assert gosta_expectation_bound(c, t) == pytest.approx((2 * a + F) / (0.5 * t))
+    assert gosta_expectation_bound(c, t, printed=True) == pytest.approx((a + 2 * F) / (0.5 * t))
+    second = 8 * (1 + 1 / 14)
+    assert gosta_deviation_bound(c, t) == pytest.approx(
+        np.sqrt((5 * F**2 + second * centered**2) / t)
+    )
+    assert gosta_deviation_bound(c, t, printed=True) == pytest.approx(
+        np.sqrt((5 * F**2 + second * 12) / t)
+    )
+    assert u2_gossip_bound(c, t) == pytest.approx((2 * a + R / 1.5) / (0.5 * t))
+    assert u2_gossip_bound(c, t, printed=True) == pytest.approx((2.5 / 1.5 * F + a) / (0.5 * t))
+    rows_of_k = np.sqrt([2, 2 / 3, 2])
+    np.testing.assert_allclose(u1_gossip_bound(c, t), np.sqrt(2 / 3) * rows_of_k / t)
+    np.testing.assert_allclose(
+        u1_gossip_bound(c, t, printed=True), np.sqrt([5, 2, 5]) / (2 * 0.5 * t)
+    )
+    values = np.array([0.0, 3.0, 3.0])
+    assert averaging_bound(values, 0.5, 4) == pytest.approx(0.75**2 * np.sqrt(6))
+    assert averaging_expectation_bound(values, 0.5, 4) == pytest.approx(0.75**4 * np.sqrt(6))

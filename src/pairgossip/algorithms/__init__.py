@@ -9,6 +9,6 @@ auxiliary observation (the paper's ``y_k`` is ``x[held[k]]``), and ``h(nodes, he
 the kernel on pairs of nodes.
 """
 
-from pairgossip.algorithms.methods import METHODS, Method, find_method
+from pairgossip.algorithms.methods import METHODS, Method, find_method, find_order
 
-__all__ = ["METHODS", "Method", "find_method"]
+__all__ = ["METHODS", "Method", "find_method", "find_order"]

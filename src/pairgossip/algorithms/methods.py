@@ -27,6 +27,10 @@ class Method:
     exchanges_per_iteration: int = 1
     smallest_network: int = 1
 
+    def updates_first(self, order: str) -> bool:
+        """Whether all nodes update before an iteration's exchange."""
+        return self.name == "u2" or (self.name == "gosta" and find_order(order) == "update-first")
+
     @property
     def messages_per_iteration(self) -> int:
         """Each exchange sends one message in either direction."""
@@ -68,11 +72,11 @@ METHODS: dict[str, Method] = {
 
 def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
     """Look a method up by name and check that it has this clock and works on ``n`` nodes."""
-    method = METHODS.get(canonical(name).removesuffix("-gossip"))
+    method = METHODS.get(canonical(str(name)).removesuffix("-gossip"))
     if method is None:
-        raise unknown_name("method", name, METHODS)
+        raise unknown_name("method", str(name), METHODS)
     if clock not in CLOCKS:
-        raise unknown_name("clock", clock, CLOCKS)
+        raise unknown_name("clock", str(clock), CLOCKS)
     if clock not in method.clocks:
         raise InputError(
             f"Method '{method.name}' has no asynchronous form: "
@@ -85,3 +89,11 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
             "use method='gosta'."
         )
     return method
+
+
+def find_order(order: str) -> str:
+    """Return the canonical spelling of an order of update and exchange."""
+    spelled = canonical(str(order))
+    if spelled not in ORDERS:
+        raise unknown_name("order", str(order), ORDERS)
+    return spelled

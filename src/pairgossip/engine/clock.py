@@ -24,8 +24,12 @@ class PoissonClock:
     def __init__(self, seed: SeedSequence, rate: float) -> None:
         self._seed = seed
         self._rate = rate
-        self._durations = stream(seed, 0)
-        self._starts = [0.0]  # start of each block so far, in units of 1/rate
+        self._rewind()
+
+    def _rewind(self) -> None:
+        """Stand before the first block; a duration is drawn anew rather than remembered."""
+        self._durations = stream(self._seed, 0)
+        self._number, self._start, self._end = -1, 0.0, 0.0  # times in units of 1/rate
 
     def time_of(self, event: int) -> float:
         """Return the time of the event with this number; event 0 is the start, time 0."""
@@ -42,8 +46,12 @@ class PoissonClock:
         return inside[first - 1 - offset : last - offset]
 
     def _inside(self, number: int) -> FloatArray:
-        while len(self._starts) < number + 2:
-            self._starts.append(self._starts[-1] + self._durations.gamma(self.block))
-        start, end = self._starts[number], self._starts[number + 1]
+        if number < self._number:
+            self._rewind()
+        while self._number < number:
+            self._number += 1
+            self._start = self._end
+            self._end += self._durations.gamma(self.block)
+        start, end = self._start, self._end
         gaps = np.cumsum(stream(self._seed, number + 1).standard_exponential(self.block))
         return (start + (end - start) * gaps / gaps[-1]) / self._rate

@@ -9,7 +9,7 @@ import numpy as np
 from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.plain import PlainEngine
-from pairgossip.errors import unknown_name
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.extras import needed_for
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.means import Means
@@ -46,6 +46,17 @@ class LoneNode:
         return self._values.copy()
 
 
+def check_engine(name: str, problem: Pairs | Means) -> None:
+    """Raise `InputError` unless the engine exists and can run the problem."""
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    if name == "fused" and isinstance(problem, Pairs) and not problem.fusible:
+        raise InputError(
+            f"Kernel '{problem.kernel.name}' is not compiled into the engine for "
+            f"target='{problem.target}': use engine='tokens'."
+        )
+
+
 def build_engine(
     name: str, problem: Pairs | Means, method: Method, clock: str, order: str
 ) -> Engine:
@@ -55,8 +66,7 @@ def build_engine(
     whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
     reference algorithms one exchange at a time and needs numpy only.
     """
-    if name not in ENGINES:
-        raise unknown_name("engine", name, ENGINES)
+    check_engine(name, problem)
     if problem.n == 1:
         return LoneNode(problem)
     if name == "plain":

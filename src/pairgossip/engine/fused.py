@@ -7,7 +7,6 @@ import numpy as np
 from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import fused_loops as loops
-from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.means import Means
 
@@ -24,15 +23,10 @@ class FusedEngine:
     """
 
     def __init__(self, pairs: Pairs, method: Method, clock: str, order: str) -> None:
-        if not pairs.fusible:
-            raise InputError(
-                f"Kernel '{pairs.kernel.name}' is not compiled into the engine for "
-                f"target='{pairs.target}': use engine='tokens'."
-            )
         self._scale = pairs.scale
         self._asynchronous = clock == "async"
         self._averages = method.name == "gosta"
-        self._updates_first = method.name == "u2" or (self._averages and order == "update-first")
+        self._updates_first = method.updates_first(order)
         self._iterations = 0
         components = pairs.kernel.components
         self._formulas = tuple(int(c.formula) for c in components)

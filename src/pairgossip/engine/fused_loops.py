@@ -92,7 +92,7 @@ def pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped
     """The kernel of the observation and the auxiliary observation in row ``k``."""
     if columns is None:
         step = rows[k, 0] - rows[k, 1]
-        return step * step / 2 if formula == VARIANCE else abs(step)
+        return 0.5 * step * step if formula == VARIANCE else abs(step)
     return labeled_value(formula, parameter, rows, k, columns)
 
 

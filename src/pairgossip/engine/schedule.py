@@ -9,12 +9,13 @@ from pairgossip.engine.clock import PoissonClock
 from pairgossip.engine.seeds import child, stream
 from pairgossip.graphs import Graph, edge_law
 
+SKIPPED_AT_ONCE = 1 << 16
+
 
 class Schedule:
     """Blocks of exchanges, the same whatever the size of the blocks.
 
-    Time runs so that each node rings once per unit of time on average, under either law: the
-    whole network makes n exchanges per unit of time.
+    Time runs so that the network makes n exchanges per unit of time, under either law.
     """
 
     def __init__(
@@ -26,12 +27,17 @@ class Schedule:
             for walk in range(1, exchanges_per_iteration + 1)
         ]
         self._clock = PoissonClock(child(seed, 0), rate=float(graph.n))
-        self._exchanges_per_iteration = exchanges_per_iteration
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
         return tuple(self._law.draw(streams, iterations) for streams in self._walks)
 
-    def time_of(self, iteration: int) -> float:
-        """Return the time of an iteration's last exchange on Poisson clocks."""
-        return self._clock.time_of(iteration * self._exchanges_per_iteration)
+    def skip(self, iterations: int) -> None:
+        """Pass over exchanges that were already carried out."""
+        while iterations > 0:
+            self.draw(min(iterations, SKIPPED_AT_ONCE))
+            iterations -= SKIPPED_AT_ONCE
+
+    def time_of(self, exchange: int) -> float:
+        """Return the time of the exchange with this number on Poisson clocks."""
+        return self._clock.time_of(exchange)

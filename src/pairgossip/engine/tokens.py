@@ -21,8 +21,7 @@ class TokenEngine:
         self._pairs = pairs
         self._asynchronous = clock == "async"
         self._averages = method.name == "gosta"
-        # Updates made before the first exchange: one where every iteration updates first.
-        self._updates_first = method.name == "u2" or (self._averages and order == "update-first")
+        self._updates_first = method.updates_first(order)
         self._iterations = 0
         self._held = [own_observations(pairs.n) for _ in range(method.exchanges_per_iteration)]
         self._touched = 2 * method.exchanges_per_iteration

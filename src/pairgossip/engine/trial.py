@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +11,14 @@ from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.engines import Engine, build_engine
 from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.trials import OnProgress
+from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from pairgossip.kernels.means import Means
 
 BLOCK = 1 << 13
 """Iterations per block: small enough for the cache and for a quick Ctrl-C."""
-
-OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,49 @@ class Setup:
     keep_history: bool
     engine: str
 
-    def schedule(self, seed: SeedSequence) -> Schedule:
-        """The exchanges of the trial with this seed."""
-        return Schedule(self.graph, self.law, seed, self.method.exchanges_per_iteration)
+    @property
+    def iterations(self) -> int:
+        """How many iterations a trial makes."""
+        return int(self.checkpoints[-1])
 
-    def new_engine(self) -> Engine:
-        """A fresh network."""
-        return build_engine(self.engine, self.problem, self.method, self.clock, self.order)
+    def new_record(self) -> TrialRecord:
+        """An empty record."""
+        return TrialRecord(self)
 
-    def read(self, engine: Engine) -> FloatArray:
+    def run_trial(self, seed: SeedSequence, record: TrialRecord, on_progress: OnProgress) -> None:
+        """Run one trial to its last checkpoint, filling ``record`` as it goes."""
+        schedule = Schedule(self.graph, self.law, seed, self.method.exchanges_per_iteration)
+        engine = build_engine(self.engine, self.problem, self.method, self.clock, self.order)
+        done = 0
+        for checkpoint in self.checkpoints.tolist():
+            while done < checkpoint:
+                block = min(BLOCK, checkpoint - done)
+                engine.advance(schedule.draw(block))
+                done += block
+                on_progress(block)
+            time = schedule.time_of(done) if self.clock == "async" else np.nan
+            record.write(self._read(engine), self.target, time)
+
+    def _read(self, engine: Engine) -> FloatArray:
         """Every node's estimate of the statistic, shape (n,)."""
         values = engine.estimates()
+        # Only the ratio of two kernels may be undefined, while its denominator is still zero.
+        if not np.isfinite(values).all():
+            raise InputError(
+                "The estimates left the floating range: the kernel returned NaN or an infinite "
+                "value for some pair, or the data are so large that sums of them overflow."
+            )
         if isinstance(self.problem, Means):
             return values[:, 0]
         return self.problem.kernel.combine(values)
+
+
+def root_mean_square(values: FloatArray) -> float:
+    """Of values of any size: squares of very large or small ones leave the floating range."""
+    largest = float(np.abs(values).max())
+    if largest == 0 or not np.isfinite(largest):
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
 class TrialRecord:
@@ -74,27 +102,11 @@ class TrialRecord:
         if deviation.size:
             self.mean[at] = estimates[defined].mean()
             # Where every node has a target of its own, nodes differ even without error.
-            self.spread[at] = (deviation if np.ndim(target) else estimates[defined]).std()
-            self.error[at] = np.sqrt(np.mean(deviation**2))
+            differing = deviation if np.ndim(target) else estimates[defined]
+            self.spread[at] = root_mean_square(differing - differing.mean())
+            self.error[at] = root_mean_square(deviation)
         self.time[at] = time
         self.estimates = estimates
         if self.history is not None:
             self.history[at] = estimates
         self.written = at + 1
-
-
-def run_trial(
-    setup: Setup, seed: SeedSequence, record: TrialRecord, on_progress: OnProgress
-) -> TrialRecord:
-    """Run one trial to its last checkpoint, filling ``record`` as it goes."""
-    schedule, engine = setup.schedule(seed), setup.new_engine()
-    done = 0
-    for checkpoint in setup.checkpoints.tolist():
-        while done < checkpoint:
-            block = min(BLOCK, checkpoint - done)
-            engine.advance(schedule.draw(block))
-            done += block
-            on_progress(block)
-        time = schedule.time_of(done) if setup.clock == "async" else np.nan
-        record.write(setup.read(engine), setup.target, time)
-    return record

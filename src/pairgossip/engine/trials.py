@@ -3,21 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from numpy.random import SeedSequence
 
 from pairgossip.engine.seeds import child
-from pairgossip.engine.trial import Setup, TrialRecord, run_trial
 from pairgossip.extras import needed_for
 
 OnProgress = Callable[[int], None]
 
 
-class Outcome(NamedTuple):
+class Record(Protocol):
+    """What one trial leaves behind; its first ``written`` checkpoints are filled in."""
+
+    written: int
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Experiment(Protocol[R]):
+    """Something that is repeated in independent trials."""
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations a trial makes."""
+
+    def new_record(self) -> R:
+        """An empty record."""
+
+    def run_trial(self, seed: SeedSequence, record: R, on_progress: OnProgress) -> None:
+        """Run one trial to its last checkpoint, filling the record as it goes."""
+
+
+class Outcome(NamedTuple, Generic[R]):
     """The records of a run's trials, in order; ``interrupted`` if Ctrl-C cut them short."""
 
-    records: list[TrialRecord]
+    records: list[R]
     interrupted: bool
 
 
@@ -25,7 +47,7 @@ class Stopped(Exception):
     """Raised inside a worker thread once the run was interrupted."""
 
 
-class Workshop:
+class Workshop(Generic[R]):
     """What trials of this process share: progress, the stop flag, records being written.
 
     Sent to another process it arrives empty: there a trial runs silently to its end, and its
@@ -35,7 +57,7 @@ class Workshop:
     def __init__(self, on_progress: OnProgress | None = None) -> None:
         self._on_progress = on_progress
         self.stopped = False
-        self.unfinished: dict[int, TrialRecord] = {}
+        self.unfinished: dict[int, R] = {}
         self.remote = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -48,63 +70,66 @@ class Workshop:
         if self._on_progress is not None:
             self._on_progress(iterations)
 
-    def finished_elsewhere(self, iterations: int) -> None:
-        """Note the progress of a trial that ran in another process."""
-        self.advanced(iterations)
-
 
 def one_trial(
-    setup: Setup, root: SeedSequence, number: int, workshop: Workshop
-) -> tuple[int, TrialRecord, bool]:
+    experiment: Experiment[R], root: SeedSequence, number: int, workshop: Workshop[R]
+) -> tuple[int, R, bool]:
     """Run the numbered trial; also say whether its progress went unseen in another process."""
-    record = workshop.unfinished[number] = TrialRecord(setup)
-    run_trial(setup, child(root, number), record, workshop.advanced)
+    record = workshop.unfinished[number] = experiment.new_record()
+    experiment.run_trial(child(root, number), record, workshop.advanced)
     del workshop.unfinished[number]
     return number, record, workshop.remote
 
 
 def run_trials(
-    setup: Setup,
+    experiment: Experiment[R],
     root: SeedSequence,
     trials: int,
     n_jobs: int | None = -1,
     on_progress: OnProgress | None = None,
-) -> Outcome:
+) -> Outcome[R]:
     """Run trials 0 .. trials-1; each depends on the seed and its own number alone.
 
     Threads by default, since compiled code and NumPy release the interpreter; inside
     ``joblib.parallel_config`` whatever backend it names.
     """
-    workshop = Workshop(on_progress)
-    finished: dict[int, TrialRecord] = {}
-    iterations = int(setup.checkpoints[-1])
+    workshop: Workshop[R] = Workshop(on_progress)
+    finished: dict[int, R] = {}
+    results = _results(experiment, root, trials, n_jobs, workshop)
     try:
-        for number, record, remote in _results(setup, root, trials, n_jobs, workshop):
+        for number, record, remote in results:
             finished[number] = record
             if remote:
-                workshop.finished_elsewhere(iterations)
+                workshop.advanced(experiment.iterations)
     except KeyboardInterrupt:
         workshop.stopped = True
         return Outcome(_worth_keeping(finished, workshop.unfinished), interrupted=True)
+    finally:
+        results.close()
     return Outcome([finished[number] for number in range(trials)], interrupted=False)
 
 
 def _results(
-    setup: Setup, root: SeedSequence, trials: int, n_jobs: int | None, workshop: Workshop
+    experiment: Experiment[R],
+    root: SeedSequence,
+    trials: int,
+    n_jobs: int | None,
+    workshop: Workshop[R],
 ) -> Any:
     if trials == 1:
-        return (one_trial(setup, root, number, workshop) for number in range(trials))
+        return (one_trial(experiment, root, number, workshop) for number in range(trials))
     with needed_for("Running several trials"):
         from joblib import Parallel, delayed
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-    return parallel(delayed(one_trial)(setup, root, k, workshop) for k in range(trials))
+    jobs = [delayed(one_trial)(experiment, root, number, workshop) for number in range(trials)]
+    try:
+        return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(jobs)
+    except ValueError:  # a backend that gives its results only all at once
+        return (result for result in Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
 
 
-def _worth_keeping(
-    finished: dict[int, TrialRecord], unfinished: dict[int, TrialRecord]
-) -> list[TrialRecord]:
+def _worth_keeping(finished: dict[int, R], unfinished: dict[int, R]) -> list[R]:
     """All finished trials; if there is none, the one that got furthest."""
     if finished:
         return [finished[number] for number in sorted(finished)]
-    started = [record for record in unfinished.values() if record.written]
+    started = [record for record in list(unfinished.values()) if record.written]
     return [max(started, key=lambda record: record.written)] if started else []

@@ -89,13 +89,13 @@ def discordance(first: FloatArray, second: FloatArray) -> FloatArray:
 def squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
     together = first[:, -1] == second[:, -1]
-    return np.asarray(squared_distance(first[:, :-1], second[:, :-1]) * together)
+    return np.where(together, squared_distance(first[:, :-1], second[:, :-1]), 0.0)
 
 
 def plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
     together = first[:, -1] == second[:, -1]
-    return np.asarray(distance(first[:, :-1], second[:, :-1]) * together)
+    return np.where(together, distance(first[:, :-1], second[:, :-1]), 0.0)
 
 
 def metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:

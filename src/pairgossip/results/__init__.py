@@ -1,5 +1,6 @@
 """What a run gives back: named arrays, tables, files, pictures."""
 
+from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 
-__all__ = ["Run"]
+__all__ = ["Fit", "Run"]

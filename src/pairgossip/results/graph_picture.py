@@ -9,7 +9,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
-from pairgossip.results.plots import _axes, describe
+from pairgossip.results.plots import describe, new_axes
 from pairgossip.results.run import Run
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     if not np.isfinite(center):
         center = float(np.nanmean(estimates))
     reach = _reach(estimates - center)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     if run.graph.edge_count <= MOST_EDGES_DRAWN:
         _draw_edges(ax, positions, run.graph)
     points = ax.scatter(
@@ -53,7 +53,9 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     ax.set_aspect("equal")
     ax.set_axis_off()
     after = run.iterations[checkpoint]
-    ax.set_title(f"{describe(run)}\nafter {after:,} iterations", fontsize="medium")
+    number = trial % run.trials
+    which = f"trial {number}, " if run.trials > 1 else ""
+    ax.set_title(f"{describe(run)}\n{which}after {after:,} iterations", fontsize="medium")
     return ax
 
 
@@ -67,12 +69,13 @@ def layout(graph: Graph) -> FloatArray:
     """Place the nodes: where the graph says, by its family's shape, or by its spectrum."""
     if graph.positions is not None:
         return graph.positions
-    if graph.family in ("grid", "torus"):
-        rows, columns = graph.parameters["rows"], graph.parameters["cols"]
+    rows, columns = (int(graph.parameters.get(side, 0)) for side in ("rows", "cols"))
+    if graph.family in ("grid", "torus") and rows * columns == graph.n:
         row, column = np.divmod(np.arange(rows * columns), columns)
         return np.stack([column, -row], axis=1).astype(np.float64)
-    if graph.family == "path":
-        return np.stack([np.arange(graph.n), np.zeros(graph.n)], axis=1).astype(np.float64)
+    if graph.family == "path":  # an open arc: in a straight line nothing would be seen
+        angle = np.pi * np.linspace(1, 0, graph.n)
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
     round_families = ("complete", "cycle", "star", "watts-strogatz")
     if graph.family in round_families or graph.n > LARGEST_SPECTRAL_LAYOUT or graph.n < 4:
         return _circle(graph.n, hub=graph.family == "star")

@@ -25,7 +25,7 @@ _AXIS_LABELS = {
     "exchanges": "exchanges",
     "iterations": "iterations",
     "messages": "messages sent",
-    "time": "time (each node's clock rings once per unit)",
+    "time": "time (one exchange per node and unit)",
 }
 
 
@@ -43,7 +43,12 @@ def plot_run(
         raise InputError(f"A run is drawn as 'error' or 'estimate', not '{what}'.")
     x = run.axis(against)
     curves = _theory_for(run, theory)
-    ax = _axes(ax)
+    if what == "error" and not np.isfinite(run.error).any():
+        raise InputError(
+            "The errors of this run are unknown, because its exact value is: draw "
+            "what='estimate', or estimate again with reference=."
+        )
+    ax = new_axes(ax)
     if what == "error":
         _draw_errors(ax, x, run, curves, label or "measured")
     else:
@@ -52,7 +57,7 @@ def plot_run(
     ax.set_xlabel(_AXIS_LABELS[against])
     ax.set_title(describe(run), fontsize="medium")
     ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", frameon=False)
+    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
     return ax
 
 
@@ -72,15 +77,15 @@ def compare(
         raise InputError("There is nothing to compare: give at least one run.")
     if what not in ("error", "spread", "mean"):
         raise InputError(f"Runs are compared by 'error', 'spread' or 'mean', not '{what}'.")
-    ax = _axes(ax)
+    ax = new_axes(ax)
     for number, (label, run) in enumerate(labeled.items()):
         color, x = COLORS[number % len(COLORS)], run.axis(against)
-        ax.plot(x, getattr(run, what), color=color, label=label)
+        ax.plot(x, getattr(run, what), _line_style(x), color=color, label=label)
         if run.trials > 1:
             low, high = _band(getattr(run, f"trial_{what}"))
             ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
     ax.set_xscale("log")
-    if what != "mean":
+    if what != "mean" and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
         ax.set_yscale("log")
     ax.set_xlabel(_AXIS_LABELS[against])
     names = {
@@ -90,7 +95,7 @@ def compare(
     }
     ax.set_ylabel(names[what])
     ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", frameon=False)
+    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
     return ax
 
 
@@ -107,16 +112,22 @@ def _draw_errors(
 ) -> None:
     if run.trials > 1:
         low, high = _band(run.trial_error)
-        ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0)
-    ax.plot(x, run.error, color=MEASURED, label=f"{label}: RMS error over nodes")
+        shown = "10 % to 90 % of the trials"
+        ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0, label=shown)
+    style = _line_style(x)
+    ax.plot(x, run.error, style, color=MEASURED, label=f"{label}: RMS error over nodes")
     if curves is not None:
-        # The exact bias reaches rounding error in the separable case; below that it is noise.
-        bias = np.where(curves.expected_error > 1e-15, curves.expected_error, np.nan)
+        # In the separable case the exact bias falls to rounding error; below that it is noise.
+        noise = 1e-14 * np.nanmax(curves.expected_error)
+        bias = np.where(curves.expected_error > noise, curves.expected_error, np.nan)
         ax.plot(x, bias, "--", color=EXPECTED, label="exact: bias of the expected estimate")
         ax.plot(x, curves.expectation_bound, ":", color=EXPECTED, label="bound on the bias")
         if np.isfinite(curves.deviation_bound).any():
             ax.plot(x, curves.deviation_bound, ":", color=BOUND, label="bound on the error")
-    ax.set_yscale("log")
+    if np.nanmax(run.error) > 0:
+        ax.set_yscale("log")
+    else:  # constant data: every estimate is exact
+        ax.set_ylim(-1, 1)
     ax.set_ylabel("error to the exact value")
 
 
@@ -133,7 +144,7 @@ def _draw_estimates(
         linewidth=0,
         label="± standard deviation over nodes",
     )
-    ax.plot(x, run.mean, color=MEASURED, label=label)
+    ax.plot(x, run.mean, _line_style(x), color=MEASURED, label=label)
     if curves is not None:
         ax.plot(x, curves.expected_mean, "--", color=EXPECTED, label="exact expectation")
     exact = float(np.mean(run.target))
@@ -153,6 +164,11 @@ def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
         if wanted:
             raise
         return None
+
+
+def _line_style(x: np.ndarray) -> str:
+    """A line through one checkpoint would be invisible."""
+    return "-" if len(x) > 1 else "o"
 
 
 def _band(per_trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,7 +191,8 @@ def _labeled(runs: Sequence[Run]) -> dict[str, Run]:
     return labeled
 
 
-def _axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None) -> Axes:
+    """Return the axes given, or new ones."""
     if ax is not None:
         return ax
     with needed_for("Drawing"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.trial import Setup
+from pairgossip.engine.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 AGAINST = ("exchanges", "time", "messages", "iterations")
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Run:
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
 
@@ -52,18 +52,17 @@ class Run:
     times: FloatArray | None
     """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync.
 
-    In a unit of time each node takes part in two exchanges on average: one that its own clock
-    starts and one that another's does.
+    The network makes n exchanges per unit of time.
     """
     estimates: FloatArray
     """Final estimates, shape (trials, nodes)."""
     history: FloatArray | None
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
     _theory: TheoryCurves | None = None
-    _setup: Setup | None = field(default=None, compare=False)
+    _setup: Setup | None = None
 
     @classmethod
-    def from_records(cls, setup: Setup, outcome: Outcome, seed: int) -> Run:
+    def from_records(cls, setup: Setup, outcome: Outcome[TrialRecord], seed: int) -> Run:
         """Collect what the trials wrote down."""
         records = outcome.records
         kept = min(record.written for record in records)
@@ -120,7 +119,9 @@ class Run:
     @property
     def error(self) -> FloatArray:
         """Root mean square error to the target over nodes and trials, shape (checkpoints,)."""
-        return np.sqrt(_mean_of_known(self.trial_error**2))
+        # Squares of very large or small errors would leave the floating range.
+        largest = np.nanmax(self.trial_error, initial=0.0) or 1.0
+        return largest * np.sqrt(_mean_of_known((self.trial_error / largest) ** 2))
 
     @property
     def bias(self) -> FloatArray:
@@ -166,9 +167,13 @@ class Run:
         """Return the exact expectation and the bounds at the checkpoints (computed once)."""
         if self._theory is None:
             if self._setup is None:
+                remedy = (
+                    "none are known for the asynchronous clock."
+                    if self.clock == "async"
+                    else "call run.theory() before run.save()."
+                )
                 raise InputError(
-                    "This run was loaded from a file that holds no theory curves: "
-                    "call run.theory() before run.save()."
+                    f"This run was loaded from a file that holds no theory curves: {remedy}"
                 )
             curves = theory_curves(
                 self._setup.problem,
@@ -233,7 +238,7 @@ class Run:
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
         what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
         return (
-            f"<Run {what} on {self.nodes:,} nodes: {self.trials} trials, "
+            f"<Run {what} on {_counted(self.nodes, 'node')}: {_counted(self.trials, 'trial')}, "
             f"{self.iterations[-1]:,} iterations, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )
@@ -245,3 +250,7 @@ def _mean_of_known(values: FloatArray) -> FloatArray:
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,118 +1,113 @@
-"""Runs on disk: one .npz file with a JSON header; no pickle, nothing executable."""
+"""Runs and fits as files."""
 
 from __future__ import annotations
 
-import io
-import json
-import platform
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-import pairgossip
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent import Snapshot
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, replacing
-from pairgossip.graphs import Graph, complete
+from pairgossip.results.archive import Archive, graph_of, read_archive, write_archive
+from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
 from pairgossip.theory import TheoryCurves
 
-FORMAT = 1
-_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
-_ARRAYS = ("iterations", "trial_mean", "trial_spread", "trial_error", "estimates", "target")
-_OPTIONAL_ARRAYS = ("times", "history")
+_RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
+_RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
+_FIT_TEXTS = ("loss", "clock", "law", "step", "status")
+_FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
 def save(run: Run, path: Path) -> None:
-    """Write a run; an existing file is replaced only once the new one is complete."""
-    header: dict[str, Any] = {name: getattr(run, name) for name in _TEXTS}
-    header |= {
-        "format": FORMAT,
-        "seed": str(run.seed),  # entropy from the operating system exceeds 64 bits
-        "graph": {
-            "n": run.graph.n,
-            "family": run.graph.family,
-            "parameters": run.graph.parameters,
-            "names": run.graph.names,
-        },
-        "versions": {
-            "pairgossip": pairgossip.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "machine": {"system": platform.system(), "processor": platform.machine()},
-    }
-    arrays: dict[str, Any] = {name: getattr(run, name) for name in _ARRAYS}
-    arrays |= {name: getattr(run, name) for name in _OPTIONAL_ARRAYS}
-    if not run.graph.is_complete:
-        arrays["graph_edges"] = run.graph.edges
-    arrays["graph_positions"] = run.graph.positions
+    """Write a run."""
+    header: dict[str, Any] = {name: getattr(run, name) for name in _RUN_TEXTS}
+    header |= {"kind": "run", "seed": str(run.seed)}  # a seed may exceed 64 bits
+    names = ("iterations", "target", "estimates", "history", "times", *_RUN_CURVES)
+    arrays: dict[str, Any] = {name: getattr(run, name) for name in names}
     if run.known_theory is not None:
         arrays |= {f"theory_{name}": c for name, c in run.known_theory._asdict().items()}
-    present = {name: array for name, array in arrays.items() if array is not None}
-    text = json.dumps(header, default=_plain_number).encode()
-    with replacing(path) as file:
-        np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
+    write_archive(path, Archive(header, arrays), run.graph)
 
 
-def load(path: str | Path) -> Run:
-    """Read a run that `Run.save` wrote.
+def save_fit(fit: Fit, path: Path) -> None:
+    """Write a fit, with what it takes to go on from it."""
+    header: dict[str, Any] = {name: getattr(fit, name) for name in _FIT_TEXTS}
+    header |= {"kind": "fit", "seed": str(fit.seed)}
+    names = ("iterations", "times", *_FIT_CURVES)
+    arrays: dict[str, Any] = {name: getattr(fit, name) for name in names}
+    arrays |= {f"state_{name}": array for name, array in fit.state._asdict().items()}
+    if fit.bias is not None:
+        arrays |= {"bias_gradient": fit.bias.gradient, "bias_model": fit.bias.network_model}
+    write_archive(path, Archive(header, arrays), fit.graph)
 
-    Raises `InputError` if the file is missing, is not a saved run, or comes from a newer version.
+
+def load(path: str | Path) -> Any:
+    """Read a `Run` or a `Fit` that its ``save`` wrote.
+
+    Raises `InputError` if the file is missing, is no saved result, is damaged, or comes from a
+    newer version.
     """
-    content = read_bytes(Path(path))
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(arrays.pop("header").tobytes())
-        if header["format"] > FORMAT:
-            raise InputError(
-                f"{path} was written by pairgossip {header['versions']['pairgossip']} in a newer "
-                "format: upgrade pairgossip to read it."
-            )
-        return _rebuild(header, arrays)
-    except (BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError) as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise InputError(f"{path} is not a run saved by pairgossip.") from None
+        archive = read_archive(path)
+        rebuild = _fit if archive.header.get("kind") == "fit" else _run
+        return rebuild(archive)
+    except InputError:
+        raise
+    except Exception:  # a damaged archive fails in as many ways as there are bytes
+        raise InputError(f"{path} is not a run saved by pairgossip, or is damaged.") from None
 
 
-def _rebuild(header: dict[str, Any], arrays: dict[str, Any]) -> Run:
-    target = arrays.pop("target")
-    named: dict[str, Any] = {name: arrays.get(name) for name in _OPTIONAL_ARRAYS}
-    named |= {name: arrays[name] for name in _ARRAYS if name != "target"}
+def _run(archive: Archive) -> Run:
+    header, arrays = archive
+    target = arrays["target"]
     theory: dict[str, FloatArray] = {
         name: arrays[f"theory_{name}"]
         for name in TheoryCurves._fields
         if f"theory_{name}" in arrays
     }
-    return Run(
-        **{name: header[name] for name in _TEXTS},
-        **named,
+    run = Run(
+        **{name: header[name] for name in _RUN_TEXTS},
+        **{name: arrays[name] for name in ("iterations", "estimates", *_RUN_CURVES)},
+        times=arrays.get("times"),
+        history=arrays.get("history"),
         target=target if target.ndim else float(target),
         seed=int(header["seed"]),
-        graph=_graph(header["graph"], arrays),
+        graph=graph_of(archive),
         _theory=TheoryCurves(**theory) if theory else None,
     )
+    trials, checkpoints = run.trials, len(run.iterations)
+    _check_shapes(run, (*_RUN_CURVES, "times"), (trials, checkpoints))
+    _check_shapes(run, ("estimates",), (trials, run.nodes))
+    _check_shapes(run, ("history",), (trials, checkpoints, run.nodes))
+    return run
 
 
-def _graph(about: dict[str, Any], arrays: dict[str, Any]) -> Graph:
-    listed = "graph_edges" in arrays
-    if not listed and about["names"] is None and about["family"] == "complete":
-        return complete(about["n"])  # stores no edges, so it may be huge
-    return Graph(
-        about["n"],
-        arrays["graph_edges"] if listed else complete(about["n"]).edges,
-        family=about["family"],
-        parameters=about["parameters"],
-        names=about["names"],
-        positions=arrays.get("graph_positions"),
+def _fit(archive: Archive) -> Fit:
+    header, arrays = archive
+    bias = None
+    if "bias_gradient" in arrays:
+        bias = Bias(arrays["bias_gradient"], arrays["bias_model"])
+    fit = Fit(
+        **{name: header[name] for name in _FIT_TEXTS},
+        **{name: arrays[name] for name in ("iterations", *_FIT_CURVES)},
+        times=arrays.get("times"),
+        seed=int(header["seed"]),
+        graph=graph_of(archive),
+        state=Snapshot(*(arrays[f"state_{name}"] for name in Snapshot._fields)),
+        bias=bias,
     )
+    shape = (fit.trials, len(fit.iterations))
+    _check_shapes(fit, (*_FIT_CURVES, "times"), shape)
+    _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))
+    _check_shapes(fit.state, ("z", "theta"), fit.models.shape)
+    return fit
 
 
-def _plain_number(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} does not belong in a header")
+def _check_shapes(result: object, names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    for name in names:
+        array = getattr(result, name)
+        if array is not None and np.shape(array) != shape:
+            raise ValueError(f"{name} has shape {np.shape(array)}, not {shape}")

@@ -2,6 +2,7 @@
 
 from pairgossip.theory.bounds import (
     averaging_bound,
+    averaging_expectation_bound,
     gosta_deviation_bound,
     gosta_expectation_bound,
     gosta_sharper_deviation_bound,
@@ -10,20 +11,51 @@ from pairgossip.theory.bounds import (
 )
 from pairgossip.theory.constants import Constants, constants
 from pairgossip.theory.curves import TheoryCurves, theory_curves
+from pairgossip.theory.disagreement import disagreement_constant, dispersion_bound
+from pairgossip.theory.ergodic import (
+    ergodic_bound,
+    ergodic_corollary,
+    leading_constant,
+    mixing_horizon,
+    optimal_step_constant,
+)
 from pairgossip.theory.expectation import expected_estimates
 from pairgossip.theory.gossip_spectrum import GossipSpectrum, gossip_spectrum
+from pairgossip.theory.lower_bounds import claimed_pairwise_lower_bound, separable_lower_bound
+from pairgossip.theory.optimization import (
+    DescentConstants,
+    Rate,
+    descent_constants,
+    general_rate,
+    readout,
+)
 
 __all__ = [
     "Constants",
+    "DescentConstants",
     "GossipSpectrum",
+    "Rate",
     "TheoryCurves",
     "averaging_bound",
+    "averaging_expectation_bound",
+    "claimed_pairwise_lower_bound",
     "constants",
+    "descent_constants",
+    "disagreement_constant",
+    "dispersion_bound",
+    "ergodic_bound",
+    "ergodic_corollary",
     "expected_estimates",
+    "general_rate",
     "gossip_spectrum",
     "gosta_deviation_bound",
     "gosta_expectation_bound",
     "gosta_sharper_deviation_bound",
+    "leading_constant",
+    "mixing_horizon",
+    "optimal_step_constant",
+    "readout",
+    "separable_lower_bound",
     "theory_curves",
     "u1_gossip_bound",
     "u2_gossip_bound",

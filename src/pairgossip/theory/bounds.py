@@ -110,10 +110,15 @@ def u2_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> Fl
     return (means + c.interaction / (2 - x)) / (x * steps)
 
 
+def averaging_expectation_bound(values: FloatArray, gap: float, t: Iterations) -> FloatArray:
+    """Boyd et al.: bound on ||E z(t) - mean|| for gossip averaging, geometric in t."""
+    result: FloatArray = (1 - gap / 2) ** _steps(t) * _norm_about_mean(values)
+    return result
+
+
 def averaging_bound(values: FloatArray, gap: float, t: Iterations) -> FloatArray:
     """Boyd et al.: bound on sqrt(E||z(t) - mean||^2) for gossip averaging, geometric in t."""
-    spread = float(np.linalg.norm(values - np.mean(values)))
-    result: FloatArray = (1 - gap / 2) ** (_steps(t) / 2) * spread
+    result: FloatArray = (1 - gap / 2) ** (_steps(t) / 2) * _norm_about_mean(values)
     return result
 
 
@@ -122,6 +127,10 @@ def _steps(t: Iterations) -> FloatArray:
     if np.any(steps < 1):
         raise InputError("Bounds hold from iteration 1 on: give iterations >= 1.")
     return steps
+
+
+def _norm_about_mean(values: FloatArray) -> float:
+    return float(np.linalg.norm(values - np.mean(values)))
 
 
 def _needs_three_nodes(c: Constants, what: str) -> None:

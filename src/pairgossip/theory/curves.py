@@ -15,6 +15,7 @@ from pairgossip.kernels.means import Means
 from pairgossip.theory import bounds
 from pairgossip.theory.constants import constants
 from pairgossip.theory.expectation import expected_estimates
+from pairgossip.theory.gossip_spectrum import check_size
 
 
 class TheoryCurves(NamedTuple):
@@ -44,6 +45,7 @@ def theory_curves(
     """Compute the exact expectation and the bounds that belong to a run."""
     if graph.n < 2:
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
+    check_size(graph.n)
     if isinstance(problem, Means):
         return _averaging_curves(problem, graph, iterations, law)
     if clock == "async":
@@ -56,8 +58,16 @@ def theory_curves(
             "not of their quotient."
         )
     H = problem.matrix()
-    expected = expected_estimates(H, graph, iterations, method=method.name, order=order, law=law)
-    target = H.mean(axis=1) if method.estimates == "row-mean" else H.mean()
+    by_rows = method.estimates == "row-mean"
+    # Estimates are linear in H and exact for constants: the bias comes without cancellation.
+    bias = expected_estimates(
+        _about_mean(H, axis=1 if by_rows else None),
+        graph,
+        iterations,
+        method=method.name,
+        order=order,
+        law=law,
+    )
     c = constants(H, graph, law)
     root_n = np.sqrt(graph.n)
     deviation = np.full(len(iterations), np.nan)
@@ -70,19 +80,25 @@ def theory_curves(
         expectation = np.linalg.norm(per_node, axis=1) / root_n
     else:
         expectation = bounds.u2_gossip_bound(c, iterations) / root_n
-    return TheoryCurves(expected.mean(axis=1), _rms(expected - target), expectation, deviation)
+    return TheoryCurves(H.mean() + bias.mean(axis=1), _rms(bias), expectation, deviation)
 
 
 def _averaging_curves(means: Means, graph: Graph, iterations: IntArray, law: str) -> TheoryCurves:
-    expected = expected_estimates(means.data, graph, iterations, method="averaging", law=law)
+    centered = _about_mean(means.data)
+    bias = expected_estimates(centered, graph, iterations, method="averaging", law=law)
     gap, root_n = graph.normalized_gap(law), np.sqrt(graph.n)
-    spread = float(np.linalg.norm(means.data - means.exact()))
     return TheoryCurves(
-        expected.mean(axis=1),
-        _rms(expected - means.exact()),
-        spread * (1 - gap / 2) ** iterations.astype(float) / root_n,
+        means.exact() + bias.mean(axis=1),
+        _rms(bias),
+        bounds.averaging_expectation_bound(means.data, gap, iterations) / root_n,
         bounds.averaging_bound(means.data, gap, iterations) / root_n,
     )
+
+
+def _about_mean(values: FloatArray, axis: int | None = None) -> FloatArray:
+    """Subtract the mean, and then the mean of what rounding left of it."""
+    centered = values - values.mean(axis=axis, keepdims=True)
+    return centered - centered.mean(axis=axis, keepdims=True)
 
 
 def _rms(deviations: FloatArray) -> FloatArray:

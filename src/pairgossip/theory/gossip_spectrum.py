@@ -29,10 +29,17 @@ class GossipSpectrum(NamedTuple):
 
 def gossip_spectrum(graph: Graph, law: str = "uniform-edges") -> GossipSpectrum:
     """Decompose the expected swap and average of one exchange."""
-    if graph.n > LARGEST_DENSE:
-        raise InputError(
-            f"Exact theory needs dense {graph.n:,} x {graph.n:,} matrices: "
-            f"it is limited to {LARGEST_DENSE:,} nodes."
-        )
+    check_size(graph.n)
     values, vectors = np.linalg.eigh(graph.laplacian_dense(law))
+    # The constant mode is known exactly; its rounding errors would be raised to high powers.
+    values[0], vectors[:, 0] = 0.0, 1 / np.sqrt(graph.n)
     return GossipSpectrum(vectors, 1 - values, 1 - values / 2)
+
+
+def check_size(n: int) -> None:
+    """Refuse networks whose matrices would be too large, before any is made."""
+    if n > LARGEST_DENSE:
+        raise InputError(
+            f"Exact theory needs dense {n:,} x {n:,} matrices: it is limited to "
+            f"{LARGEST_DENSE:,} nodes."
+        )

@@ -6,10 +6,16 @@ paper counts undirected edges but keeps constants of earlier papers, which count
 
 from __future__ import annotations
 
-from pairgossip.theory.errata import estimation, network
+from pairgossip.theory.errata import ergodic, estimation, network, optimization, rates
 from pairgossip.theory.errata.erratum import Erratum, Evidence
 
-ERRATA: tuple[Erratum, ...] = (*estimation.ROWS, *network.ROWS)
+ERRATA: tuple[Erratum, ...] = (
+    *estimation.ROWS,
+    *network.ROWS,
+    *optimization.ROWS,
+    *rates.ROWS,
+    *ergodic.ROWS,
+)
 
 __all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]
 

@@ -7,6 +7,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph, complete, cycle, path
 from pairgossip.kernels import auc, exact
+from pairgossip.losses import margin
 from pairgossip.theory.bounds import gosta_expectation_bound, u1_gossip_bound
 from pairgossip.theory.constants import constants
 from pairgossip.theory.errata.erratum import Erratum, Evidence
@@ -64,11 +65,10 @@ def u2_proof_formula() -> Evidence:
     H = np.exp(np.subtract.outer(np.arange(5.0), 2 * np.arange(5.0)) / 4)
     W = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
     printed = np.zeros(graph.n)
-    truth = np.zeros(graph.n)
     for s in range(t):
         power = np.linalg.matrix_power(W, s)
         printed += power @ (H * power).sum(axis=1) / t
-        truth += np.diag(power @ H @ power) / t
+    truth = expected_estimates(H, graph, [t], method="u2")[0]
     simulated = _two_walks_by_enumeration(H, graph, t)
     off, on = np.abs(printed - simulated).max(), np.abs(truth - simulated).max()
     return Evidence(
@@ -153,7 +153,7 @@ def diagonal_order() -> Evidence:
 def hinge_direction() -> Evidence:
     """The hinge loss at a well ordered pair."""
     u = 2.0
-    hinge = max(0.0, 1 - u)
+    hinge = float(margin("hinge").value(np.array(u)))
     return Evidence(
         f"at u = {u:g} the hinge is {hinge:g}, below the indicator of u >= 0", hinge < 1
     )

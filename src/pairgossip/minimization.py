@@ -1,0 +1,197 @@
+"""The front door to optimization: checks first, then the engine, then a `Fit`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import IntArray
+from pairgossip.checks import check_jobs, checkpoint_grid, choice, network_of, whole
+from pairgossip.engine.descent import Descent, Snapshot
+from pairgossip.engine.descent_trial import DescentSetup
+from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.trials import run_trials
+from pairgossip.errors import InputError, InterruptedRun
+from pairgossip.graphs import Graph
+from pairgossip.graphs.laws import law_name
+from pairgossip.losses import (
+    GeneralLoss,
+    Loss,
+    Proximal,
+    as_proximal,
+    check_steps,
+    inverse_sqrt,
+)
+from pairgossip.losses.problem import LearningProblem
+from pairgossip.progress import progress_bar
+from pairgossip.results.fit import Fit
+from pairgossip.results.storage import load
+
+LARGEST_JUDGED = 2_000
+"""Up to this many nodes every node's model is judged, and the gradient bias computed."""
+DEFAULT_ITERATIONS_PER_NODE = 200
+ENGINES = ("auto", "vectors", "plain")
+CLOCKS = ("sync", "async")
+
+
+def minimize(
+    data: Any,
+    labels: Any = None,
+    loss: str | Loss | GeneralLoss = "auc-logistic",
+    graph: Graph | str = "complete",
+    *,
+    clock: str = "sync",
+    law: str = "uniform-edges",
+    iterations: int | None = None,
+    checkpoints: int | Sequence[int] | IntArray | None = None,
+    step: Any = None,
+    constraint: Proximal | None = None,
+    penalty: Proximal | None = None,
+    trials: int = 1,
+    seed: int | None = None,
+    bias: bool | None = None,
+    judged: int | None = None,
+    start: Fit | str | Path | None = None,
+    engine: str = "auto",
+    n_jobs: int | None = -1,
+    progress: bool | None = None,
+) -> Fit:
+    """Minimize the average of a pairwise loss by gossip dual averaging.
+
+    Node k of the graph holds row k of the data. The objective is the mean of f(theta; x_k, x_l)
+    over all ordered pairs, plus the penalty.
+
+    Parameters
+    ----------
+    data, labels
+        One observation per node; labels travel with the observation, as its last column.
+    loss
+        A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
+        `GeneralLoss` with your own value and gradient.
+    graph, law, clock
+        As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
+    step
+        Step size gamma(t), a function of the iteration that never increases; by default
+        ``pg.steps.inverse_sqrt(R/L)`` with R the radius of the ball (1 without one) and L the
+        Lipschitz constant of the loss.
+    constraint, penalty
+        ``pg.Ball``, ``pg.Box``, ``pg.PSD``; ``pg.L1``, ``pg.SquaredL2``.
+    iterations, checkpoints, trials, seed, n_jobs, progress
+        As for `estimate`.
+    bias
+        Compute the gradient bias at the checkpoints; by default up to 2,000 nodes.
+    judged
+        How many nodes' models are judged at each checkpoint; by default all, up to 2,000.
+    start
+        A `Fit`, or the file of one, to go on from: the same data, loss, graph, clock, law, step
+        and seed, up to more ``iterations`` in all. Curves are joined.
+    engine
+        ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
+        algorithms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fit = minimize(x, [0, 0, 1, 1], "auc-logistic", iterations=1000, seed=0)
+    >>> bool(fit.model[0] > 0)
+    True
+    """
+    problem = LearningProblem(data, loss, labels)
+    n = problem.n
+    if n < 2:
+        raise InputError("Learning from pairs takes at least two observations, one per node.")
+    clock = choice("clock", clock, CLOCKS)
+    before = _started(start, problem, clock)
+    root = root_seed(before.seed if before else seed)
+    entropy = int(root.entropy)  # type: ignore[arg-type]
+    network = before.graph if before else network_of(graph, n, entropy)
+    law = before.law if before else law_name(law)
+    last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
+    proximal = as_proximal(constraint, penalty)
+    steps = step if step is not None else default_step(problem, proximal)
+    probabilities = network.pick_probabilities(law)
+    check_steps(steps, last / float(probabilities.min()))
+    trials = before.trials if before else whole("trials", trials)
+    check_jobs(n_jobs)
+    setup = DescentSetup(
+        descent=Descent(problem, proximal, steps, clock, probabilities),
+        graph=network,
+        law=law,
+        checkpoints=_later(checkpoint_grid(last, checkpoints), before),
+        judged=_judged(n, whole("judged nodes", judged, default=LARGEST_JUDGED)),
+        keep_bias=n <= LARGEST_JUDGED if bias is None else bias,
+        engine=choice("engine", engine, ENGINES),
+        resumed_at=int(before.iterations[-1]) if before else 0,
+        states=tuple(Snapshot(*state) for state in zip(*before.state, strict=True))
+        if before
+        else (),
+    )
+    with progress_bar(f"{problem.loss.name} on {n:,} nodes", trials * last, progress) as advance:
+        outcome = run_trials(setup, root, trials, n_jobs, advance)
+    if not outcome.records:
+        raise KeyboardInterrupt
+    fit = Fit.from_records(setup, outcome, entropy)
+    if before is not None and fit.trials == before.trials:
+        fit = before.followed_by(fit)
+    if outcome.interrupted:
+        warnings.warn(
+            f"Interrupted: kept {fit.trials} of {trials} trials, "
+            f"up to iteration {fit.iterations[-1]:,} of {last:,}.",
+            InterruptedRun,
+            stacklevel=2,
+        )
+    return fit
+
+
+def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
+    if start is None:
+        return None
+    fit = start if isinstance(start, Fit) else load(start)
+    if not isinstance(fit, Fit):
+        raise InputError("The start must be a Fit or the file of one, not a Run.")
+    same = {
+        "loss": (fit.loss, problem.loss.name),
+        "clock": (fit.clock, clock),
+        "number of nodes": (fit.nodes, problem.n),
+        "number of parameters": (fit.models.shape[2], problem.dimension),
+    }
+    for what, (theirs, ours) in same.items():
+        if theirs != ours:
+            raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
+    return fit
+
+
+def _later(grid: IntArray, before: Fit | None) -> IntArray:
+    if before is None:
+        return grid
+    done = int(before.iterations[-1])
+    if grid[-1] <= done:
+        raise InputError(
+            f"The start has made {done:,} iterations already: ask for more than that in all."
+        )
+    return grid[grid > done]
+
+
+def default_step(problem: LearningProblem, proximal: Proximal) -> Any:
+    """R/(L sqrt(t)), with R the radius of the ball (1 without one) and L the Lipschitz constant."""
+    radius = proximal.radius if math.isfinite(proximal.radius) else 1.0
+    steepest = (
+        problem.loss.lipschitz(problem.data, radius) if isinstance(problem.loss, Loss) else math.inf
+    )
+    if not (math.isfinite(steepest) and steepest > 0):
+        raise InputError(
+            f"Loss '{problem.loss.name}' has no finite Lipschitz constant to choose a step size "
+            "by: give step=pg.steps.inverse_sqrt(...)."
+        )
+    return inverse_sqrt(radius / steepest)
+
+
+def _judged(n: int, most: int) -> IntArray:
+    """All nodes, or evenly spaced ones of a large network."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

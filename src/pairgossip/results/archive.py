@@ -1,0 +1,85 @@
+"""Results on disk: one .npz file of arrays with a JSON header; no pickle, nothing executable."""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pairgossip
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, replacing
+from pairgossip.graphs import Graph, restored
+
+FORMAT = 1
+
+
+class Archive(NamedTuple):
+    """What a file holds: texts and numbers in the header, everything else in arrays."""
+
+    header: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
+    """Write a result and its graph; an existing file is replaced only by a complete one."""
+    header = archive.header | {
+        "format": FORMAT,
+        "graph": {
+            "n": graph.n,
+            "complete": graph.is_complete,
+            "family": graph.family,
+            "parameters": graph.parameters,
+            "names": graph.names,
+        },
+        "versions": {
+            "pairgossip": pairgossip.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "machine": {"system": platform.system(), "processor": platform.machine()},
+    }
+    arrays = archive.arrays | {
+        "graph_edges": None if graph.is_complete else graph.edges,
+        "graph_positions": graph.positions,
+    }
+    present = {name: array for name, array in arrays.items() if array is not None}
+    text = json.dumps(header, default=_plain_number).encode()
+    with replacing(path) as file:
+        np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
+
+
+def read_archive(path: str | Path) -> Archive:
+    """Read what `write_archive` wrote; a damaged file may raise anything but `InputError`."""
+    with np.load(io.BytesIO(read_bytes(Path(path))), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    header = json.loads(arrays.pop("header").tobytes())
+    if header["format"] > FORMAT:
+        raise InputError(
+            f"{path} was written by pairgossip {header['versions']['pairgossip']} in a newer "
+            "format: upgrade pairgossip to read it."
+        )
+    return Archive(header, arrays)
+
+
+def graph_of(archive: Archive) -> Graph:
+    """Restore the graph of a result."""
+    about = archive.header["graph"]
+    return restored(
+        about["n"],
+        None if about["complete"] else archive.arrays["graph_edges"],
+        about["family"],
+        about["parameters"],
+        about["names"],
+        archive.arrays.get("graph_positions"),
+    )
+
+
+def _plain_number(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} does not belong in a header")

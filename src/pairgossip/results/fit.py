@@ -1,0 +1,182 @@
+"""The result of an optimization: models of every node, and curves over the checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.descent import Snapshot
+from pairgossip.engine.descent_trial import DescentRecord, DescentSetup
+from pairgossip.engine.trials import Outcome
+from pairgossip.graphs import Graph
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How far the gradients that nodes take are from those they mean, at the checkpoints.
+
+    Arrays have shape (trials, checkpoints, p).
+    """
+
+    gradient: FloatArray
+    """The mean over nodes of gradient taken minus gradient meant."""
+    network_model: FloatArray
+    """The model of the network's mean accumulator, at which the bound measures the bias."""
+
+    @property
+    def plotted(self) -> FloatArray:
+        """The term the paper plots: bias . network model, shape (trials, checkpoints)."""
+        return np.einsum("tcp,tcp->tc", self.gradient, self.network_model)
+
+    @property
+    def norm(self) -> FloatArray:
+        """The size of the bias, shape (trials, checkpoints)."""
+        return np.linalg.norm(self.gradient, axis=2)
+
+    def followed_by(self, later: Bias) -> Bias:
+        """Join the bias of a fit and of its continuation."""
+        return Bias(
+            np.concatenate([self.gradient, later.gradient], axis=1),
+            np.concatenate([self.network_model, later.network_model], axis=1),
+        )
+
+    def bound_term(self, optimum: FloatArray) -> FloatArray:
+        """The term of the bound, (theta* - network model) . bias, shape (trials, checkpoints)."""
+        return np.einsum("tcp,tcp->tc", self.gradient, optimum - self.network_model)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fit:
+    """What `minimize` returns. Curves run over the checkpoints in ``iterations``."""
+
+    loss: str
+    clock: str
+    law: str
+    step: str
+    iterations: IntArray
+    graph: Graph
+    seed: int
+    status: str
+    """``"done"`` or ``"interrupted"``."""
+    trial_objective: FloatArray
+    """Mean over nodes of the objective of their models, shape (trials, checkpoints)."""
+    trial_spread: FloatArray
+    """Standard deviation over nodes of those objectives, shape (trials, checkpoints)."""
+    trial_disagreement: FloatArray
+    """Root mean square distance of the nodes' models from their mean."""
+    times: FloatArray | None
+    """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync."""
+    bias: Bias | None
+    """The gradient bias; None where it was not computed."""
+    state: Snapshot
+    """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
+
+    @classmethod
+    def from_records(cls, setup: DescentSetup, outcome: Outcome[DescentRecord], seed: int) -> Fit:
+        """Collect what the trials wrote down."""
+        records = outcome.records
+        kept = min(record.written for record in records)
+
+        def curves(name: str) -> FloatArray:
+            return np.array([getattr(record, name)[:kept] for record in records])
+
+        descent = setup.descent
+        return cls(
+            loss=descent.problem.loss.name,
+            clock=descent.clock,
+            law=setup.law,
+            step=str(getattr(descent.steps, "name", "custom")),
+            iterations=setup.checkpoints[:kept],
+            graph=setup.graph,
+            seed=seed,
+            status="interrupted" if outcome.interrupted else "done",
+            trial_objective=curves("objective"),
+            trial_spread=curves("spread"),
+            trial_disagreement=curves("disagreement"),
+            times=curves("time") if descent.clock == "async" else None,
+            bias=(
+                Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
+            ),
+            state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
+        )
+
+    def followed_by(self, later: Fit) -> Fit:
+        """Join the curves of this fit and of its continuation."""
+
+        def joined(name: str) -> FloatArray:
+            return np.concatenate([getattr(self, name), getattr(later, name)], axis=1)
+
+        both = self.bias is not None and later.bias is not None
+        return replace(
+            later,
+            iterations=np.concatenate([self.iterations, later.iterations]),
+            trial_objective=joined("trial_objective"),
+            trial_spread=joined("trial_spread"),
+            trial_disagreement=joined("trial_disagreement"),
+            times=None if self.times is None else joined("times"),
+            bias=self.bias.followed_by(later.bias) if both else None,  # type: ignore[union-attr, arg-type]
+        )
+
+    @property
+    def models(self) -> FloatArray:
+        """Averaged models, shape (trials, nodes, p)."""
+        return self.state.mean
+
+    @property
+    def trials(self) -> int:
+        """Number of independent repetitions."""
+        return len(self.state.held)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.graph.n
+
+    @property
+    def model(self) -> FloatArray:
+        """The mean model over nodes and trials, shape (p,)."""
+        return self.models.mean(axis=(0, 1))
+
+    @property
+    def objective(self) -> FloatArray:
+        """Mean objective over nodes and trials, shape (checkpoints,)."""
+        return self.trial_objective.mean(axis=0)
+
+    @property
+    def spread(self) -> FloatArray:
+        """Standard deviation of the objective over nodes, averaged over trials."""
+        return self.trial_spread.mean(axis=0)
+
+    @property
+    def disagreement(self) -> FloatArray:
+        """Root mean square distance of models from the nodes' mean, averaged over trials."""
+        return self.trial_disagreement.mean(axis=0)
+
+    def plot(self, what: str = "objective", *, ax: Axes | None = None) -> Axes:
+        """Draw the objective with its spread over nodes, or the ``"bias"``; return the axes."""
+        from pairgossip.results.fit_plots import plot_fit
+
+        return plot_fit(self, what, ax=ax)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit to one .npz file; `pairgossip.load` reads it. The data is not in it."""
+        from pairgossip.results.storage import save_fit
+
+        save_fit(self, Path(path))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fit {self.loss}, {self.clock}, on {self.nodes:,} nodes: {self.trials} trials, "
+            f"{self.iterations[-1]:,} iterations, objective {self.objective[-1]:.6g}, "
+            f"spread {self.spread[-1]:.2g}, {self.status}>"
+        )

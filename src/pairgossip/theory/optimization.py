@@ -1,0 +1,168 @@
+"""The paper's bounds on gossip dual averaging, one function per statement, in corrected form.
+
+Every bound is on the objective gap (1/n) sum_i E[F(theta_bar_i(T))] - F(theta*) of the synchronous
+algorithm, averaged over the nodes, with theta_bar_i the mean of the T models at which node i took
+its gradients. All of them assume that
+
+- the graph is connected, and its edges are drawn independently by a fixed law, of normalized gap x
+  (lambda_{n-1}/|E| for uniform edges);
+- every pair's loss is convex, with gradients of norm at most L (``lipschitz``);
+- there is no penalty, and at most a constraint to a convex set that contains 0 and theta*;
+- the step size gamma(t) is positive and never increases, with gamma(0) = gamma(1).
+
+``printed=True`` gives a statement as printed, so that the difference can be shown; some printed
+bounds are violated, others negative (see the errata). All bounds are certificates of scaling:
+measured gaps lie orders of magnitude below them, so none is an estimate of the error. The paper
+gives the asynchronous algorithm a rate without an explicit constant: there is nothing to offer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.graphs import Graph
+from pairgossip.losses.steps import StepSize, step_sum, step_values
+from pairgossip.theory.disagreement import disagreement_constant
+
+
+@dataclass(frozen=True)
+class DescentConstants:
+    """The numbers about a problem and its network that enter the bounds."""
+
+    n: int
+    gap: float
+    """x: second smallest eigenvalue of L_q; lambda_{n-1}/|E| for uniform edges."""
+    lipschitz: float
+    """L: the largest norm of a gradient."""
+    optimum_norm: float
+    """||theta*||; also the distance of theta* from the start, which is always 0."""
+    radius: float = math.inf
+    """D: the radius of a ball around 0 that holds all models; infinite if there is none."""
+
+    def __post_init__(self) -> None:
+        positive = {"gap": self.gap, "Lipschitz constant": self.lipschitz, "radius": self.radius}
+        for name, value in positive.items():
+            if not value > 0:
+                raise InputError(f"The {name} of a bound must be positive, not {value!r}.")
+        if not 0 <= self.optimum_norm <= self.radius * (1 + 1e-9):
+            raise InputError(
+                f"The optimum has norm {self.optimum_norm:g}, which must be between 0 and the "
+                f"radius {self.radius:g}."
+            )
+
+    @property
+    def disagreement(self) -> float:
+        """K = 1/(1 - sqrt(1 - x/2))."""
+        return disagreement_constant(self.gap)
+
+
+def descent_constants(
+    graph: Graph,
+    optimum: FloatArray,
+    lipschitz: float,
+    radius: float = math.inf,
+    law: str = "uniform-edges",
+) -> DescentConstants:
+    """Collect the constants of a problem with optimum theta* on a graph."""
+    norm = float(np.linalg.norm(optimum))
+    return DescentConstants(graph.n, graph.normalized_gap(law), lipschitz, norm, radius)
+
+
+class Rate(NamedTuple):
+    """The three terms of a bound, named as in the paper."""
+
+    C1: float
+    """The optimization term: what centralized dual averaging pays, plus the mixing delay."""
+    C2: float
+    """The network term: what disagreement between nodes costs."""
+    C3: float
+    """The bias term: what gradients at the wrong pairs cost."""
+
+    @property
+    def total(self) -> float:
+        """C1 + C2 + C3."""
+        return self.C1 + self.C2 + self.C3
+
+
+def general_rate(
+    c: DescentConstants,
+    horizon: int,
+    step: StepSize,
+    *,
+    bias: Any = 0.0,
+    disagreement: Any = None,
+    single_node: bool = False,
+    printed: bool = False,
+) -> Rate:
+    """Proposition "Gossip dual averaging": the rate for any step size, given the gradient bias.
+
+    C1 = ||theta*||^2/(2 T gamma(T)) + L^2 S_T/(2T), C2 = 3 L^2 K S_T/T and C3 = (1/T) sum_t of
+    (theta* - omega(t)) . eps(t), with S_T = gamma(0) + ... + gamma(T-1). Assumptions: see the
+    module. A certificate of scaling.
+
+    Parameters
+    ----------
+    c, horizon, step
+        The constants, T and gamma.
+    bias
+        (theta* - omega(t)) . eps(t) at every iteration t = 1 .. T, shape (T,) or (trials, T):
+        ``fit.bias.bound_term(optimum)`` with ``checkpoints=range(1, T + 1)``. Their mean is C3.
+    disagreement
+        Measured at every iteration t = 1 .. T, in place of its bound 3 L K gamma(t-1): the mean
+        distance of two nodes' models plus that of a node's model from omega(t), same shapes.
+        Then the inequality holds on every path, not only in expectation.
+    single_node
+        Bound the gap of one fixed node: 3 becomes 2 + sqrt(n). Not with a measured disagreement.
+    printed
+        As printed: K of twice the gap, sums without gamma(0), C3 with the opposite sign, and
+        claimed for every single node.
+    """
+    if single_node and disagreement is not None:
+        raise InputError("The measured disagreement is a mean over nodes: leave out single_node.")
+    T, L = checked_horizon(horizon), c.lipschitz
+    total = step_sum(step, T)
+    if printed:
+        total -= step_at(step, 1)
+    factor = 2 + math.sqrt(c.n) if single_node and not printed else 3.0
+    optimization = c.optimum_norm**2 / (2 * T * step_at(step, T)) + L**2 * total / (2 * T)
+    if disagreement is None:
+        network = factor * L**2 * disagreement_constant(c.gap, printed=printed) * total / T
+    else:
+        network = L * float(_over_time("disagreement", disagreement, T).mean())
+    mean_bias = float(_over_time("bias", bias, T).mean()) if np.ndim(bias) else float(bias)
+    return Rate(optimization, network, -mean_bias if printed else mean_bias)
+
+
+def readout(bound: Any, measured: Any) -> FloatArray:
+    """How many times larger than what was measured a bound is; infinite where nothing was left."""
+    gap = np.asarray(measured, dtype=np.float64)
+    above = np.where(gap > 0, gap, np.nan)
+    return np.where(gap > 0, np.asarray(bound, dtype=np.float64) / above, np.inf)
+
+
+def checked_horizon(horizon: int) -> int:
+    """Return T, a whole number >= 1."""
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise InputError(f"The horizon T of a bound must be a whole number >= 1, not {horizon!r}.")
+    return int(horizon)
+
+
+def step_at(step: StepSize, t: int) -> float:
+    """Return gamma(t)."""
+    return float(step_values(step, np.array([float(t)]))[0])
+
+
+def _over_time(name: str, values: Any, horizon: int) -> FloatArray:
+    measured = np.asarray(values, dtype=np.float64)
+    if measured.shape[-1:] != (horizon,):
+        raise InputError(
+            f"The {name} must have one value for each of the {horizon:,} iterations, "
+            f"but its shape is {measured.shape}."
+        )
+    return measured

@@ -1,0 +1,170 @@
+"""Every engine of gossip dual averaging gives the plain algorithm's numbers on one schedule."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip import InputError, graphs
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent import Descent, build_descent
+from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import root_seed
+from pairgossip.losses import (
+    L1,
+    PSD,
+    Ball,
+    Box,
+    GeneralLoss,
+    Loss,
+    SquaredL2,
+    as_proximal,
+    inverse_sqrt,
+    power,
+)
+from pairgossip.losses.problem import LearningProblem
+
+N = 14
+GRAPH = graphs.barabasi_albert(N, 2, seed=3)
+
+
+def two_classes(features: int) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(features)
+    labels = (np.arange(N) % 3 == 0).astype(float)
+    return rng.normal(size=(N, features)) + labels[:, None], labels
+
+
+def scaled_sums(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Features of a user's own: own pairs move too, and nothing is symmetric."""
+    return np.column_stack([first[:, 0] + 0.5 * second[:, 0], first[:, 1] * second[:, 1]])
+
+
+LOSSES: dict[str, Any] = {
+    "auc-logistic": "auc-logistic",
+    "auc-hinge": "auc-hinge",
+    "ranking-squared-hinge": "ranking-squared-hinge",
+    "auc-smoothed-hinge": "auc-smoothed-hinge",
+    "metric-diagonal-logistic": "metric-diagonal-logistic",
+    "metric-hinge": "metric-hinge",
+    "user's": Loss(
+        scaled_sums, "logistic", offsets=lambda a, b: a[:, 0], weights=lambda a, b: b[:, 0] ** 2
+    ),
+}
+PROXIMALS: dict[str, tuple[Any, Any]] = {
+    "none": (None, None),
+    "ball, inactive": (Ball(50.0), None),
+    "ball, active": (Ball(0.05), None),
+    "l2": (None, SquaredL2(0.02)),
+    "l2 and ball": (Ball(0.05), SquaredL2(0.02)),
+    "l1": (None, L1(0.02)),
+    "box": (Box(-0.05, 0.1), None),
+    "l1 and ball": (Ball(0.05), L1(0.02)),
+    "l1 and box": (Box(-0.05, 0.1), L1(0.02)),
+}
+
+
+def descent(loss: Any, proximal: str, clock: str, law: str = "uniform-edges") -> Descent:
+    features, labels = two_classes(3)
+    problem = LearningProblem(features, loss, labels)
+    prox = as_proximal(*PROXIMALS[proximal])
+    return Descent(problem, prox, inverse_sqrt(0.05), clock, GRAPH.pick_probabilities(law))
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("proximal", PROXIMALS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_fast_engines_equal_the_plain_algorithm(loss: str, proximal: str, clock: str) -> None:
+    setup = descent(LOSSES[loss], proximal, clock)
+    snapshots = []
+    for engine in ("plain", "auto", "vectors"):
+        network = build_descent(engine, setup)
+        schedule = Schedule(GRAPH, "uniform-edges", root_seed(5))
+        for block in (1, 2, 30, 167):
+            network.advance(schedule.draw(block)[0])
+            network.snapshot()  # reading must not disturb the run
+        snapshots.append(network.snapshot())
+    plain, *fast = snapshots
+    for snapshot in fast:
+        np.testing.assert_array_equal(snapshot.held, plain.held)
+        for name in ("z", "theta", "mean"):
+            right = getattr(plain, name)
+            np.testing.assert_allclose(
+                getattr(snapshot, name), right, rtol=1e-11, atol=1e-11 * np.abs(right).max()
+            )
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("loss", ["auc-logistic", "user's"])
+def test_long_blocks_equal_many_short_ones(loss: str, clock: str) -> None:
+    setup = descent(LOSSES[loss], "ball, active", clock)
+    means = []
+    for sizes in ([20_000], [100] * 200):
+        network = build_descent("auto", setup)
+        schedule = Schedule(GRAPH, "uniform-edges", root_seed(5))
+        for size in sizes:
+            network.advance(schedule.draw(size)[0])
+        means.append(network.snapshot().mean)
+    np.testing.assert_allclose(means[0], means[1], rtol=1e-10)
+
+
+def test_either_law_weighs_by_its_own_probabilities() -> None:
+    uniform, clocks = (
+        build_descent("auto", descent("auc-logistic", "none", "async", law)) for law in graphs.LAWS
+    )
+    exchanges = Schedule(GRAPH, "uniform-edges", root_seed(5)).draw(200)[0]
+    for network in (uniform, clocks):
+        network.advance(exchanges)
+    assert not np.allclose(uniform.snapshot().mean, clocks.snapshot().mean)
+
+
+def test_matrices_and_general_losses_run_on_the_plain_engine() -> None:
+    features, labels = two_classes(2)
+    problem = LearningProblem(features, "metric-hinge", labels)
+    probabilities = GRAPH.pick_probabilities("uniform-edges")
+    cone = Descent(problem, PSD(1.0), power(0.1, 0.25), "sync", probabilities)
+    network = build_descent("auto", cone)
+    network.advance(Schedule(GRAPH, "uniform-edges", root_seed(0)).draw(50)[0])
+    matrices = network.snapshot().theta.reshape(N, 2, 2)
+    assert np.linalg.eigvalsh(matrices).min() > -1e-12
+    assert np.linalg.norm(matrices, axis=(1, 2)).max() <= 1 + 1e-12
+    with pytest.raises(InputError, match="without a matrix constraint: use engine='plain'"):
+        build_descent("vectors", cone)
+
+
+def test_a_general_loss_agrees_with_the_same_loss_in_parts() -> None:
+    features, labels = two_classes(2)
+    data = np.column_stack([features, labels])
+
+    def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        margin = (first[:, :2] - second[:, :2]) @ theta
+        return np.where(first[:, 2] > second[:, 2], np.log1p(np.exp(-margin)), 0.0)
+
+    def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        apart = first[:, :2] - second[:, :2]
+        slope = -(1.0 * (first[:, 2] > second[:, 2])) / (1 + np.exp(apart @ theta))
+        return slope[:, None] * apart
+
+    general = LearningProblem(data, GeneralLoss(value, gradient, dimension=2))
+    parts = LearningProblem(data, "auc-logistic")
+    probabilities = GRAPH.pick_probabilities("uniform-edges")
+    means = []
+    for problem in (general, parts):
+        setup = Descent(problem, as_proximal(None, None), inverse_sqrt(0.1), "sync", probabilities)
+        network = build_descent("auto", setup)
+        network.advance(Schedule(GRAPH, "uniform-edges", root_seed(0)).draw(60)[0])
+        means.append(network.snapshot().mean)
+    np.testing.assert_allclose(means[0], means[1], rtol=1e-10, atol=1e-14)
+
+
+def test_logistic_slopes_are_accurate_over_the_whole_range() -> None:
+    from pairgossip.engine.margin_slopes import logistic_slopes
+
+    u = np.concatenate([np.linspace(-40, 40, 4001), [-800.0, 800.0, 0.0, 1e-300]])
+    bits = np.zeros(len(u), dtype=np.int64)
+    slopes = u.copy()
+    logistic_slopes(slopes, len(u), np.empty(len(u)), bits, bits.view(np.float64))
+    right = np.array([-1 / (1 + math.exp(min(v, 700))) for v in u])
+    np.testing.assert_allclose(slopes, right, rtol=4e-16)

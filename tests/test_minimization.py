@@ -1,0 +1,176 @@
+"""The front door to optimization: what it returns, that it learns, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+from pairgossip import InputError, graphs
+from pairgossip.losses import L1, Ball, GeneralLoss, SquaredL2, constant, inverse_sqrt, risk
+from pairgossip.minimization import minimize
+
+RNG = np.random.default_rng(0)
+LABELS = (np.arange(20) % 3 == 0).astype(int)
+FEATURES = RNG.normal(size=(20, 2)) + LABELS[:, None]
+GRAPH = graphs.watts_strogatz(20, 4, 0.3, seed=0)
+DATA = np.column_stack([FEATURES, LABELS])
+
+
+def fit(**settings: Any) -> Any:
+    chosen: dict[str, Any] = {"loss": "auc-logistic", "graph": GRAPH, "iterations": 2000, "seed": 0}
+    return minimize(FEATURES, LABELS, **(chosen | settings))
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+def test_the_contract_of_a_fit(clock: str) -> None:
+    result = fit(clock=clock, trials=3)
+    count = len(result.iterations)
+    assert result.models.shape == (3, 20, 2)
+    np.testing.assert_allclose(result.model, result.models.mean(axis=(0, 1)))
+    assert result.objective.shape == result.spread.shape == result.disagreement.shape == (count,)
+    assert result.bias.norm.shape == result.bias.plotted.shape == (3, count)
+    right = [risk(model, DATA, "auc-logistic") for model in result.models[0]]
+    assert result.trial_objective[0, -1] == pytest.approx(np.mean(right))
+    assert result.trial_spread[0, -1] == pytest.approx(np.std(right))
+    assert (result.times is None) == (clock == "sync")
+    assert repr(result).startswith(f"<Fit auc-logistic, {clock}, on 20 nodes: 3 trials")
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+def test_gossip_approaches_the_optimum(clock: str) -> None:
+    strength = 0.05
+
+    def objective(theta: Any) -> float:
+        return risk(theta, DATA, "auc-logistic") + strength * float(theta @ theta)
+
+    optimum = scipy_minimize(objective, np.zeros(2), method="BFGS", options={"gtol": 1e-8})
+    result = fit(
+        clock=clock,
+        penalty=SquaredL2(strength),
+        step=inverse_sqrt(2.0),
+        iterations=300_000,
+        bias=False,
+    )
+    gaps = [objective(model) - optimum.fun for model in result.models[0]]
+    assert 0 <= max(gaps) < 2e-3
+    assert result.disagreement[-1] < 0.1
+
+
+def test_the_plotted_bias_is_zero_at_the_start_and_the_bound_term_is_not() -> None:
+    result = fit(trials=2)
+    np.testing.assert_array_equal(result.bias.plotted[:, 0], 0)
+    assert (np.abs(result.bias.bound_term(np.ones(2))[:, 0]) > 1e-3).all()
+    assert result.bias.norm[:, -1].mean() < result.bias.norm[:, 0].mean()
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_workers() -> None:
+    one, two = (fit(trials=4, n_jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.models, two.models)
+    np.testing.assert_array_equal(one.bias.gradient, two.bias.gradient)
+
+
+def test_large_networks_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.minimization.LARGEST_JUDGED", 5)
+    result = fit()
+    assert result.bias is None
+    assert np.isfinite(result.objective).all()
+
+
+BAD: list[tuple[dict[str, Any], str | None]] = [
+    ({"loss": "auc-logistics"}, r"^Unknown loss 'auc-logistics': did you mean 'auc-logistic'\?$"),
+    ({"labels": np.zeros(20)}, r"class"),
+    ({"labels": np.arange(20)}, r"class"),
+    ({"step": lambda t: t}, r"step"),
+    ({"step": lambda t: -1.0 / t}, r"step"),
+    ({"data": np.where(FEATURES > 2, np.nan, FEATURES)}, r"NaN or infinite values"),
+    ({"graph": graphs.cycle(5)}, r"^The data has 20 rows but the graph has 5 nodes"),
+    ({"loss": "auc-squared-hinge", "penalty": L1(0.1)}, None),
+    ({"clock": "often"}, r"^Unknown clock 'often'"),
+    ({"engine": "warp"}, r"^Unknown engine 'warp'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), BAD, ids=[str(sorted(w)) for w, _ in BAD])
+def test_wrong_input_gets_one_sentence(wrong: dict[str, Any], sentence: str | None) -> None:
+    right: dict[str, Any] = {
+        "data": FEATURES,
+        "labels": LABELS,
+        "loss": "auc-logistic",
+        "graph": GRAPH,
+        "iterations": 10,
+        "seed": 0,
+    }
+    if sentence is None:  # steep only without bounds: a radius of 1 stands in for them
+        assert np.isfinite(minimize(**(right | wrong)).objective).all()
+        return
+    with pytest.raises(InputError, match=sentence) as caught:
+        minimize(**(right | wrong))
+    assert "\n" not in str(caught.value)
+
+
+def test_balls_of_no_radius_and_one_node_are_refused() -> None:
+    with pytest.raises(InputError, match="radius"):
+        Ball(0.0)
+    with pytest.raises(InputError):
+        minimize([[1.0, 0.0]], loss="auc-logistic")
+
+
+def test_a_general_loss_needs_a_step() -> None:
+    general = GeneralLoss(
+        lambda theta, a, b: (a[:, 0] - b[:, 0] - theta[0]) ** 2,
+        lambda theta, a, b: -2 * (a[:, :1] - b[:, :1] - theta[0]),
+        dimension=1,
+    )
+    with pytest.raises(InputError, match="has no finite Lipschitz constant to choose a step size"):
+        minimize(FEATURES, loss=general, graph=GRAPH, iterations=10)
+    result = minimize(FEATURES, loss=general, graph=GRAPH, iterations=50, step=constant(0.01))
+    assert np.isfinite(result.models).all()
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("penalty", [None, L1(0.01)])
+def test_a_fit_goes_on_from_where_it_stopped(clock: str, penalty: Any, tmp_path: Path) -> None:
+    whole = fit(clock=clock, penalty=penalty, trials=2, iterations=900, checkpoints=[300, 600, 900])
+    first = fit(clock=clock, penalty=penalty, trials=2, iterations=600, checkpoints=[300, 600])
+    first.save(tmp_path / "fit.npz")
+    later = fit(
+        clock=clock,
+        penalty=penalty,
+        start=tmp_path / "fit.npz",
+        iterations=900,
+        checkpoints=[900],
+    )
+    np.testing.assert_array_equal(later.iterations, whole.iterations)
+    np.testing.assert_allclose(later.models, whole.models, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(later.objective, whole.objective, rtol=1e-10)
+    np.testing.assert_allclose(later.bias.gradient, whole.bias.gradient, rtol=1e-8, atol=1e-12)
+    if clock == "async":
+        np.testing.assert_array_equal(later.times, whole.times)
+
+
+def test_a_start_must_fit() -> None:
+    first = fit(iterations=100)
+    with pytest.raises(InputError, match="The start has another loss"):
+        fit(start=first, loss="auc-hinge", iterations=200)
+    with pytest.raises(InputError, match="has made 100 iterations already"):
+        fit(start=first, iterations=100)
+
+
+@pytest.mark.parametrize("what", ["objective", "bias"])
+def test_a_fit_is_drawn(what: str) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    ax = fit().plot(what)
+    ax.figure.canvas.draw()
+    assert ax.get_xscale() == "log"
+    assert len(ax.get_lines()) >= 1
+    pyplot.close("all")
+    with pytest.raises(InputError, match="drawn as 'objective' or 'bias', not 'error'"):
+        fit().plot("error")
