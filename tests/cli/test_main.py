@@ -7,11 +7,15 @@ import pytest
 
 import pairgossip
 from pairgossip.cli import main
+from pairgossip.cli.console import in_options
 from pairgossip.errors import MissingExtra
 
 from .running import CommandLine, run_really
 
-COMMANDS = ("dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot")
+COMMANDS = (
+    *("dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
+    *("score", "train"),
+)
 
 
 def test_version(cli: CommandLine) -> None:
@@ -102,6 +106,21 @@ def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("pairgossip.kernels.describe", greedy)
     assert cli.error("kernels", code=1).startswith("The memory is not enough")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("use engine='plain'.", "use --engine plain."),
+        ('record="nodes" for it', "--record nodes for it"),
+        ("pass reference= if, or leave out order=.", "pass --reference if, or leave out --order."),
+        ("n_jobs='2', labels= and what='mean'", "--jobs 2, --label and --what mean"),
+        ("A torus with rows=4, n=11 and seed=3", "A torus with rows=4, n=11 and seed=3"),
+        ("no file my_clock='x y'.csv or law=a.csv", "no file my_clock='x y'.csv or law=a.csv"),
+    ],
+)
+def test_arguments_are_called_options(message: str, said: str) -> None:
+    assert in_options(message) == said
 
 
 def test_file_names_are_not_markup(cli: CommandLine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from cyclopts import App, Parameter
@@ -11,6 +12,7 @@ from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_WRONG_INPUT,
+    in_options,
     output,
     silence_output,
     tell,
@@ -23,6 +25,8 @@ from pairgossip.cli.exact import exact_command
 from pairgossip.cli.graph import graph_command
 from pairgossip.cli.kernels import kernels_command
 from pairgossip.cli.plot import plot_command
+from pairgossip.cli.score import score_command
+from pairgossip.cli.train import train_command
 from pairgossip.errors import MissingExtra, PairgossipError
 
 HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
@@ -32,7 +36,7 @@ By gossip, each learns an average over all pairs of observations, such as
 Gini's mean difference or the AUC. Begin with:
 
     pairgossip demo --quick
-    pairgossip estimate incomes.csv --kernel gini --graph watts-strogatz
+    pairgossip estimate incomes.csv --column income --kernel gini --graph watts-strogatz
     pairgossip graph torus --rows 26 --cols 26
 """
 
@@ -54,6 +58,8 @@ for command in (
     graph_command,
     kernels_command,
     plot_command,
+    score_command,
+    train_command,
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")
 
@@ -65,11 +71,15 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
     Wrong options leave through `SystemExit`, as every command line parser does.
     """
+    given = sys.argv[1:] if tokens is None else tokens
     try:
-        code = app(tokens, result_action="return_value")
+        # The parser takes a lone dash, which stands for standard input, for an unknown option.
+        code = app(
+            ["./-" if token == "-" else token for token in given], result_action="return_value"
+        )
         output().file.flush()
     except PairgossipError as problem:
-        tell(f"Error: {problem}")
+        tell(f"Error: {in_options(str(problem))}")
         return EXIT_FAILED if isinstance(problem, MissingExtra) else EXIT_WRONG_INPUT
     except MemoryError:
         tell("Error: The memory is not enough: use fewer nodes, trials or checkpoints.")

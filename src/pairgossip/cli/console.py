@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,21 @@ EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130
 """What a shell expects of a program that Ctrl-C ended."""
 
+_OPTIONS = {
+    "n_jobs": "jobs",
+    "labels": "label",
+    **{
+        name: name
+        for name in (
+            *("method", "clock", "order", "law", "iterations", "checkpoints", "trials", "target"),
+            *("seed", "record", "reference", "engine", "kernel", "graph", "what", "against"),
+            *("step", "radius", "loss"),
+        )
+    },
+}
+"""Arguments that messages name in Python's way, and the options they are here."""
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?:'([\w.-]+)'|\"([\w.-]+)\"|(?=[\s.,:;)]|$))")
+
 
 def output() -> Console:
     """Return the console on standard output, which leaves text as it is."""
@@ -38,6 +54,16 @@ def _console(*, stderr: bool) -> Console:
 def tell(message: str) -> None:
     """Write one line to standard error."""
     _console(stderr=True).print(" ".join(message.split()), soft_wrap=True)
+
+
+def in_options(message: str) -> str:
+    """Turn "clock='sync'" and "reference=", as in Python, into "--clock sync", "--reference"."""
+
+    def option(found: re.Match[str]) -> str:
+        value = found[2] or found[3]
+        return f"--{_OPTIONS[found[1]]}" + (f" {value}" if value else "")
+
+    return _ARGUMENT.sub(option, message)
 
 
 def write_line(text: str) -> None:
@@ -91,7 +117,7 @@ def spoken_warnings() -> Iterator[None]:
         yield
     for warning in caught:
         if issubclass(warning.category, InterruptedRun | UnknownTarget):
-            tell(f"Warning: {warning.message}")
+            tell(f"Warning: {in_options(str(warning.message))}")
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -107,6 +133,16 @@ def working_on(what: str) -> Iterator[None]:
         return
     with console.status(what):
         yield
+
+
+@contextmanager
+def optional_work(what: str, left_out: str) -> Iterator[None]:
+    """Show that something is being computed; Ctrl-C leaves it out, and the command goes on."""
+    try:
+        with working_on(what):
+            yield
+    except KeyboardInterrupt:
+        tell(f"Warning: Interrupted: {left_out} left out.")
 
 
 def silence_output() -> None:

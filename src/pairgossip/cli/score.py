@@ -1,0 +1,92 @@
+"""`pairgossip score`: a trained model's scores of a file's rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import tell, write_line
+from pairgossip.cli.model_file import Model, ordered_share, read_model
+from pairgossip.cli.outputs import check_outputs
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.arrays import FloatArray
+    from pairgossip.tables import Table
+
+
+def score_command(
+    model: Path, file: Path, /, *, label: str | None = None, out: Path | None = None
+) -> None:
+    """Score the rows of a file by a trained model; with labels, print the AUC.
+
+    With a label the AUC goes to standard output (after a ranking loss, the share of pairs of
+    different labels in order), otherwise the scores do unless they go to a file.
+
+    For example:
+
+        pairgossip score tumors.json new.csv --label class --out scores.csv
+
+    Parameters
+    ----------
+    model
+        A model written by `pairgossip train`.
+    file
+        A CSV file that has the model's columns; - for standard input.
+    label
+        Column of labels, those of the model.
+    out
+        The CSV file to write the scores to, one row per row of the file.
+    """
+    check_outputs([out], [model, file])
+    trained = read_model(model)
+    from pairgossip.tables import read_columns
+
+    table = read_columns(file, trained.columns)
+    scores = trained.scores(table.matrix())
+    labels = None if label is None else _labels(table, label, trained)
+    if out is not None:
+        _write(out, scores, table, label)
+        tell(f"Wrote {out}")
+    if labels is not None:
+        write_line(repr(ordered_share(scores, labels)))
+    elif out is None:
+        for line in ("score", *map(repr, scores.tolist())):
+            write_line(line)
+
+
+def _write(out: Path, scores: FloatArray, table: Table, label: str | None) -> None:
+    import csv
+    import io
+
+    from pairgossip.files import write_text
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if label is None:
+        writer.writerows([("score",), *((score,) for score in scores.tolist())])
+    else:
+        writer.writerow(("score", label))
+        writer.writerows(zip(scores.tolist(), table.text(label), strict=True))
+    write_text(out, [text.getvalue()])
+
+
+def _labels(table: Table, label: str, model: Model) -> FloatArray:
+    """Return the labels as numbers in the order of the model's classes."""
+    import numpy as np
+
+    place = f"Column '{label}' of {table.path}"
+    is_text = isinstance(model.classes[0], str)
+    found: list[Any] = table.text(label) if is_text else table.numbers(label).tolist()
+    if len(set(found)) == 1:
+        raise InputError(f"{place} holds one class only ({found[0]}): the AUC needs two.")
+    if not model.is_bipartite:
+        return np.array(found, dtype=np.float64)
+    codes = {known: float(code) for code, known in enumerate(model.classes)}
+    for stranger in found:
+        if stranger not in codes:
+            raise InputError(
+                f"{place} holds '{stranger}', which is neither of the model's classes, "
+                f"{model.classes[0]} and {model.classes[1]}."
+            )
+    return np.array([codes[entry] for entry in found])

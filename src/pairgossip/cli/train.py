@@ -1,0 +1,194 @@
+"""`pairgossip train`: a score of a file's rows, learned by gossip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json
+from pairgossip.cli.model_file import Model, versions, write_model
+from pairgossip.cli.network import NO_NETWORK, NetworkOptions
+from pairgossip.cli.observations import read_observations
+from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.training_options import (
+    DATA,
+    NO_DESCENT,
+    NO_FAMILY_PARAMETERS,
+    DescentOptions,
+    LossOptions,
+    TrainingFamilyParameters,
+    TrainingOutputs,
+)
+from pairgossip.errors import InputError, canonical, unknown_name
+
+if TYPE_CHECKING:
+    from pairgossip.cli.observations import Observations
+    from pairgossip.graphs import Graph
+    from pairgossip.results.fit import Fit
+
+
+def train_command(
+    file: Annotated[Path, Parameter(group=DATA)],
+    /,
+    *,
+    what: LossOptions,
+    outputs: TrainingOutputs,
+    network: NetworkOptions = NO_NETWORK,
+    parameters: TrainingFamilyParameters = NO_FAMILY_PARAMETERS,
+    how: DescentOptions = NO_DESCENT,
+) -> int:
+    """Learn by gossip a score that puts higher labels above lower ones.
+
+    Row k of a CSV file becomes the observation of node k of a network. Exchange by exchange, all
+    nodes come to the linear score that minimizes the loss over all pairs of rows; the model
+    written is the mean of theirs. Ctrl-C keeps what was computed until then.
+
+    For example:
+
+        pairgossip train tumors.csv --label class --loss auc-logistic \\
+            --graph watts-strogatz --iterations 1e6 --step 1e-3 --radius 10 --model tumors.json
+
+    Parameters
+    ----------
+    file
+        A CSV file whose first line names its columns; - for standard input.
+    """
+    # Everything that can be wrong is found out before a run that may take hours.
+    check_figures([outputs.plot])
+    check_outputs([outputs.model, outputs.plot], [file, network.graph_file])
+    loss = _loss_name(what.loss)
+    settings = _settings(what, how)
+    observations = _observations(file, what, loss)
+    with spoken_warnings():
+        graph = network.build(len(observations.values), parameters, how.seed)
+        fit = _fit(observations, loss, graph, how, settings)
+    _write(fit, observations, what, how, outputs)
+    return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
+
+
+def _loss_name(name: str) -> str:
+    from pairgossip.losses import CATALOG
+
+    scores = [known for known in CATALOG if known.startswith(("auc-", "ranking-"))]
+    if canonical(name) not in scores:
+        if canonical(name) in CATALOG:
+            raise InputError(
+                f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
+                "ranking loss, or use pairgossip.learn.GossipMetricLearner in Python."
+            )
+        raise unknown_name("loss", name, scores)
+    return canonical(name)
+
+
+def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
+    """Make step, constraint and penalty of the options, before the file is read."""
+    from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
+
+    if how.jobs == 0:
+        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
+    if what.l1 is not None and what.l2 is not None:
+        raise InputError("Give --l1 or --l2, not both.")
+    penalty = None if what.l1 is None else L1(what.l1)
+    return {
+        "step": None if how.step is None else inverse_sqrt(how.step),
+        "constraint": None if what.radius is None else Ball(what.radius),
+        "penalty": penalty if what.l2 is None else SquaredL2(what.l2),
+    }
+
+
+def _observations(file: Path, what: LossOptions, loss: str) -> Observations:
+    observations = (
+        read_observations(file, what.column, what.label)
+        if what.column
+        else _all_columns(file, what.label)
+    )
+    if what.label in observations.columns:
+        raise InputError(f"Column '{what.label}' is the label: leave it out of --column.")
+    if isinstance(observations.labels, list):
+        classes = sorted(set(observations.labels))
+        if loss.startswith("ranking-"):
+            raise InputError(
+                f"Loss '{loss}' compares labels by size, but column '{what.label}' holds text "
+                f"such as '{classes[0][:40]}': give numbers instead."
+            )
+        if len(classes) == 2:
+            tell(f"positive class: {classes[1]} (labels in alphabetical order)")
+    return observations
+
+
+def _all_columns(file: Path, label: str) -> Observations:
+    """Read every column besides the label as numbers."""
+    from pairgossip.cli.observations import Observations
+    from pairgossip.tables import read_columns
+
+    table = read_columns(file, ())
+    labels: Any = table.text(label)  # complains about an unknown column and about gaps
+    if table.holds_numbers(label):
+        labels = table.numbers(label)
+    columns = [name for name in table.header if name != label]
+    if not columns:
+        raise InputError(f"{file} has no column besides the label: it needs features.")
+    return Observations(tuple(columns), table.with_columns(columns).matrix(), labels, label)
+
+
+def _fit(
+    observations: Observations,
+    loss: str,
+    graph: Graph,
+    how: DescentOptions,
+    settings: dict[str, Any],
+) -> Fit:
+    import numpy as np
+
+    from pairgossip.minimization import minimize
+
+    # A run that diverges is reported in a sentence of its own.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return minimize(
+            observations.values,
+            observations.labels,
+            loss,
+            graph,
+            clock=how.clock,
+            law=how.law,
+            iterations=how.iterations,
+            checkpoints=how.checkpoints,
+            trials=how.trials,
+            seed=how.seed,
+            bias=False,
+            n_jobs=how.jobs,
+            **settings,
+        )
+
+
+def _write(
+    fit: Fit,
+    observations: Observations,
+    what: LossOptions,
+    how: DescentOptions,
+    outputs: TrainingOutputs,
+) -> None:
+    """Write the model first, then the figure, then the report."""
+    from pairgossip.cli.train_report import described_settings, draw, print_fit, summary
+
+    found = summary(fit, observations)
+    model = Model(
+        loss=fit.loss,
+        columns=list(observations.columns),
+        theta=found["theta"],
+        label=what.label,
+        classes=found["classes"],
+        settings=described_settings(fit, what, how),
+        versions=versions(),
+    )
+    write_model(model, outputs.model)
+    if outputs.plot is not None:
+        write_figure(draw(fit), outputs.plot)
+    for path in filter(None, (outputs.model, outputs.plot)):
+        tell(f"Wrote {path}")
+    if outputs.json:
+        write_json(found)
+    else:
+        print_fit(fit, found, observations.described())

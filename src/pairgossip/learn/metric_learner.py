@@ -1,0 +1,169 @@
+"""A Mahalanobis distance that tells classes apart, trained by gossip."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
+from pairgossip.learn.training import GossipEstimator, standardized
+from pairgossip.losses import PSD, Box, metric_loss
+
+KINDS = ("full", "diagonal")
+PROJECTIONS = ("last", "each")
+
+
+class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GossipEstimator):  # type: ignore[misc]
+    """Metric learning by gossip: a distance that is small within classes, large between them.
+
+    It minimizes phi(s (threshold - d_M(x, x')^2)) over all pairs of rows, with s = 1 for equal
+    labels and -1 otherwise, and d_M(x, x')^2 = (x - x')^T M (x - x'). `transform` maps X to
+    X @ L with L L^T = M, so that Euclidean distances, as in k-nearest neighbors, become d_M.
+
+    Parameters
+    ----------
+    graph, clock, law, iterations, step, trials, random_state, n_jobs
+        As for `GossipAUCClassifier`.
+    kind
+        "diagonal": one weight per feature; "full": a whole matrix, d^2 parameters.
+    phi
+        "hinge" or "logistic".
+    threshold
+        The squared distance that separates alike from different.
+    projection
+        How a full matrix is kept positive semidefinite: "last" projects the nodes' matrices
+        when training ends; "each" at every update, which is slow.
+    radius
+        The largest Frobenius norm of a full matrix, or the largest entry of a diagonal one, in
+        standardized units; None for any.
+    l2, l1
+        Strength of a penalty on the entries of M: l2 for full matrices, l1 for either kind.
+    standardize
+        Whether features are divided by their standard deviations before training; M and L are
+        for the features' own units in any case.
+
+    Attributes
+    ----------
+    metric_
+        M, shape (features, features): the mean of the nodes' matrices.
+    components_
+        L, shape (features, features), symmetric in standardized units.
+    models_
+        M of every node, shape (nodes, features, features), or (nodes, features) if diagonal.
+    classes_
+        The classes seen in training.
+    fit_
+        The `Fit`: objective, spread and disagreement of the models, in standardized units.
+    n_features_in_, feature_names_in_
+        What was seen in training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 5.0], [0.1, 1.0], [1.0, 4.0], [1.1, 2.0]])
+    >>> learner = GossipMetricLearner(random_state=0).fit(X, [0, 0, 1, 1])
+    >>> bool(learner.metric_[0, 0] > learner.metric_[1, 1])
+    True
+    """
+
+    def __init__(
+        self,
+        graph: Any = "complete",
+        *,
+        kind: str = "diagonal",
+        phi: str = "hinge",
+        threshold: float = 1.0,
+        projection: str = "last",
+        clock: str = "async",
+        law: str = "uniform-edges",
+        iterations: int | None = None,
+        step: Any = "auto",
+        radius: float | None = None,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        standardize: bool = True,
+        trials: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.kind = kind
+        self.phi = phi
+        self.threshold = threshold
+        self.projection = projection
+        self.clock = clock
+        self.law = law
+        self.iterations = iterations
+        self.step = step
+        self.radius = radius
+        self.l2 = l2
+        self.l1 = l1
+        self.standardize = standardize
+        self.trials = trials
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> GossipMetricLearner:
+        """Train on features X, shape (rows, features), and labels y of two or more classes."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"The labels hold one class only ({self.classes_[0]}): "
+                "add observations of another class."
+            )
+        diagonal = choice("kind of metric", self.kind, KINDS) == "diagonal"
+        loss = metric_loss(self.phi, self.threshold, diagonal)
+        features, scale = standardized(X, self.standardize)
+        self.fit_ = self._train(features, codes, loss, self._constraint(diagonal))
+        models = self.fit_.models.mean(axis=0)
+        if not np.isfinite(models).all():
+            raise InputError("Training diverged: give a smaller step or a radius.")
+        self._keep(models, scale, diagonal)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return X @ L, whose Euclidean distances are those of the learned metric."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.components_)
+
+    def _constraint(self, diagonal: bool) -> Any:
+        if diagonal:
+            return Box(0.0, math.inf if self.radius is None else self.radius)
+        if choice("projection", self.projection, PROJECTIONS) == "each":
+            return PSD(self.radius)
+        return self._ball()
+
+    def _keep(self, models: FloatArray, scale: FloatArray, diagonal: bool) -> None:
+        """Set the learned matrices, in the features' own units."""
+        d = len(scale)
+        if diagonal:
+            self.models_ = models / scale**2
+            self.metric_ = np.diag(self.models_.mean(axis=0))
+            self.components_ = np.sqrt(self.metric_)
+        else:
+            matrices = PSD().project(models).reshape(-1, d, d)
+            self.models_ = matrices / np.outer(scale, scale)
+            self.metric_ = self.models_.mean(axis=0)
+            self.components_ = square_root(matrices.mean(axis=0)) / scale[:, None]
+        self._n_features_out = d
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def square_root(matrix: FloatArray) -> FloatArray:
+    """The symmetric root of a positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

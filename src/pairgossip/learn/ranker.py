@@ -1,0 +1,114 @@
+"""A linear score that follows graded labels, trained by gossip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels.closed_forms import comparable_total, concordant_total
+from pairgossip.learn.training import GossipEstimator, linear_models, standardized
+from pairgossip.losses import ranking_loss
+
+
+class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
+    """Graded ranking by gossip: a linear score that is higher where the label is.
+
+    It minimizes the pairwise loss 1{y > y'} phi(theta . (x - x')) over all pairs of rows. Only
+    the order of the labels matters: predictions are scores, not estimates of labels.
+
+    Parameters
+    ----------
+    graph, phi, clock, law, iterations, step, radius, l2, l1
+        As for `GossipAUCClassifier`.
+    standardize, trials, random_state, n_jobs
+        As for `GossipAUCClassifier`.
+
+    Attributes
+    ----------
+    coef_
+        The mean of the nodes' models, shape (features,).
+    models_
+        The model of every node, shape (nodes, features).
+    fit_
+        The `Fit`: objective, spread and disagreement of the models, in standardized units.
+    n_features_in_, feature_names_in_
+        What was seen in training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> GossipRanker(random_state=0).fit(X, [1, 2, 2, 3]).score(X, [1, 2, 2, 3])
+    1.0
+    """
+
+    def __init__(
+        self,
+        graph: Any = "complete",
+        *,
+        phi: str = "logistic",
+        clock: str = "async",
+        law: str = "uniform-edges",
+        iterations: int | None = None,
+        step: Any = "auto",
+        radius: float | None = None,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        standardize: bool = True,
+        trials: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.phi = phi
+        self.clock = clock
+        self.law = law
+        self.iterations = iterations
+        self.step = step
+        self.radius = radius
+        self.l2 = l2
+        self.l1 = l1
+        self.standardize = standardize
+        self.trials = trials
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> GossipRanker:
+        """Train on features X, shape (rows, features), and numbers y that grade the rows."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        features, scale = standardized(X, self.standardize)
+        self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball())
+        self.models_ = linear_models(self.fit_, scale)
+        self.coef_ = self.models_.mean(axis=0)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the scores of rows."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of pairs of different labels that are ordered well, ties half."""
+        if sample_weight is not None:
+            raise InputError("The concordance of pairs takes no sample weights: leave them out.")
+        return concordance(self.predict(X), np.asarray(y, dtype=np.float64))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # scores are not estimates of the labels
+        return tags
+
+
+def concordance(scores: FloatArray, labels: FloatArray) -> float:
+    """The share of pairs of different labels whose scores have the same order, ties half."""
+    data = np.column_stack((scores, np.ravel(labels)))
+    pairs = comparable_total(data)
+    if not pairs:
+        raise InputError("All labels are equal: a ranking is judged by pairs of different labels.")
+    return concordant_total(data, 0.5) / pairs

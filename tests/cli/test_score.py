@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from pairgossip.cli.model_file import Model, read_model, write_model
+from pairgossip.errors import InputError
+
+from .running import CommandLine
+
+THETA = np.array([2.0, -0.5])
+ROWS = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 3.0], [2.0, 2.0], [1.0, 0.0]])
+STATES = ["ok", "ok", "ill", "ill", "ill"]
+
+
+def trained(**changes: Any) -> Model:
+    settings: dict[str, Any] = {
+        "loss": "auc-logistic",
+        "columns": ["a", "b"],
+        "theta": THETA.tolist(),
+        "label": "state",
+        "classes": ["ill", "ok"],
+        "settings": {"seed": "0"},
+        "versions": {"pairgossip": "0.1.0"},
+    }
+    return Model(**(settings | changes))
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    file = tmp_path / "model.json"
+    write_model(trained(), file)
+    return file
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """The columns in another order than the model's, and grades besides."""
+    file = tmp_path / "rows.csv"
+    lines = [
+        f"{b},{state},{a},{grade}"
+        for (a, b), state, grade in zip(ROWS.tolist(), STATES, (1, 2, 0, 3, 2), strict=True)
+    ]
+    file.write_text("b,state,a,grade\n" + "\n".join(lines) + "\n")
+    return file
+
+
+def test_scores_on_standard_output(cli: CommandLine, model: Path, rows: Path) -> None:
+    answer = cli("score", model, rows)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines() == ["score", *map(repr, (ROWS @ THETA).tolist())]
+
+
+def test_the_auc(cli: CommandLine, model: Path, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    answer = cli("score", model, rows, "--label", "state", "--out", out)
+    assert (answer.code, answer.err) == (0, f"Wrote {out}\n")
+    expected = roc_auc_score([state == "ok" for state in STATES], ROWS @ THETA)
+    assert float(answer.out) == pytest.approx(expected)
+    lines = out.read_text().splitlines()
+    assert lines[0] == "score,state"
+    assert lines[1] == f"{float(ROWS[0] @ THETA)!r},ok" and len(lines) == 6
+
+
+def test_scores_in_a_file_alone(cli: CommandLine, model: Path, rows: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores.csv"
+    answer = cli("score", model, rows, "--out", out)
+    assert (answer.code, answer.out) == (0, "")
+    assert out.read_text().splitlines() == ["score", *map(repr, (ROWS @ THETA).tolist())]
+
+
+def test_grades(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
+    file = tmp_path / "graded.json"
+    write_model(trained(loss="ranking-hinge", classes=[0.0, 5.0], label="grade"), file)
+    answer = cli("score", file, rows, "--label", "grade")
+    # Of nine pairs of different grades one has equal scores, and all others are in order.
+    assert float(answer.out) == pytest.approx(8.5 / 9)
+
+
+def test_train_then_score(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
+    file = tmp_path / "trained.json"
+    tokens = ("--column", "a,b", "--label", "state", "--iterations", 500, "--model", file, "--json")
+    found = cli("train", rows, *tokens).json()
+    assert float(cli("score", file, rows, "--label", "state").out) == found["auc"]
+
+
+def test_a_missing_column_or_file(
+    cli: CommandLine, model: Path, rows: Path, tmp_path: Path
+) -> None:
+    rows.write_text("a,c\n1,2\n")
+    said = cli.error("score", model, rows)
+    assert said.startswith(f"There is no column 'b' in {rows}: ")
+    missing = tmp_path / "none.json"
+    assert cli.error("score", missing, rows) == f"Cannot read {missing}: No such file or directory."
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "not json", "[1, 2]", "{}", '{"format": "pairgossip"}', "x" * 100, "\x00\x01", "NaN"],
+)
+def test_a_file_that_is_no_model(
+    cli: CommandLine, model: Path, rows: Path, tmp_path: Path, content: str
+) -> None:
+    out = tmp_path / "scores.csv"
+    out.write_text("before")
+    model.write_text(content)
+    said = cli.error("score", model, rows, "--out", out)
+    assert said == f"{model} is not a model written by pairgossip train."
+    assert out.read_text() == "before"
+
+
+def _set(**changes: Any) -> Callable[[dict[str, Any]], object]:
+    return lambda content: content.update(changes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set(version=2), "is a model in format 2, but this pairgossip reads 1"),
+        (_set(theta=[1.0]), "has 1 parameters for 2 columns: train it again"),
+        (_set(columns=["a", "b", "c"]), "has 2 parameters for 3 columns: train it again"),
+        (_set(theta=[1.0, "2"]), "is a damaged model"),
+        (_set(theta=[1.0, True]), "is a damaged model"),
+        (_set(theta=3.0), "is a damaged model"),
+        (_set(columns=["a", "a"]), "is a damaged model"),
+        (_set(columns=["a", 1]), "is a damaged model"),
+        (_set(classes=["a", 1]), "is a damaged model"),
+        (_set(classes=["a"]), "is a damaged model"),
+        (_set(loss="ranking-hinge"), "is a damaged model"),
+        (_set(loss=None), "is a damaged model"),
+        (_set(settings=None), "is a damaged model"),
+        (_set(more=1), "is a damaged model"),
+        (lambda content: content.pop("label"), "is a damaged model"),
+    ],
+)
+def test_models_that_are_wrong(
+    model: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    content = json.loads(model.read_text())
+    change(content)
+    model.write_text(json.dumps(content))
+    with pytest.raises(InputError) as caught:
+        read_model(model)
+    assert str(caught.value).startswith(f"{model} {message}")
+
+
+def test_wrong_labels(cli: CommandLine, model: Path, rows: Path) -> None:
+    text = rows.read_text()
+    rows.write_text(text.replace(",ok,", ",fine,"))
+    assert cli.error("score", model, rows, "--label", "state") == (
+        f"Column 'state' of {rows} holds 'fine', which is neither of the model's classes, "
+        "ill and ok."
+    )
+    rows.write_text(text.replace(",ok,", ",ill,"))
+    assert cli.error("score", model, rows, "--label", "state") == (
+        f"Column 'state' of {rows} holds one class only (ill): the AUC needs two."
+    )
+    assert cli.error("score", model, rows, "--label", "stat").startswith(
+        f"There is no column 'stat' in {rows}: "
+    )
+
+
+def test_nothing_is_overwritten(cli: CommandLine, model: Path, rows: Path) -> None:
+    before = model.read_text()
+    said = cli.error("score", model, rows, "--out", model)
+    assert said == f"{model} is named twice: give every output a file of its own."
+    assert model.read_text() == before

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairgossip.cli.model_file import read_model
+from pairgossip.datasets.breast_cancer import breast_cancer_table
+from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
+from pairgossip.minimization import minimize
+from pairgossip.tables import read_columns
+
+from .images import is_drawn
+from .running import CommandLine
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    """A file of 40 rows: two features, two classes as text and as numbers, three grades."""
+    random = np.random.default_rng(2)
+    grade = np.arange(40) % 3
+    x = random.normal(size=40) + 2.0 * grade
+    y = random.normal(size=40)
+    rows = [
+        f"{a:.4f},{b:.4f},{'ill' if g else 'healthy'},{4 if g else 2},{g}"
+        for a, b, g in zip(x, y, grade.tolist(), strict=True)
+    ]
+    file = tmp_path / "points.csv"
+    file.write_text("x,y,state,class,grade\n" + "\n".join(rows) + "\n")
+    return file
+
+
+def test_the_model_is_what_python_gives(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    answer = cli(
+        *("train", points, "--column", "x,y", "--label", "class", "--loss", "auc-hinge"),
+        *("--graph", "watts-strogatz", "--k", 6, "--clock", "async", "--iterations", "2e3"),
+        *("--step", "1e-2", "--radius", 10, "--trials", 2, "--seed", 3, "--model", file, "--json"),
+    )
+    assert answer.code == 0 and answer.err == f"Wrote {file}\n"
+    found, model = answer.json(), read_model(file)
+    from pairgossip.graphs import watts_strogatz
+
+    table = read_columns(points, ["x", "y"])
+    fit = minimize(
+        *(table.matrix(), table.numbers("class"), "auc-hinge"),
+        watts_strogatz(40, 6, 0.3, seed=3),
+        clock="async",
+        iterations=2000,
+        step=inverse_sqrt(1e-2),
+        constraint=Ball(10.0),
+        trials=2,
+        seed=3,
+    )
+    assert model.theta == found["theta"] == fit.model.tolist()
+    assert found["objective"] == fit.objective[-1]
+    assert (model.loss, model.columns, model.label) == ("auc-hinge", ["x", "y"], "class")
+    assert model.classes == [2.0, 4.0]
+    assert model.settings["graph"]["parameters"]["k"] == 6
+    assert model.settings["step"] == {"kind": "inverse-sqrt", "scale": 0.01}
+    assert (model.settings["radius"], model.settings["seed"]) == (10.0, "3")
+    assert set(model.versions) == {"pairgossip", "numpy", "python"}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "penalty"), [(["--l1", 0.01], L1(0.01)), (["--l2", 0.01], SquaredL2(0.01))]
+)
+def test_penalties(
+    cli: CommandLine, points: Path, tmp_path: Path, tokens: list[object], penalty: L1 | SquaredL2
+) -> None:
+    settings = ("--iterations", 500, "--step", 0.1, "--model", tmp_path / "m.json", "--json")
+    found = cli(
+        "train", points, "--column", "x", "--column", "y", "--label", "class", *tokens, *settings
+    ).json()
+    table = read_columns(points, ["x", "y"])
+    data, labels = table.matrix(), table.numbers("class")
+    fit = minimize(data, labels, iterations=500, step=inverse_sqrt(0.1), penalty=penalty, seed=0)
+    # The bias, computed here, cuts the run into other blocks: sums round differently.
+    assert found["theta"] == pytest.approx(fit.model.tolist(), rel=1e-11)
+
+
+def test_tables_figures_and_text_labels(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    file, figure = tmp_path / "model.json", tmp_path / "fit.png"
+    answer = cli(
+        *("train", points, "--column", "x,y", "--label", "state", "--iterations", 3000),
+        *("--model", file, "--plot", figure),
+    )
+    assert answer.code == 0
+    assert answer.err == (
+        f"positive class: ill (labels in alphabetical order)\nWrote {file}\nWrote {figure}\n"
+    )
+    assert "AUC on these rows" in answer.out and "columns: x, y; label: state" in answer.out
+    assert read_model(file).classes == ["healthy", "ill"]
+    assert is_drawn(figure)
+
+
+def test_every_other_column_is_a_feature(cli: CommandLine, tmp_path: Path) -> None:
+    """The paper's experiment, short: gamma = 1e-3/sqrt(t) in a ball of radius 10."""
+    data, file, model = breast_cancer_table(), tmp_path / "tumors.csv", tmp_path / "model.json"
+    lines = [",".join(data.columns), *(",".join(map(str, row)) for row in data.values.tolist())]
+    file.write_text("\n".join(lines))
+    found = cli(
+        *("train", file, "--label", "class", "--step", "1e-3", "--radius", 10),
+        *("--iterations", 1e4, "--model", model, "--json"),
+    ).json()
+    assert found["columns"] == list(data.columns[:-1])
+    assert found["objective"] == pytest.approx(0.099, abs=0.003)
+    assert found["auc"] > 0.98
+
+
+def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    tokens = ("--label", "grade", "--loss", "ranking_logistic", "--iterations", 3000)
+    out = ("--model", tmp_path / "m.json")
+    found = cli("train", points, "--column", "x,y", *tokens, *out, "--json").json()
+    assert found["loss"] == "ranking-logistic" and found["classes"] == [0, 1, 2]
+    assert found["auc"] > 0.8
+    assert "pairs in order" in cli("train", points, "--column", "x,y", *tokens, *out).out
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["--loss", "auc-logistik"], "Unknown loss 'auc-logistik': did you mean 'auc-logistic'?"),
+        (
+            ["--loss", "metric-hinge"],
+            "Loss 'metric-hinge' learns a distance, not a score: choose an auc or a ranking loss, "
+            "or use pairgossip.learn.GossipMetricLearner in Python.",
+        ),
+        (["--l1", 1, "--l2", 1], "Give --l1 or --l2, not both."),
+        (["--step", -1], "The step size starts at -1.0: give a finite number > 0."),
+        (["--jobs", 0], "The number of jobs is 0: give 1 or more, or -1 for one per core."),
+        (["--column", "z"], "There is no column 'z' in {file}: it has x, y, state, class, grade."),
+        (["--column", "class"], "Column 'class' is the label: leave it out of --column."),
+        (["--graph", "ring"], "Unknown graph 'ring'"),
+        (["--plot", "fit.txt"], "fit.txt is no figure: end its name in .png, .pdf or .svg."),
+    ],
+)
+def test_wrong_options(
+    cli: CommandLine, points: Path, tmp_path: Path, tokens: list[object], message: str
+) -> None:
+    file = tmp_path / "model.json"
+    file.write_text("before")
+    columns = [] if "--column" in tokens else ["--column", "x,y"]
+    said = cli.error("train", points, "--label", "class", *columns, *tokens, "--model", file)
+    assert said.startswith(message.format(file=points))
+    assert file.read_text() == "before"
+
+
+def test_a_ball_of_no_size(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    tokens = ("--label", "class", "--column", "x", "--radius", 0, "--model", tmp_path / "m.json")
+    assert "radius" in cli.error("train", points, *tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "message"),
+    [
+        ("x,class\n1,a\n2,a\n", [], "one class only"),
+        ("x,class\n1,1\n2,2\n3,3\n", [], "An AUC loss needs two classes, but the labels hold 3"),
+        ("x,class\n1,a\n,b\n", [], "Column 'x' of {file}, line 3, is missing"),
+        ("x,class\n1,a\nnan,b\n", [], "Column 'x' of {file}, line 3, is missing"),
+        ("x,class\n1,a\n2,\n", [], "Column 'class' of {file}, line 3, is missing"),
+        ("x,class\n1,a\nb,b\n", [], "Column 'x' of {file}, line 3, is not a number"),
+        ("class\na\nb\n", [], "{file} has no column besides the label: it needs features."),
+        ("x,kind\n1,a\n", [], "There is no column 'class' in {file}"),
+        ("x,class\n1,a\n", [], "one class only"),
+        (
+            "x,class\n1,a\n2,b\n",
+            ["--loss", "ranking-hinge"],
+            "Loss 'ranking-hinge' compares labels by size, but column 'class' holds text such as "
+            "'a': give numbers instead.",
+        ),
+    ],
+)
+def test_wrong_files(
+    cli: CommandLine, tmp_path: Path, text: str, tokens: list[str], message: str
+) -> None:
+    file, model = tmp_path / "data.csv", tmp_path / "model.json"
+    file.write_text(text)
+    said = cli.error("train", file, "--label", "class", *tokens, "--model", model)
+    assert message.format(file=file) in said
+    assert not model.exists()
+
+
+def test_the_data_are_not_overwritten(cli: CommandLine, points: Path) -> None:
+    before = points.read_text()
+    said = cli.error("train", points, "--label", "class", "--model", points)
+    assert said == f"{points} is named twice: give every output a file of its own."
+    assert points.read_text() == before
+
+
+def test_a_run_that_diverges_writes_nothing(cli: CommandLine, tmp_path: Path, points: Path) -> None:
+    model = tmp_path / "model.json"
+    tokens = ("--column", "x,y", "--label", "class", "--loss", "auc-squared-hinge")
+    said = cli.error(
+        "train", points, *tokens, "--step", 1e200, "--iterations", 500, "--model", model
+    )
+    assert said == "Training diverged: give a smaller --step, or a --radius."
+    assert not model.exists()
+
+
+def test_the_model_is_plain_json(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    file = tmp_path / "model.json"
+    tokens = ("--column", "x", "--label", "class", "--iterations", 100, "--model", file)
+    assert cli("train", points, *tokens).code == 0
+    content = json.loads(file.read_text())
+    assert (content["format"], content["version"]) == ("pairgossip-model", 1)

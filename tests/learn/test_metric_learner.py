@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.learn import GossipMetricLearner
+from pairgossip.learn.metric_learner import square_root
+
+
+def small() -> tuple[FloatArray, FloatArray]:
+    """40 rows in three features, of which the first tells the two classes apart."""
+    random = np.random.default_rng(8)
+    labels = np.repeat([0.0, 1.0], 20)
+    return random.normal(size=(40, 3)) + labels[:, None] * [3.0, 0.0, 0.0], labels
+
+
+def neighbors_accuracy(prepare: Any, features: FloatArray, labels: FloatArray) -> float:
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    pipeline = make_pipeline(prepare, KNeighborsClassifier(5))
+    return float(cross_val_score(pipeline, features, labels, cv=folds).mean())
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "full"])
+def test_neighbors_are_better_on_wine(kind: str) -> None:
+    features, labels = load_wine(return_X_y=True)
+    learned = neighbors_accuracy(GossipMetricLearner(kind=kind, random_state=0), features, labels)
+    assert learned >= neighbors_accuracy(StandardScaler(), features, labels)
+    assert learned > 0.96
+
+
+def test_neighbors_are_better_on_digits() -> None:
+    features, labels = load_digits(return_X_y=True)
+    features, labels = features[:200], labels[:200]
+    learner = GossipMetricLearner(iterations=20_000, random_state=0)
+    learned = neighbors_accuracy(learner, features, labels)
+    assert learned > neighbors_accuracy(StandardScaler(), features, labels)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "full"])
+@pytest.mark.parametrize("phi", ["hinge", "logistic"])
+def test_distances_after_the_map_are_those_of_the_metric(kind: str, phi: str) -> None:
+    features, labels = small()
+    learner = GossipMetricLearner(kind=kind, phi=phi, iterations=3000, random_state=0)
+    mapped = learner.fit(features * [1.0, 10.0, 0.1], labels).transform(features)
+    root, metric = learner.components_, learner.metric_
+    np.testing.assert_allclose(root @ root.T, metric, atol=1e-12 * np.abs(metric).max())
+    learned = cdist(features, features, "mahalanobis", VI=metric)
+    np.testing.assert_allclose(cdist(mapped, mapped), learned, atol=1e-8 * learned.max())
+    assert metric[0, 0] > metric[1, 1] * 100
+
+
+def test_what_is_learned() -> None:
+    features, labels = small()
+    learner = GossipMetricLearner("watts-strogatz", kind="full", iterations=2000, random_state=0)
+    learner.fit(features, np.where(labels == 1, "b", "a"))
+    assert learner.models_.shape == (40, 3, 3)
+    assert learner.classes_.tolist() == ["a", "b"]
+    assert np.linalg.eigvalsh(learner.models_).min() >= -1e-12
+    np.testing.assert_allclose(learner.models_.mean(axis=0), learner.metric_)
+    assert learner.get_feature_names_out().tolist() == [
+        f"gossipmetriclearner{number}" for number in range(3)
+    ]
+    again = clone(learner).fit(features, labels)
+    np.testing.assert_array_equal(again.models_, learner.models_)
+    thawed = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(thawed.transform(features), learner.transform(features))
+
+
+def test_projecting_at_every_update() -> None:
+    features, labels = small()
+    settings: dict[str, Any] = {"kind": "full", "iterations": 1500, "random_state": 0}
+    last, each = (
+        GossipMetricLearner(projection=projection, **settings).fit(features, labels)
+        for projection in ("last", "each")
+    )
+    assert np.linalg.eigvalsh(each.fit_.models[0].reshape(-1, 3, 3)).min() >= -1e-12
+    for learner in (last, each):
+        assert learner.metric_[0, 0] > 3 * learner.metric_[1, 1]
+
+
+def test_limits_and_penalties() -> None:
+    features, labels = small()
+
+    def models(**settings: Any) -> FloatArray:
+        learner = GossipMetricLearner(iterations=2000, random_state=0, **settings)
+        return np.asarray(learner.fit(features, labels).fit_.models[0])
+
+    assert models(radius=0.1).max() <= 0.1
+    assert models().min() >= 0
+    assert models(l1=100.0).max() == 0
+    assert np.linalg.norm(models(kind="full", radius=0.1), axis=1).max() <= 0.1 * (1 + 1e-9)
+    assert np.abs(models(kind="full", l2=10.0)).max() < np.abs(models(kind="full")).max()
+
+
+def test_in_a_grid_search() -> None:
+    features, labels = small()
+    pipeline = make_pipeline(
+        GossipMetricLearner(iterations=1000, random_state=0), KNeighborsClassifier()
+    )
+    grid = GridSearchCV(pipeline, {"gossipmetriclearner__kind": ["diagonal", "full"]}, cv=3)
+    assert grid.fit(features, labels).best_score_ > 0.8
+
+
+def test_frames_give_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    features, labels = small()
+    frame = pandas.DataFrame(features, columns=["a", "b", "c"])
+    learner = GossipMetricLearner(iterations=500, random_state=0).set_output(transform="pandas")
+    mapped = learner.fit_transform(frame, labels)
+    assert learner.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert list(mapped.columns) == learner.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "fulll"}, "Unknown kind of metric 'fulll': did you mean 'full'?"),
+        ({"kind": "full", "projection": "lost"}, "Unknown projection 'lost'"),
+        ({"threshold": -1.0}, "The threshold is a squared distance, but got -1.0"),
+        ({"l2": 0.1}, "SquaredL2 with Box is not offered"),
+    ],
+)
+def test_wrong_parameters(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        GossipMetricLearner(**settings).fit(*small())
+    assert message in str(caught.value)
+
+
+def test_one_class() -> None:
+    with pytest.raises(InputError, match="one class only"):
+        GossipMetricLearner().fit(small()[0], np.zeros(40))
+
+
+def test_square_root() -> None:
+    matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
+    np.testing.assert_allclose(square_root(matrix) @ square_root(matrix), matrix)
+    np.testing.assert_array_equal(square_root(np.zeros((2, 2))), np.zeros((2, 2)))

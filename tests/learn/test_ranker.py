@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import somersd
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.learn import GossipAUCClassifier, GossipRanker
+from pairgossip.learn.ranker import concordance
+
+
+def graded() -> tuple[FloatArray, FloatArray]:
+    """90 rows whose grades 0 to 3 follow two of three features."""
+    random = np.random.default_rng(4)
+    features = random.normal(size=(90, 3))
+    latent = features @ [2.0, -1.0, 0.0] + 0.3 * random.normal(size=90)
+    return features, np.digitize(latent, [-2.0, 0.0, 2.0]).astype(float)
+
+
+def test_scores_follow_the_grades() -> None:
+    features, grades = graded()
+    ranker = GossipRanker(random_state=0).fit(features, grades)
+    assert ranker.score(features, grades) > 0.95
+    assert ranker.coef_.shape == (3,) and ranker.models_.shape == (90, 3)
+    assert ranker.coef_[1] / ranker.coef_[0] == pytest.approx(-0.5, abs=0.15)
+    pipeline = make_pipeline(StandardScaler(), GossipRanker(iterations=5000, random_state=0))
+    assert cross_val_score(pipeline, features, grades, cv=3).mean() > 0.93
+
+
+def test_only_the_order_of_the_grades_matters() -> None:
+    features, grades = graded()
+    rankers = (GossipRanker(iterations=2000, random_state=0) for _ in range(2))
+    plain, stretched = (
+        ranker.fit(features, labels)
+        for ranker, labels in zip(rankers, (grades, np.exp(grades)), strict=True)
+    )
+    np.testing.assert_array_equal(plain.models_, stretched.models_)
+
+
+def test_two_grades_are_two_classes() -> None:
+    features, grades = graded()
+    ranker = GossipRanker(random_state=0).fit(features, grades > 1)
+    classifier = GossipAUCClassifier(random_state=0).fit(features, grades > 1)
+    np.testing.assert_array_equal(ranker.coef_, classifier.coef_[0])
+
+
+def test_concordance() -> None:
+    random = np.random.default_rng(0)
+    scores, labels = random.integers(0, 5, (2, 30)).astype(float)
+    pairs = [(i, j) for i, j in itertools.permutations(range(30), 2) if labels[i] > labels[j]]
+    wins = [float(np.heaviside(scores[i] - scores[j], 0.5)) for i, j in pairs]
+    assert concordance(scores, labels) == pytest.approx(np.mean(wins))
+    # Somers' D is a difference of shares, 2 concordance - 1.
+    difference = somersd(labels, scores).statistic
+    assert concordance(scores, labels) == pytest.approx((1 + difference) / 2)
+
+
+def test_what_has_no_order_is_refused() -> None:
+    features, grades = graded()
+    with pytest.raises(InputError, match="one class only"):
+        GossipRanker().fit(features, np.ones(90))
+    ranker = GossipRanker(iterations=100, random_state=0).fit(features, grades)
+    with pytest.raises(InputError) as caught:
+        ranker.score(features, np.ones(90))
+    assert str(caught.value) == (
+        "All labels are equal: a ranking is judged by pairs of different labels."
+    )
+    with pytest.raises(InputError, match="takes no sample weights"):
+        ranker.score(features, grades, np.ones(90))
