@@ -13,30 +13,42 @@ from pairgossip.engine.margin_slopes import inlined, loop, slope
 
 
 @inlined
-def set_model(rows, k, p, gamma, t, limits):  # type: ignore[no-untyped-def]
-    """theta_k = T(z_k; gamma, t): shrink, scale into the ball, clip to the box."""
+def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
+    """theta_k = T(z_k; gamma, t), folded into the mean of the models with weight ``share``."""
     l1, l2, radius, low, high = limits
     shrink = gamma / (1.0 + 2.0 * l2 * t * gamma)
+    if l1 == 0 and low == -np.inf and high == np.inf:
+        if radius != np.inf:
+            norm2 = 0.0
+            for c in range(p):
+                norm2 += rows[k, c] * rows[k, c]
+            if shrink * shrink * norm2 > radius * radius:
+                shrink = radius / np.sqrt(norm2)
+        for c in range(p):
+            theta = -shrink * rows[k, c]
+            rows[k, p + c] = theta
+            rows[k, 2 * p + c] = (1.0 - share) * rows[k, 2 * p + c] + share * theta
+    else:
+        bounded_model(rows, k, p, shrink, t, limits)
+        for c in range(p):
+            mean = rows[k, 2 * p + c]
+            rows[k, 2 * p + c] = (1.0 - share) * mean + share * rows[k, p + c]
+
+
+@inlined
+def bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def]
+    """The model under an l1 penalty or in a box: soften, scale into the ball, clip."""
+    l1, _, radius, low, high = limits
     norm2 = 0.0
     for c in range(p):
         z = rows[k, c]
-        if l1 > 0:
-            z = np.sign(z) * max(abs(z) - t * l1, 0.0)
-        rows[k, p + c] = -shrink * z
+        rows[k, p + c] = -shrink * np.sign(z) * max(abs(z) - t * l1, 0.0)
         norm2 += rows[k, p + c] ** 2
     inside = 1.0
     if norm2 > radius * radius:
         inside = radius / np.sqrt(norm2)
     for c in range(p):
         rows[k, p + c] = min(max(inside * rows[k, p + c], low), high)
-
-
-@inlined
-def average_in(rows, k, p, share):  # type: ignore[no-untyped-def]
-    """Fold the model into the mean of the models."""
-    for c in range(p):
-        mean = rows[k, 2 * p + c]
-        rows[k, 2 * p + c] = (1.0 - share) * mean + share * rows[k, p + c]
 
 
 @inlined
@@ -50,15 +62,20 @@ def margin_at(rows, k, p, features, side, s, offset):  # type: ignore[no-untyped
 
 @loop
 def ordering_pairs(data, nodes, tokens, features, weights):  # type: ignore[no-untyped-def]
-    """Write a = x - x' and w = 1 where the first label, the last column, is the higher."""
+    """Write w = 1 where the first label, the last column, is the higher, and there a = x - x'.
+
+    The features of pairs without weight are never used and keep what they were.
+    """
     p = data.shape[1] - 1
     for side in range(2):
         for s in range(nodes.shape[1]):
-            k = nodes[side, s]
-            m = tokens[side, s]
-            weights[side, s] = 1.0 if data[k, p] > data[m, p] else 0.0
-            for c in range(p):
-                features[side, s, c] = data[k, c] - data[m, c]
+            k = np.uint64(nodes[side, s])
+            m = np.uint64(tokens[side, s])
+            weights[side, s] = 0.0
+            if data[k, p] > data[m, p]:
+                weights[side, s] = 1.0
+                for c in range(p):
+                    features[side, s, c] = data[k, c] - data[m, c]
 
 
 @loop
@@ -79,21 +96,21 @@ def asynchronous(  # type: ignore[no-untyped-def]
     """One exchange after the other: average once, then both nodes take a step on their pair."""
     p = features.shape[2]
     for s in range(exchanges.shape[0]):
-        i = exchanges[s, 0]
-        j = exchanges[s, 1]
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
         for c in range(p):
             mean = (rows[i, c] + rows[j, c]) / 2
             rows[i, c] = mean
             rows[j, c] = mean
         for side in range(2):
-            k = exchanges[s, side]
+            k = np.uint64(exchanges[s, side])
             if weights[side, s] != 0:
                 margin = margin_at(rows, k, p, features, side, s, offsets[side, s])
                 push = weights[side, s] * slope(phi, margin) / probabilities[k]
                 for c in range(p):
                     rows[k, c] += push * features[side, s, c]
-            set_model(rows, k, p, gammas[side, s], iterations[side, s], limits)
-            average_in(rows, k, p, 1.0 / counts[side, s])
+            share = 1.0 / counts[side, s]
+            renew_model(rows, k, p, gammas[side, s], iterations[side, s], limits, share)
 
 
 @loop
@@ -104,14 +121,14 @@ def synchronous(  # type: ignore[no-untyped-def]
     """Every iteration moves every node; ``current`` are the features of the pairs held now."""
     n, p = current.shape
     for s in range(exchanges.shape[0]):
-        i = exchanges[s, 0]
-        j = exchanges[s, 1]
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
         for c in range(p):
             mean = (rows[i, c] + rows[j, c]) / 2
             rows[i, c] = mean
             rows[j, c] = mean
         for side in range(2):
-            k = exchanges[s, side]
+            k = np.uint64(exchanges[s, side])
             current_weight[k] = weights[side, s]
             current_offset[k] = offsets[side, s]
             for c in range(p):
@@ -125,5 +142,4 @@ def synchronous(  # type: ignore[no-untyped-def]
                 push = current_weight[k] * slope(phi, margin)
                 for c in range(p):
                     rows[k, c] += push * current[k, c]
-            set_model(rows, k, p, gammas[s], t, limits)
-            average_in(rows, k, p, 1.0 / t)
+            renew_model(rows, k, p, gammas[s], t, limits, 1.0 / t)

@@ -34,7 +34,7 @@ class _Walking:
         self._piece = max(256, NUMBERS_AT_ONCE // (2 * problem.dimension))
         self._is_ordering = is_ordering(problem.loss)
         # Reused from piece to piece: fresh memory of this size would be mapped anew each time.
-        self._features = np.empty((2, self._piece, problem.dimension))
+        self._features = np.zeros((2, self._piece, problem.dimension))
         self._weights, self._offsets = np.empty((2, self._piece)), np.zeros((2, self._piece))
 
     def advance(self, exchanges: PairArray) -> None:
@@ -192,7 +192,7 @@ class AsyncDescent(_WithRows):
         counts = np.empty(nodes.shape)
         descent_loops.count_picks(exchanges, self._picks, counts)
         # Each node's own guess of the number of iterations so far.
-        iterations = counts / self._probabilities[nodes]
+        iterations = counts / self._probabilities.take(nodes)
         gammas = np.ascontiguousarray(self._descent.steps(iterations), dtype=np.float64)
         descent_loops.asynchronous(
             self._rows, exchanges, a, w, b, self._phi, counts, gammas, iterations,

@@ -22,15 +22,16 @@ IDLE = -1
 
 
 @inlined
-def step_active(slots, scale_bits, scale, count, phi, gamma, radius):  # type: ignore[no-untyped-def]
-    """One iteration of every active node."""
-    u, norm2, along, length2 = slots[U], slots[NORM2], slots[ALONG], slots[LENGTH2]
-    kappa, c1, c2 = slots[KAPPA], slots[C1], slots[C2]
-    weight, offset, margin = slots[WEIGHT], slots[OFFSET], slots[MARGIN]
-    for q in range(count):
-        margin[q] = offset[q] - kappa[q] * (along[q] + u[q] * length2[q])
+def step_active(  # type: ignore[no-untyped-def]
+    u, norm2, along, length2, kappa, c1, c2, weight, offset, margin, polynomial,
+    scale_bits, scale, count, phi, gamma, radius,
+):  # fmt: skip
+    """One iteration of every active node; arguments are rows of ``slots``.
+
+    Margins are those of the present models; they leave the loop ready for the next iteration.
+    """
     if phi == LOGISTIC:
-        logistic_slopes(margin, count, slots[POLYNOMIAL], scale_bits, scale)
+        logistic_slopes(margin, count, polynomial, scale_bits, scale)
     else:
         for q in range(count):
             margin[q] = slope(phi, margin[q])
@@ -40,13 +41,16 @@ def step_active(slots, scale_bits, scale, count, phi, gamma, radius):  # type: i
             kappa[q] = gamma
             c1[q] += gamma
             c2[q] += gamma * u[q]
+            margin[q] = offset[q] - gamma * (along[q] + u[q] * length2[q])
     else:
         for q in range(count):
             u[q] += weight[q] * margin[q]
-            norm = np.sqrt(max(norm2[q] + u[q] * (2 * along[q] + u[q] * length2[q]), 0.0))
-            kappa[q] = min(gamma, radius / norm) if norm > 0 else gamma
+            size2 = norm2[q] + u[q] * (2 * along[q] + u[q] * length2[q])
+            cap = radius / np.sqrt(size2) if size2 > 0 else gamma
+            kappa[q] = gamma if gamma < cap else cap
             c1[q] += kappa[q]
             c2[q] += kappa[q] * u[q]
+            margin[q] = offset[q] - kappa[q] * (along[q] + u[q] * length2[q])
 
 
 @inlined
@@ -92,7 +96,7 @@ def leave_line(z, a, theta_sum, slots, members, slot, count, k):  # type: ignore
         theta_sum[k, c] -= c1 * z[k, c] + c2 * a[k, c]
         z[k, c] += u * a[k, c]
     moved = members[count - 1]
-    for quantity in range(MARGIN):
+    for quantity in range(POLYNOMIAL):
         slots[quantity, q] = slots[quantity, count - 1]
     members[q] = moved
     slot[moved] = q
@@ -117,6 +121,7 @@ def enter_line(z, a, slots, members, slot, count, k, u, weight, offset, gamma, r
     slots[ALONG, count], slots[LENGTH2, count] = along, length2
     slots[KAPPA, count], slots[C1, count], slots[C2, count] = kappa, kappa, kappa * u
     slots[WEIGHT, count], slots[OFFSET, count] = weight, offset
+    slots[MARGIN, count] = offset - kappa * (along + u * length2)
     members[count] = k
     slot[k] = count
 
@@ -133,6 +138,10 @@ def advance(  # type: ignore[no-untyped-def]
     from the block's first iteration on. ``last`` counts iterations of the block.
     """
     p = z.shape[1]
+    u, norm2, along, length2 = slots[U], slots[NORM2], slots[ALONG], slots[LENGTH2]
+    kappa, c1, c2 = slots[KAPPA], slots[C1], slots[C2]
+    weight, offset = slots[WEIGHT], slots[OFFSET]
+    margin_of, polynomial = slots[MARGIN], slots[POLYNOMIAL]
     kappas = np.empty(2)
     moves = np.empty(2)
     for s in range(exchanges.shape[0]):
@@ -149,17 +158,21 @@ def advance(  # type: ignore[no-untyped-def]
         j = exchanges[s, 1]
         for side in range(2):
             k = exchanges[s, side]
-            product = 0.0
-            for c in range(p):
-                a[k, c] = features[side, s, c]
-                product += z[k, c] * a[k, c]
-            margin = offsets[side, s] - kappas[side] * product
-            moves[side] = weights[side, s] * slope(phi, margin) if weights[side, s] != 0 else 0.0
+            if weights[side, s] != 0:
+                product = 0.0
+                for c in range(p):
+                    a[k, c] = features[side, s, c]
+                    product += z[k, c] * a[k, c]
+                margin = offsets[side, s] - kappas[side] * product
+                moves[side] = weights[side, s] * slope(phi, margin)
         for c in range(p):
             mean = (z[i, c] + z[j, c]) / 2
             z[i, c] = mean
             z[j, c] = mean
-        step_active(slots, scale_bits, scale, count, phi, gamma, radius)
+        step_active(
+            u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
+            scale_bits, scale, count, phi, gamma, radius,
+        )  # fmt: skip
         for side in range(2):
             k = exchanges[s, side]
             if weights[side, s] == 0:

@@ -41,23 +41,23 @@ def logistic_slopes(u, count, polynomial, scale_bits, scale):  # type: ignore[no
     ``scale_bits`` read as floating point.
     """
     for q in range(count):
-        x = min(max(u[q], -LARGEST_EXPONENT), LARGEST_EXPONENT)
+        x = u[q]
+        x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+        x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
         k = np.floor(x * LOG2E + 0.5)
         r = (x - k * LN2_HIGH) - k * LN2_LOW
-        e = 1.6059043836821613e-10
-        e = e * r + 2.08767569878681e-09
-        e = e * r + 2.505210838544172e-08
-        e = e * r + 2.755731922398589e-07
-        e = e * r + 2.7557319223985893e-06
-        e = e * r + 2.48015873015873e-05
-        e = e * r + 0.0001984126984126984
-        e = e * r + 0.001388888888888889
-        e = e * r + 0.008333333333333333
-        e = e * r + 0.041666666666666664
-        e = e * r + 0.16666666666666666
-        e = e * r + 0.5
-        e = e * r + 1.0
-        polynomial[q] = e * r + 1.0
+        # Estrin's order of evaluation: short chains keep the arithmetic units busy.
+        r2 = r * r
+        r4 = r2 * r2
+        low = (1.0 + r) + (0.5 + 0.16666666666666666 * r) * r2
+        middle = (0.041666666666666664 + 0.008333333333333333 * r) + (
+            0.001388888888888889 + 0.0001984126984126984 * r
+        ) * r2
+        high = (2.48015873015873e-05 + 2.7557319223985893e-06 * r) + (
+            2.755731922398589e-07 + 2.505210838544172e-08 * r
+        ) * r2
+        top = 2.08767569878681e-09 + 1.6059043836821613e-10 * r
+        polynomial[q] = (low + middle * r4) + (high + top * r4) * (r4 * r4)
         scale_bits[q] = (np.int64(k) + 1023) << 52
     for q in range(count):
         u[q] = -1.0 / (1.0 + polynomial[q] * scale[q])
