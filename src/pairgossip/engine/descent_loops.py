@@ -134,12 +134,12 @@ def synchronous(  # type: ignore[no-untyped-def]
             for c in range(p):
                 current[k, c] = features[side, s, c]
         t = start + s + 1
-        for k in range(n):
-            if current_weight[k] != 0:
-                margin = current_offset[k]
+        for node in range(n):
+            if current_weight[node] != 0:
+                margin = current_offset[node]
                 for c in range(p):
-                    margin += rows[k, p + c] * current[k, c]
-                push = current_weight[k] * slope(phi, margin)
+                    margin += rows[node, p + c] * current[node, c]
+                push = current_weight[node] * slope(phi, margin)
                 for c in range(p):
-                    rows[k, c] += push * current[k, c]
-            renew_model(rows, k, p, gammas[s], t, limits, 1.0 / t)
+                    rows[node, c] += push * current[node, c]
+            renew_model(rows, node, p, gammas[s], t, limits, 1.0 / t)
