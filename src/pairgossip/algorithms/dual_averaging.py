@@ -1,6 +1,6 @@
-"""Dual averaging with all data in one place: the baselines that gossip is compared with.
+"""Centralized dual averaging, all data in one place: the baseline of the baselines.
 
-Every variant accumulates gradients in z and maps them to a model by
+Every variant of dual averaging accumulates gradients in z and maps them to a model by
 
     T(z; gamma, t) = argmin_theta { z . theta + ||theta||^2 / (2 gamma) + t psi(theta) },
 
@@ -39,23 +39,8 @@ def init(*shape: int) -> State:
 
 
 def step(state: State, gradient: Gradient, prox: ProximalMap, gamma: float) -> State:
-    """One iteration of centralized dual averaging.
-
-    With the gradient of one pair drawn at random in place of the full one, this is stochastic
-    dual averaging.
-    """
+    """One iteration with the gradient of the whole objective."""
     return accumulate(state, state.z, gradient, prox, gamma)
-
-
-def distributed_step(
-    state: State, mixing: FloatArray, gradient: Gradient, prox: ProximalMap, gamma: float
-) -> State:
-    """One iteration of distributed dual averaging (Duchi et al.): mix, then add gradients.
-
-    ``mixing`` is a fixed doubly stochastic matrix W; ``gradient`` maps all nodes' models, shape
-    (n, p), to the gradients of their own shares of the objective.
-    """
-    return accumulate(state, mixing @ state.z, gradient, prox, gamma)
 
 
 def accumulate(
