@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 from pairgossip import InputError, graphs
-from pairgossip.losses import L1, Ball, GeneralLoss, SquaredL2, constant, inverse_sqrt, risk
+from pairgossip.losses import L1, PSD, Ball, GeneralLoss, SquaredL2, constant, inverse_sqrt, risk
 from pairgossip.minimization import minimize
 
 RNG = np.random.default_rng(0)
@@ -174,3 +176,64 @@ def test_a_fit_is_drawn(what: str) -> None:
     pyplot.close("all")
     with pytest.raises(InputError, match="drawn as 'objective' or 'bias', not 'error'"):
         fit().plot("error")
+
+
+def test_a_start_from_another_problem_is_refused() -> None:
+    first = fit(iterations=100, step=inverse_sqrt(0.1))
+    others: list[dict[str, Any]] = [
+        {"step": inverse_sqrt(0.2)},
+        {"step": inverse_sqrt(0.1), "penalty": L1(1.0)},
+    ]
+    for other in others:
+        with pytest.raises(InputError, match="with another step, penalty or constraint"):
+            fit(start=first, iterations=200, **other)
+    with pytest.raises(InputError, match="from other data"):
+        minimize(2 * FEATURES, LABELS, start=first, graph=GRAPH, step=inverse_sqrt(0.1))
+    with pytest.raises(InputError, match="ran on another graph"):
+        fit(start=first, iterations=200, graph=graphs.cycle(20), step=inverse_sqrt(0.1))
+    with pytest.raises(InputError, match="another law"):
+        fit(start=first, iterations=200, law="node-clocks", step=inverse_sqrt(0.1))
+
+
+def test_the_trials_an_interruption_left_go_on_as_themselves() -> None:
+    settings: dict[str, Any] = {"step": inverse_sqrt(0.1), "bias": False}
+    whole = fit(trials=3, iterations=400, checkpoints=[200, 400], **settings)
+    first = fit(trials=3, iterations=200, checkpoints=[200], **settings)
+    left = replace(
+        first,
+        trial_numbers=first.trial_numbers[1:],
+        state=type(first.state)(*(part[1:] for part in first.state)),
+        **{
+            name: getattr(first, name)[1:]
+            for name in ("trial_objective", "trial_spread", "trial_disagreement")
+        },
+    )
+    later = fit(start=left, iterations=400, checkpoints=[400], **settings)
+    np.testing.assert_array_equal(later.trial_numbers, [1, 2])
+    np.testing.assert_allclose(later.models, whole.models[1:], rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(later.trial_objective, whole.trial_objective[1:], rtol=1e-10)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("engine", ["auto", "vectors", "plain"])
+@pytest.mark.parametrize(
+    "step", [lambda t: 0.1, lambda t: 0.1 / math.sqrt(t), lambda t: 1.0 if t < 5 else 0.1]
+)
+def test_any_function_of_time_is_a_step(step: Any, engine: str, clock: str) -> None:
+    result = fit(step=step, engine=engine, clock=clock, iterations=60)
+    assert np.isfinite(result.models).all()
+
+
+def test_constant_features_and_misplaced_cones_are_refused() -> None:
+    with pytest.raises(InputError, match="there is nothing to learn"):
+        minimize(np.ones((20, 2)), LABELS, "auc-logistic", GRAPH, iterations=10)
+    with pytest.raises(InputError, match=r"pg\.PSD constrains matrices"):
+        four = np.column_stack([FEATURES, FEATURES])
+        minimize(four, LABELS, "auc-logistic", GRAPH, iterations=10, constraint=PSD())
+
+
+@pytest.mark.parametrize("wrong", ["3", None])
+def test_radii_and_strengths_are_numbers(wrong: Any) -> None:
+    for build in (Ball, L1, constant):
+        with pytest.raises(InputError):
+            build(wrong)

@@ -38,3 +38,11 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")
+
+
+def is_number(value: object) -> bool:
+    """Tell whether something is one plain number, of Python's or NumPy's."""
+    # By the name of its class: this module is imported before numpy is.
+    return isinstance(value, int | float) or any(
+        base.__module__ == "numpy" and base.__name__ == "number" for base in type(value).__mro__
+    )

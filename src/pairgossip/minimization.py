@@ -22,14 +22,17 @@ from pairgossip.graphs.laws import law_name
 from pairgossip.losses import (
     GeneralLoss,
     Loss,
+    PowerStep,
     Proximal,
+    ProximalCode,
     as_proximal,
     check_steps,
     inverse_sqrt,
 )
 from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.steps import AnyStep
 from pairgossip.progress import progress_bar
-from pairgossip.results.fit import Fit
+from pairgossip.results.fit import Fit, fingerprint
 from pairgossip.results.storage import load
 
 LARGEST_JUDGED = 2_000
@@ -88,8 +91,9 @@ def minimize(
     judged
         How many nodes' models are judged at each checkpoint; by default all, up to 2,000.
     start
-        A `Fit`, or the file of one, to go on from: the same data, loss, graph, clock, law, step
-        and seed, up to more ``iterations`` in all. Curves are joined.
+        A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
+        same data, loss, clock, law, step, penalty and constraint; graph, seed and trials are
+        the start's. Curves are joined.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -111,16 +115,26 @@ def minimize(
     root = root_seed(before.seed if before else seed)
     entropy = int(root.entropy)  # type: ignore[arg-type]
     network = before.graph if before else network_of(graph, n, entropy)
-    law = before.law if before else law_name(law)
+    law = law_name(law)
     last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     proximal = as_proximal(constraint, penalty)
+    if proximal.code is ProximalCode.PSD and getattr(problem.loss, "shape", "matrix") != "matrix":
+        raise InputError(
+            f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use a "
+            "metric loss, or another constraint."
+        )
     steps = step if step is not None else default_step(problem, proximal)
     probabilities = network.pick_probabilities(law)
     check_steps(steps, last / float(probabilities.min()))
+    if not isinstance(steps, PowerStep):
+        steps = AnyStep(steps)
+    descent = Descent(problem, proximal, steps, clock, probabilities)
+    if before is not None:
+        _check_start(before, descent, graph, law_name(law))
     trials = before.trials if before else whole("trials", trials)
     check_jobs(n_jobs)
     setup = DescentSetup(
-        descent=Descent(problem, proximal, steps, clock, probabilities),
+        descent=descent,
         graph=network,
         law=law,
         checkpoints=_later(checkpoint_grid(last, checkpoints), before),
@@ -128,16 +142,16 @@ def minimize(
         keep_bias=n <= LARGEST_JUDGED if bias is None else bias,
         engine=choice("engine", engine, ENGINES),
         resumed_at=int(before.iterations[-1]) if before else 0,
-        states=tuple(Snapshot(*state) for state in zip(*before.state, strict=True))
-        if before
-        else (),
+        states=_states(before),
     )
     with progress_bar(f"{problem.loss.name} on {n:,} nodes", trials * last, progress) as advance:
-        outcome = run_trials(setup, root, trials, n_jobs, advance)
+        outcome = run_trials(
+            setup, root, trials, n_jobs, advance, before.trial_numbers.tolist() if before else None
+        )
     if not outcome.records:
         raise KeyboardInterrupt
     fit = Fit.from_records(setup, outcome, entropy)
-    if before is not None and fit.trials == before.trials:
+    if before is not None:
         fit = before.followed_by(fit)
     if outcome.interrupted:
         warnings.warn(
@@ -167,6 +181,25 @@ def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
     return fit
 
 
+def _check_start(before: Fit, descent: Descent, graph: Graph | str, law: str) -> None:
+    if before.law != law:
+        raise InputError(f"The start has another law ({before.law}) than this run ({law}).")
+    if isinstance(graph, Graph) and graph != before.graph:
+        raise InputError("The start ran on another graph than this run: give the same.")
+    if before.fingerprint != fingerprint(descent):
+        raise InputError(
+            "The start was learned from other data, or with another step, penalty or constraint: "
+            "give the same to go on from it."
+        )
+
+
+def _states(before: Fit | None) -> dict[int, Snapshot]:
+    if before is None:
+        return {}
+    each = (Snapshot(*state) for state in zip(*before.state, strict=True))
+    return dict(zip(before.trial_numbers.tolist(), each, strict=True))
+
+
 def _later(grid: IntArray, before: Fit | None) -> IntArray:
     if before is None:
         return grid
@@ -184,7 +217,9 @@ def default_step(problem: LearningProblem, proximal: Proximal) -> Any:
     steepest = (
         problem.loss.lipschitz(problem.data, radius) if isinstance(problem.loss, Loss) else math.inf
     )
-    if not (math.isfinite(steepest) and steepest > 0):
+    if steepest == 0:
+        raise InputError("The features do not differ within any pair: there is nothing to learn.")
+    if not math.isfinite(steepest):
         raise InputError(
             f"Loss '{problem.loss.name}' has no finite Lipschitz constant to choose a step size "
             "by: give step=pg.steps.inverse_sqrt(...)."

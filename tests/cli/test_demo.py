@@ -82,7 +82,7 @@ def test_ctrl_c_saves_the_run(
 
     def cut_short(*arguments: object) -> trials.Outcome[TrialRecord]:
         outcome: trials.Outcome[TrialRecord] = trials.run_trials(*arguments)  # type: ignore[arg-type]
-        return trials.Outcome(outcome.records[:1], interrupted=True)
+        return trials.Outcome(outcome.records[:1], interrupted=True, numbers=[0])
 
     monkeypatch.setattr("pairgossip.estimation.run_trials", cut_short)
     answer = cli("demo", "--quick", "--out", tmp_path)

@@ -73,3 +73,16 @@ def test_what_has_no_order_is_refused() -> None:
     )
     with pytest.raises(InputError, match="takes no sample weights"):
         ranker.score(features, grades, np.ones(90))
+
+
+def test_text_grades_and_broken_labels_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    words = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    with pytest.raises(InputError, match="labels that are numbers: code the grades first"):
+        GossipRanker(iterations=200, random_state=0).fit(X, words)
+    ranker = GossipRanker(iterations=200, random_state=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="NaN"):
+        ranker.score(X, np.full(40, np.nan))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ranker.score(X, np.arange(3.0))

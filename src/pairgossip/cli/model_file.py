@@ -37,7 +37,11 @@ class Model:
         """Return the scores of rows whose columns are those of the model."""
         import numpy as np
 
-        return np.asarray(features @ np.array(self.theta))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(features @ np.array(self.theta))
+        if not np.isfinite(scores).all():
+            raise InputError("The scores leave the floating range: rescale the features.")
+        return scores
 
     @property
     def is_bipartite(self) -> bool:
@@ -128,8 +132,12 @@ def _is_sound(content: dict[str, Any]) -> bool:
 
 
 def _is_number(entry: Any) -> bool:
-    is_number = isinstance(entry, int | float) and not isinstance(entry, bool)
-    return is_number and math.isfinite(entry)
+    if isinstance(entry, bool) or not isinstance(entry, int | float):
+        return False
+    try:
+        return math.isfinite(entry)
+    except OverflowError:  # a whole number beyond the floating range
+        return False
 
 
 def _refuse_constant(name: str) -> None:

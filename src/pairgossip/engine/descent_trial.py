@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -30,8 +31,8 @@ class DescentSetup:
     engine: str
     resumed_at: int = 0
     """Iterations already made by the trials that are continued."""
-    states: tuple[Snapshot, ...] = ()
-    """Where those trials stopped, one state per trial."""
+    states: Mapping[int, Snapshot] = field(default_factory=dict)
+    """Where those trials stopped, by their numbers."""
 
     @property
     def iterations(self) -> int:

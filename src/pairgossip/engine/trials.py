@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from numpy.random import SeedSequence
@@ -41,6 +41,8 @@ class Outcome(NamedTuple, Generic[R]):
 
     records: list[R]
     interrupted: bool
+    numbers: list[int]
+    """Which trials these are: an interrupted run may keep the third without the second."""
 
 
 class Stopped(Exception):
@@ -87,15 +89,19 @@ def run_trials(
     trials: int,
     n_jobs: int | None = -1,
     on_progress: OnProgress | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> Outcome[R]:
-    """Run trials 0 .. trials-1; each depends on the seed and its own number alone.
+    """Run trials 0 .. trials-1, or those with the numbers given.
+
+    Each depends on the seed and its own number alone.
 
     Threads by default, since compiled code and NumPy release the interpreter; inside
     ``joblib.parallel_config`` whatever backend it names.
     """
     workshop: Workshop[R] = Workshop(on_progress)
     finished: dict[int, R] = {}
-    results = _results(experiment, root, trials, n_jobs, workshop)
+    chosen = list(range(trials) if numbers is None else numbers)
+    results = _results(experiment, root, chosen, n_jobs, workshop)
     try:
         for number, record, remote in results:
             finished[number] = record
@@ -103,33 +109,37 @@ def run_trials(
                 workshop.advanced(experiment.iterations)
     except KeyboardInterrupt:
         workshop.stopped = True
-        return Outcome(_worth_keeping(finished, workshop.unfinished), interrupted=True)
+        kept = _worth_keeping(finished, workshop.unfinished)
+        return Outcome(list(kept.values()), interrupted=True, numbers=list(kept))
     finally:
         results.close()
-    return Outcome([finished[number] for number in range(trials)], interrupted=False)
+    return Outcome([finished[number] for number in chosen], interrupted=False, numbers=chosen)
 
 
 def _results(
     experiment: Experiment[R],
     root: SeedSequence,
-    trials: int,
+    numbers: list[int],
     n_jobs: int | None,
     workshop: Workshop[R],
 ) -> Any:
-    if trials == 1:
-        return (one_trial(experiment, root, number, workshop) for number in range(trials))
+    if len(numbers) == 1:
+        return (one_trial(experiment, root, number, workshop) for number in numbers)
     with needed_for("Running several trials"):
         from joblib import Parallel, delayed
-    jobs = [delayed(one_trial)(experiment, root, number, workshop) for number in range(trials)]
+    jobs = [delayed(one_trial)(experiment, root, number, workshop) for number in numbers]
     try:
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(jobs)
     except ValueError:  # a backend that gives its results only all at once
         return (result for result in Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
 
 
-def _worth_keeping(finished: dict[int, R], unfinished: dict[int, R]) -> list[R]:
+def _worth_keeping(finished: dict[int, R], unfinished: dict[int, R]) -> dict[int, R]:
     """All finished trials; if there is none, the one that got furthest."""
     if finished:
-        return [finished[number] for number in sorted(finished)]
-    started = [record for record in list(unfinished.values()) if record.written]
-    return [max(started, key=lambda record: record.written)] if started else []
+        return dict(sorted(finished.items()))
+    started = {number: record for number, record in list(unfinished.items()) if record.written}
+    if not started:
+        return {}
+    furthest = max(started, key=lambda number: started[number].written)
+    return {furthest: started[furthest]}

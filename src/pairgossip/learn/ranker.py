@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
@@ -81,6 +87,7 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> GossipRanker:
         """Train on features X, shape (rows, features), and numbers y that grade the rows."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        y = _grades(y)
         features, scale = standardized(X, self.standardize)
         self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball())
         self.models_ = linear_models(self.fit_, scale)
@@ -97,7 +104,9 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
         """Return the share of pairs of different labels that are ordered well, ties half."""
         if sample_weight is not None:
             raise InputError("The concordance of pairs takes no sample weights: leave them out.")
-        return concordance(self.predict(X), np.asarray(y, dtype=np.float64))
+        scores, labels = self.predict(X), _grades(y)
+        check_consistent_length(scores, labels)
+        return concordance(scores, labels)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -112,3 +121,15 @@ def concordance(scores: FloatArray, labels: FloatArray) -> float:
     if not pairs:
         raise InputError("All labels are equal: a ranking is judged by pairs of different labels.")
     return concordant_total(data, 0.5) / pairs
+
+
+def _grades(y: Any) -> FloatArray:
+    """Labels as numbers; the alphabetical order of text would be no order of grades."""
+    try:
+        grades = np.asarray(column_or_1d(y), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "A ranking needs labels that are numbers: code the grades first."
+        ) from None
+    assert_all_finite(grades, input_name="y")
+    return grades

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, is_number
 
 
 def norms(theta: FloatArray) -> FloatArray:
@@ -53,7 +53,7 @@ def barrier(inside: Any) -> FloatArray:
 
 def check_radius(radius: float) -> None:
     """Raise `InputError` unless a ball is a proper one."""
-    if not (math.isfinite(radius) and radius > 0):
+    if not (is_number(radius) and math.isfinite(radius) and radius > 0):
         raise InputError(
             f"The radius of a constraint is {radius}: give a finite number > 0, "
             f"or leave out the constraint."
@@ -62,5 +62,5 @@ def check_radius(radius: float) -> None:
 
 def check_strength(strength: float) -> None:
     """Raise `InputError` unless a penalty is one."""
-    if not (math.isfinite(strength) and strength >= 0):
+    if not (is_number(strength) and math.isfinite(strength) and strength >= 0):
         raise InputError(f"The strength of a penalty is {strength}: give a finite number >= 0.")

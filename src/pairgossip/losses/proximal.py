@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, is_number
 from pairgossip.losses.projections import (
     barrier,
     check_radius,
@@ -109,7 +109,8 @@ class Box(Proximal):
     code = ProximalCode.BOX
 
     def __post_init__(self) -> None:
-        if not (self.low <= 0.0 <= self.high and self.low < self.high):
+        numbers = is_number(self.low) and is_number(self.high)
+        if not (numbers and self.low <= 0.0 <= self.high and self.low < self.high):
             raise InputError(
                 f"A box must contain 0, where every model starts, and more, but got "
                 f"[{self.low}, {self.high}]: give low <= 0 <= high, not both 0."

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, is_number
 
 StepSize = Callable[[Any], Any]
 """A function of the time, a number or an array, that gives the step sizes."""
@@ -39,9 +39,9 @@ class PowerStep:
     exponent: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.scale) and self.scale > 0):
+        if not (is_number(self.scale) and math.isfinite(self.scale) and self.scale > 0):
             raise InputError(f"The step size starts at {self.scale}: give a finite number > 0.")
-        if not 0.0 <= self.exponent < 1.0:
+        if not (is_number(self.exponent) and 0.0 <= self.exponent < 1.0):
             raise InputError(
                 f"The step size's exponent is {self.exponent}: give a number from 0 to less than 1."
             )
@@ -84,11 +84,24 @@ def step_values(step: StepSize, times: FloatArray) -> FloatArray:
     """Evaluate a step size at many times, one by one if it does not take arrays."""
     try:
         sizes = np.asarray(step(times), dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         sizes = np.empty(0)
     if sizes.shape == times.shape:
         return sizes
-    return np.array([_one_value(step, float(time)) for time in times])
+    one_by_one = [_one_value(step, float(time)) for time in np.ravel(times)]
+    return np.array(one_by_one).reshape(np.shape(times))
+
+
+@dataclass(frozen=True)
+class AnyStep:
+    """A user's step size, made to take arrays of any shape."""
+
+    function: StepSize
+    name: str = "custom"
+
+    def __call__(self, t: FloatArray) -> FloatArray:
+        """Return the step size at every time of an array."""
+        return step_values(self.function, np.maximum(t, 1.0))
 
 
 def check_steps(step: Any, horizon: float) -> None:
@@ -156,7 +169,7 @@ def _power_tail(step: PowerStep, start: int, end: int) -> float:
 def _one_value(step: StepSize, time: float) -> float:
     try:
         return float(step(time))
-    except (TypeError, ValueError) as failure:
+    except (TypeError, ValueError, ArithmeticError) as failure:
         raise InputError(
             f"The step size failed at t = {time:g}: it must take a time and return one number."
         ) from failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent import Snapshot
+from pairgossip.engine.descent import Descent, Snapshot
 from pairgossip.engine.descent_trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.graphs import Graph
+from pairgossip.losses.steps import AnyStep
 
 if TYPE_CHECKING:
     pass
@@ -43,11 +45,11 @@ class Bias:
         """The size of the bias, shape (trials, checkpoints)."""
         return np.linalg.norm(self.gradient, axis=2)
 
-    def followed_by(self, later: Bias) -> Bias:
-        """Join the bias of a fit and of its continuation."""
+    def followed_by(self, later: Bias, rows: IntArray) -> Bias:
+        """Join the bias of a fit's trials in these rows and of their continuation."""
         return Bias(
-            np.concatenate([self.gradient, later.gradient], axis=1),
-            np.concatenate([self.network_model, later.network_model], axis=1),
+            np.concatenate([self.gradient[rows], later.gradient], axis=1),
+            np.concatenate([self.network_model[rows], later.network_model], axis=1),
         )
 
     def bound_term(self, optimum: FloatArray) -> FloatArray:
@@ -78,6 +80,10 @@ class Fit:
     """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync."""
     bias: Bias | None
     """The gradient bias; None where it was not computed."""
+    trial_numbers: IntArray
+    """Which trials these are; an interrupted run may keep the third without the second."""
+    fingerprint: str
+    """What data, loss, step, penalty and constraint were; a fit goes on only with the same."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
 
@@ -107,14 +113,17 @@ class Fit:
             bias=(
                 Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
             ),
+            trial_numbers=np.array(outcome.numbers),
+            fingerprint=fingerprint(descent),
             state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
         )
 
     def followed_by(self, later: Fit) -> Fit:
-        """Join the curves of this fit and of its continuation."""
+        """Join the curves of this fit and of its continuation, for the trials that went on."""
+        rows = np.flatnonzero(np.isin(self.trial_numbers, later.trial_numbers))
 
         def joined(name: str) -> FloatArray:
-            return np.concatenate([getattr(self, name), getattr(later, name)], axis=1)
+            return np.concatenate([getattr(self, name)[rows], getattr(later, name)], axis=1)
 
         both = self.bias is not None and later.bias is not None
         return replace(
@@ -124,7 +133,7 @@ class Fit:
             trial_spread=joined("trial_spread"),
             trial_disagreement=joined("trial_disagreement"),
             times=None if self.times is None else joined("times"),
-            bias=self.bias.followed_by(later.bias) if both else None,  # type: ignore[union-attr, arg-type]
+            bias=self.bias.followed_by(later.bias, rows) if both else None,  # type: ignore[union-attr, arg-type]
         )
 
     @property
@@ -180,3 +189,14 @@ class Fit:
             f"{self.iterations[-1]:,} iterations, objective {self.objective[-1]:.6g}, "
             f"spread {self.spread[-1]:.2g}, {self.status}>"
         )
+
+
+def fingerprint(descent: Descent) -> str:
+    """A short name for the problem that a fit solves; functions of the user's go by their names."""
+    problem = descent.problem
+    digest = hashlib.sha256(np.ascontiguousarray(problem.data).tobytes())
+    steps = descent.steps
+    step = steps.name if isinstance(steps, AnyStep) else repr(steps)
+    for part in (problem.loss.name, step, repr(descent.proximal)):
+        digest.update(part.encode())
+    return digest.hexdigest()[:32]

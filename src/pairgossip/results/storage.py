@@ -17,7 +17,7 @@ from pairgossip.theory import TheoryCurves
 
 _RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
 _RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-_FIT_TEXTS = ("loss", "clock", "law", "step", "status")
+_FIT_TEXTS = ("loss", "clock", "law", "step", "status", "fingerprint")
 _FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
@@ -36,7 +36,7 @@ def save_fit(fit: Fit, path: Path) -> None:
     """Write a fit, with what it takes to go on from it."""
     header: dict[str, Any] = {name: getattr(fit, name) for name in _FIT_TEXTS}
     header |= {"kind": "fit", "seed": str(fit.seed)}
-    names = ("iterations", "times", *_FIT_CURVES)
+    names = ("iterations", "times", "trial_numbers", *_FIT_CURVES)
     arrays: dict[str, Any] = {name: getattr(fit, name) for name in names}
     arrays |= {f"state_{name}": array for name, array in fit.state._asdict().items()}
     if fit.bias is not None:
@@ -92,7 +92,7 @@ def _fit(archive: Archive) -> Fit:
         bias = Bias(arrays["bias_gradient"], arrays["bias_model"])
     fit = Fit(
         **{name: header[name] for name in _FIT_TEXTS},
-        **{name: arrays[name] for name in ("iterations", *_FIT_CURVES)},
+        **{name: arrays[name] for name in ("iterations", "trial_numbers", *_FIT_CURVES)},
         times=arrays.get("times"),
         seed=int(header["seed"]),
         graph=graph_of(archive),
@@ -101,6 +101,7 @@ def _fit(archive: Archive) -> Fit:
     )
     shape = (fit.trials, len(fit.iterations))
     _check_shapes(fit, (*_FIT_CURVES, "times"), shape)
+    _check_shapes(fit, ("trial_numbers",), (fit.trials,))
     _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))
     _check_shapes(fit.state, ("z", "theta"), fit.models.shape)
     return fit

@@ -143,7 +143,8 @@ def readout(bound: Any, measured: Any) -> FloatArray:
     """How many times larger than what was measured a bound is; infinite where nothing was left."""
     gap = np.asarray(measured, dtype=np.float64)
     above = np.where(gap > 0, gap, np.nan)
-    return np.where(gap > 0, np.asarray(bound, dtype=np.float64) / above, np.inf)
+    nothing_left = np.where(np.isnan(gap), np.nan, np.inf)
+    return np.where(gap > 0, np.asarray(bound, dtype=np.float64) / above, nothing_left)
 
 
 def checked_horizon(horizon: int) -> int:
