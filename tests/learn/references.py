@@ -38,23 +38,26 @@ def three_or_eight() -> tuple[FloatArray, FloatArray]:
     return features[chosen], (labels[chosen] == 8).astype(float)
 
 
-def split(features: FloatArray, labels: FloatArray) -> Split:
+def split(features: FloatArray, labels: FloatArray, seed: int) -> Split:
     seen, held_out, seen_labels, held_out_labels = train_test_split(
-        features, labels, test_size=0.3, random_state=0, stratify=labels
+        features, labels, test_size=0.3, random_state=seed, stratify=labels
     )
     scaler = StandardScaler().fit(seen)
     return Split(scaler.transform(seen), seen_labels, scaler.transform(held_out), held_out_labels)
 
 
-def pairwise_logistic_regression(features: FloatArray, labels: FloatArray) -> FloatArray:
-    """Minimize the mean of 1{y > y'} log(1 + exp(-theta . (x - x'))) over all pairs."""
+def pairwise_logistic_regression(
+    features: FloatArray, labels: FloatArray, l2: float = 0.0
+) -> FloatArray:
+    """Minimize the mean of 1{y > y'} log(1 + exp(-theta . (x - x'))) plus l2 ||theta||^2."""
     high, low, pairs = features[labels == 1], features[labels == 0], len(labels) ** 2
 
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         margins = (high @ theta)[:, None] - (low @ theta)[None, :]
         slopes = -1.0 / (1.0 + np.exp(np.minimum(margins, 500.0)))
         gradient = high.T @ slopes.sum(axis=1) - low.T @ slopes.sum(axis=0)
-        return float(np.logaddexp(0.0, -margins).sum()) / pairs, gradient / pairs
+        loss = float(np.logaddexp(0.0, -margins).sum()) / pairs
+        return loss + l2 * float(theta @ theta), gradient / pairs + 2 * l2 * theta
 
     start = np.zeros(features.shape[1])
     return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B").x)
