@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
     from pairgossip.results import Fit, Run
+    from pairgossip.results.joining import join_trials
     from pairgossip.results.plots import compare
     from pairgossip.results.storage import load
 
@@ -52,6 +53,7 @@ _LAZY = {
     "compare": "pairgossip.results.plots",
     "estimate": "pairgossip.estimation",
     "exact": "pairgossip.kernels",
+    "join_trials": "pairgossip.results.joining",
     "load": "pairgossip.results.storage",
 }
 _MODULES = ("datasets", "graphs", "kernels", "learn", "losses", "theory")
@@ -79,6 +81,7 @@ __all__ = [
     "estimate",
     "exact",
     "graphs",
+    "join_trials",
     "kernels",
     "learn",
     "load",

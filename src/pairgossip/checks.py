@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,22 @@ def whole(what: str, value: Any, default: int | None = None) -> int:
     if value > LARGEST_NUMBER:
         raise InputError(f"{value} {what} would take years: give at most {LARGEST_NUMBER:,}.")
     return int(value)
+
+
+def trial_numbers(trials: Any) -> list[int]:
+    """Return the numbers of the trials to run: 0 .. trials-1, or those given."""
+    if isinstance(trials, Iterable) and not isinstance(trials, str):
+        given = list(trials)
+        are_whole = all(
+            isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0
+            for number in given
+        )
+        if not given or not are_whole or len(set(given)) < len(given):
+            raise InputError(
+                "Trials must be how many to run, or their numbers: different whole numbers >= 0."
+            )
+        return sorted(map(int, given))
+    return list(range(whole("trials", trials)))
 
 
 def check_jobs(n_jobs: int | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy as np
 from pairgossip.algorithms import Method, find_method, find_order
 from pairgossip.algorithms.methods import CLOCKS
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.checks import check_jobs, checkpoint_grid, choice, network_of, whole
+from pairgossip.checks import (
+    check_jobs,
+    checkpoint_grid,
+    choice,
+    network_of,
+    trial_numbers,
+    whole,
+)
 from pairgossip.engine.engines import ENGINES, check_engine
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trial import Setup
@@ -41,7 +48,7 @@ def estimate(
     law: str = "uniform-edges",
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
-    trials: int = 1,
+    trials: int | Iterable[int] = 1,
     target: str = "v",
     labels: Any = None,
     reference: float | FloatArray | None = None,
@@ -75,8 +82,9 @@ def estimate(
         How long to run (200 per node unless given), and when to write down: log-spaced unless
         given, a number of checkpoints, or the iterations themselves.
     trials, seed, n_jobs
-        Independent repetitions; each depends only on the seed and its own number, not on how
-        many run at once. ``n_jobs=-1`` uses all cores; ``None`` follows ``joblib.parallel_config``.
+        Independent repetitions, how many or which (``range(50, 100)``; see `join_trials`); each
+        depends only on the seed and its own number, not on how many run at once. ``n_jobs=-1``
+        uses all cores; ``None`` follows ``joblib.parallel_config``.
     target
         ``"v"``: average over all ordered pairs; ``"u"``: over pairs of different observations.
     reference
@@ -107,7 +115,7 @@ def estimate(
     law = law_name(law)
     order = _order(order, clock)
     engine = choice("engine", engine, ENGINES)
-    trials = whole("trials", trials)
+    numbers = trial_numbers(trials)
     check_jobs(n_jobs)
     root = root_seed(seed)
     entropy = int(root.entropy)  # type: ignore[arg-type]
@@ -117,7 +125,7 @@ def estimate(
     check_engine(engine, problem)
     last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
-    keep_history = _keep_history(record, trials * len(grid) * n * 8)
+    keep_history = _keep_history(record, len(numbers) * len(grid) * n * 8)
     setup = Setup(
         problem=problem,
         graph=network_of(graph, n, entropy),
@@ -130,14 +138,14 @@ def estimate(
         keep_history=keep_history,
         engine=engine,
     )
-    with progress_bar(f"{chosen.name} on {n:,} nodes", trials * last, progress) as advance:
-        outcome = run_trials(setup, root, trials, n_jobs, advance)
+    with progress_bar(f"{chosen.name} on {n:,} nodes", len(numbers) * last, progress) as advance:
+        outcome = run_trials(setup, root, numbers, n_jobs, advance)
     if not outcome.records:
         raise KeyboardInterrupt
     run = Run.from_records(setup, outcome, entropy)
     if outcome.interrupted:
         warnings.warn(
-            f"Interrupted: kept {run.trials} of {trials} trials, "
+            f"Interrupted: kept {run.trials} of {len(numbers)} trials, "
             f"up to iteration {run.iterations[-1]:,} of {last:,}.",
             InterruptedRun,
             stacklevel=2,

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import IntArray
-from pairgossip.checks import check_jobs, checkpoint_grid, choice, network_of, whole
+from pairgossip.checks import (
+    check_jobs,
+    checkpoint_grid,
+    choice,
+    network_of,
+    trial_numbers,
+    whole,
+)
 from pairgossip.engine.descent import Descent, Snapshot
 from pairgossip.engine.descent_trial import DescentSetup
 from pairgossip.engine.seeds import root_seed
@@ -55,7 +62,7 @@ def minimize(
     step: Any = None,
     constraint: Proximal | None = None,
     penalty: Proximal | None = None,
-    trials: int = 1,
+    trials: int | Iterable[int] = 1,
     seed: int | None = None,
     bias: bool | None = None,
     judged: int | None = None,
@@ -131,7 +138,7 @@ def minimize(
     descent = Descent(problem, proximal, steps, clock, probabilities)
     if before is not None:
         _check_start(before, descent, graph, law_name(law))
-    trials = before.trials if before else whole("trials", trials)
+    numbers = before.trial_numbers.tolist() if before else trial_numbers(trials)
     check_jobs(n_jobs)
     setup = DescentSetup(
         descent=descent,
@@ -144,10 +151,10 @@ def minimize(
         resumed_at=int(before.iterations[-1]) if before else 0,
         states=_states(before),
     )
-    with progress_bar(f"{problem.loss.name} on {n:,} nodes", trials * last, progress) as advance:
-        outcome = run_trials(
-            setup, root, trials, n_jobs, advance, before.trial_numbers.tolist() if before else None
-        )
+    with progress_bar(
+        f"{problem.loss.name} on {n:,} nodes", len(numbers) * last, progress
+    ) as advance:
+        outcome = run_trials(setup, root, numbers, n_jobs, advance)
     if not outcome.records:
         raise KeyboardInterrupt
     fit = Fit.from_records(setup, outcome, entropy)
@@ -155,7 +162,7 @@ def minimize(
         fit = before.followed_by(fit)
     if outcome.interrupted:
         warnings.warn(
-            f"Interrupted: kept {fit.trials} of {trials} trials, "
+            f"Interrupted: kept {fit.trials} of {len(numbers)} trials, "
             f"up to iteration {fit.iterations[-1]:,} of {last:,}.",
             InterruptedRun,
             stacklevel=2,

@@ -140,5 +140,5 @@ def test_progress_is_reported_in_full() -> None:
     for backend in ("threading", "loky"):
         done: list[int] = []
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            run_trials(finished._setup, root_seed(0), 3, None, done.append)
+            run_trials(finished._setup, root_seed(0), range(3), None, done.append)
         assert sum(done) == 3 * 3000

@@ -86,21 +86,18 @@ def one_trial(
 def run_trials(
     experiment: Experiment[R],
     root: SeedSequence,
-    trials: int,
+    numbers: Sequence[int],
     n_jobs: int | None = -1,
     on_progress: OnProgress | None = None,
-    numbers: Sequence[int] | None = None,
 ) -> Outcome[R]:
-    """Run trials 0 .. trials-1, or those with the numbers given.
-
-    Each depends on the seed and its own number alone.
+    """Run the trials with these numbers; each depends on the seed and its own number alone.
 
     Threads by default, since compiled code and NumPy release the interpreter; inside
     ``joblib.parallel_config`` whatever backend it names.
     """
     workshop: Workshop[R] = Workshop(on_progress)
     finished: dict[int, R] = {}
-    chosen = list(range(trials) if numbers is None else numbers)
+    chosen = list(numbers)
     results = _results(experiment, root, chosen, n_jobs, workshop)
     try:
         for number, record, remote in results:

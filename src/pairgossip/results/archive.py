@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import platform
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import pairgossip
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, replacing
 from pairgossip.graphs import Graph, restored
+from pairgossip.results.provenance import machine, versions
 
 FORMAT = 1
 
@@ -36,12 +35,8 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
             "parameters": graph.parameters,
             "names": graph.names,
         },
-        "versions": {
-            "pairgossip": pairgossip.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-        "machine": {"system": platform.system(), "processor": platform.machine()},
+        "versions": versions(),
+        "machine": machine(),
     }
     arrays = archive.arrays | {
         "graph_edges": None if graph.is_complete else graph.edges,

@@ -17,9 +17,6 @@ from pairgossip.graphs import Graph
 from pairgossip.losses.steps import AnyStep
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 

@@ -58,6 +58,8 @@ class Run:
     """Final estimates, shape (trials, nodes)."""
     history: FloatArray | None
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
+    trial_numbers: IntArray
+    """Which trials these are; an interrupted run may keep the third without the second."""
     _theory: TheoryCurves | None = None
     _setup: Setup | None = None
 
@@ -93,6 +95,7 @@ class Run:
                 if setup.keep_history
                 else None
             ),
+            trial_numbers=np.array(outcome.numbers),
             _setup=setup,
         )
 

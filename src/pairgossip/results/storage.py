@@ -25,7 +25,7 @@ def save(run: Run, path: Path) -> None:
     """Write a run."""
     header: dict[str, Any] = {name: getattr(run, name) for name in _RUN_TEXTS}
     header |= {"kind": "run", "seed": str(run.seed)}  # a seed may exceed 64 bits
-    names = ("iterations", "target", "estimates", "history", "times", *_RUN_CURVES)
+    names = ("iterations", "target", "estimates", "history", "times", "trial_numbers", *_RUN_CURVES)
     arrays: dict[str, Any] = {name: getattr(run, name) for name in names}
     if run.known_theory is not None:
         arrays |= {f"theory_{name}": c for name, c in run.known_theory._asdict().items()}
@@ -73,6 +73,7 @@ def _run(archive: Archive) -> Run:
         **{name: arrays[name] for name in ("iterations", "estimates", *_RUN_CURVES)},
         times=arrays.get("times"),
         history=arrays.get("history"),
+        trial_numbers=arrays.get("trial_numbers", np.arange(len(arrays["estimates"]))),
         target=target if target.ndim else float(target),
         seed=int(header["seed"]),
         graph=graph_of(archive),
@@ -80,6 +81,7 @@ def _run(archive: Archive) -> Run:
     )
     trials, checkpoints = run.trials, len(run.iterations)
     _check_shapes(run, (*_RUN_CURVES, "times"), (trials, checkpoints))
+    _check_shapes(run, ("trial_numbers",), (trials,))
     _check_shapes(run, ("estimates",), (trials, run.nodes))
     _check_shapes(run, ("history",), (trials, checkpoints, run.nodes))
     return run

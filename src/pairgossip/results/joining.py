@@ -1,0 +1,83 @@
+"""Trials that were run apart, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pairgossip.engine.descent import Snapshot
+from pairgossip.errors import InputError
+from pairgossip.results.fit import Bias, Fit
+from pairgossip.results.run import Run
+
+Result = TypeVar("Result", Run, Fit)
+
+_SAME = {
+    Run: ("kernel", "method", "clock", "order", "law", "target_kind", "target", "iterations"),
+    Fit: ("loss", "clock", "law", "step", "fingerprint", "iterations"),
+}
+_JOINED = {
+    Run: ("trial_mean", "trial_spread", "trial_error", "times", "estimates", "history"),
+    Fit: ("trial_objective", "trial_spread", "trial_disagreement", "times"),
+}
+
+
+def join_trials(results: Sequence[Result]) -> Result:
+    """Return one result with all trials of several, in the order of their numbers.
+
+    Made with the same settings and seed, and different trials, they equal what one call with all
+    the trials would have given: so trials can be divided among machines, or days.
+
+    Examples
+    --------
+    >>> import pairgossip as pg
+    >>> settings = dict(kernel="gini", iterations=100, seed=0)
+    >>> halves = [pg.estimate([1, 2, 4], trials=part, **settings) for part in ([0, 1], [2, 3])]
+    >>> pg.join_trials(halves).trials
+    4
+    """
+    if not results:
+        raise InputError("There is nothing to join: give at least one result.")
+    first = results[0]
+    for other in results[1:]:
+        _check_alike(first, other)
+    numbers = np.concatenate([result.trial_numbers for result in results])
+    if len(np.unique(numbers)) < len(numbers):
+        raise InputError("The results have trials in common: join results of different trials.")
+    order = np.argsort(numbers)
+
+    def joined(arrays: Sequence[Any]) -> Any:
+        is_known = all(array is not None for array in arrays)
+        return np.concatenate(arrays)[order] if is_known else None
+
+    changes: dict[str, Any] = {
+        name: joined([getattr(result, name) for result in results]) for name in _JOINED[type(first)]
+    }
+    if isinstance(first, Fit):
+        changes |= _joined_state([r for r in results if isinstance(r, Fit)], joined)
+    is_done = all(result.status == "done" for result in results)
+    status = "done" if is_done else "interrupted"
+    return replace(first, **changes, trial_numbers=numbers[order], status=status)
+
+
+def _check_alike(first: Any, other: Any) -> None:
+    if type(first) is not type(other):
+        raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
+    for name in _SAME[type(first)]:
+        if not np.array_equal(getattr(first, name), getattr(other, name)):
+            raise InputError(f"The results differ in {name}: join results of the same settings.")
+    if first.graph != other.graph or first.seed != other.seed:
+        what = "seed" if first.graph == other.graph else "graph"
+        raise InputError(f"The results have another {what}: join results of the same settings.")
+
+
+def _joined_state(fits: Sequence[Fit], joined: Any) -> dict[str, Any]:
+    state = Snapshot(*(joined(arrays) for arrays in zip(*(f.state for f in fits), strict=True)))
+    biases = [fit.bias for fit in fits if fit.bias is not None]
+    if len(biases) < len(fits):
+        return {"state": state, "bias": None}
+    gradient = joined([bias.gradient for bias in biases])
+    return {"state": state, "bias": Bias(gradient, joined([bias.network_model for bias in biases]))}
