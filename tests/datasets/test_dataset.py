@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import importlib
+from importlib import resources
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -34,9 +40,64 @@ def test_an_unknown_column() -> None:
     assert str(caught.value) == "Unknown column of small 'c': choose one of a, b."
 
 
-def test_a_changed_file_is_refused() -> None:
+def test_many_columns_are_listed_by_their_ends() -> None:
+    def listed(count: int) -> str:
+        columns = tuple(f"c{number}" for number in range(count))
+        return Dataset("wide", columns, np.zeros((1, count)), "", "", "").column_list
+
+    assert listed(12).endswith("c9, c10, c11")
+    assert listed(13) == "c0, c1, ..., c12 (13 in all)"
+
+
+FILES = {
+    module.FILE: module.SHA256
+    for name in ("breast_cancer", "digits", "engel", "wine")
+    for module in [importlib.import_module(f"pairgossip.datasets.{name}")]
+}
+SHIPPED = resources.files("pairgossip.datasets")
+
+
+def test_every_shipped_file_is_vouched_for() -> None:
+    present = {entry.name for entry in SHIPPED.iterdir() if entry.name.endswith((".csv", ".gz"))}
+    assert present == set(FILES)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_changed_file_is_refused(file: str) -> None:
+    assert hashlib.sha256(SHIPPED.joinpath(file).read_bytes()).hexdigest() == FILES[file]
     with pytest.raises(PairgossipError) as caught:
-        read_shipped("engel.csv", "0" * 64)
+        read_shipped(file, "0" * 64)
     assert str(caught.value) == (
-        "The data file engel.csv differs from the one shipped: reinstall pairgossip."
+        f"The data file {file} differs from the one shipped: reinstall pairgossip."
     )
+
+
+def _ship(folder: Path, file: str, content: bytes, monkeypatch: pytest.MonkeyPatch) -> str:
+    (folder / file).write_bytes(content)
+    monkeypatch.setattr(resources, "files", lambda package: folder)
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = SHIPPED.joinpath("digits.csv.gz").read_bytes()
+    _ship(tmp_path, "digits.csv.gz", whole[:-9], monkeypatch)
+    with pytest.raises(PairgossipError, match=r"digits.csv.gz differs from the one shipped"):
+        read_shipped("digits.csv.gz", FILES["digits.csv.gz"])
+
+
+def test_rewritten_line_ends_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = SHIPPED.joinpath("wine.csv").read_bytes().replace(b"\n", b"\r\n")
+    _, expected = read_shipped("wine.csv", FILES["wine.csv"])
+    _ship(tmp_path, "wine.csv", content, monkeypatch)
+    np.testing.assert_array_equal(read_shipped("wine.csv", FILES["wine.csv"])[1], expected)
+
+
+def test_archives_are_read_and_empty_fields_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 0d 0a inside an archive is not a line end: the archive is stored, not deflated.
+    archive = gzip.compress(b"a,b\r\n1,\r\n,0.1\r\n", 0, mtime=0)
+    sha256 = _ship(tmp_path, "small.csv.gz", archive, monkeypatch)
+    columns, values = read_shipped("small.csv.gz", sha256)
+    assert columns == ("a", "b")
+    np.testing.assert_array_equal(values, [[1, np.nan], [np.nan, 0.1]])

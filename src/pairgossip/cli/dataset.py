@@ -30,7 +30,7 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
         table = new_table(("data set", "rows", "columns", "what it holds"), numbers=False)
         for known, loader in sorted(CATALOG.items()):
             data = loader()
-            table.add_row(known, str(len(data)), ", ".join(data.columns), data.description)
+            table.add_row(known, str(len(data)), data.column_list, data.description)
         write_table(table)
         return
     if canonical(name) not in CATALOG:

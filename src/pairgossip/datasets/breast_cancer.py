@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
-from importlib import resources
-from typing import NamedTuple
-
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.datasets.dataset import Dataset
-from pairgossip.errors import PairgossipError, unknown_name
+from pairgossip.datasets.dataset import Dataset, read_shipped
+from pairgossip.datasets.labeled import LabeledData, standardized
+from pairgossip.errors import unknown_name
 
 FILE = "breast_cancer_wisconsin.csv"
 SHA256 = "7cbdf73583cb5ae025bf252c66c03e523ec72c7783b2746bf373a7bdbd8857ac"
@@ -21,23 +16,10 @@ MALIGNANT = 4.0
 MISSING_CHOICES = ("median", "drop")
 
 
-class LabeledData(NamedTuple):
-    """Features and labels, one row and one label per observation."""
-
-    X: FloatArray
-    """The features, shape (rows, features)."""
-    y: FloatArray
-    """The labels: 1 for malignant, 0 for benign."""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The names of the features, in the order of the columns of ``X``."""
-        return _read()[0][1:-1]
-
-
 def breast_cancer_wisconsin(missing: str = "median", standardize: bool = False) -> LabeledData:
     """Load 699 breast cancer cases: nine features graded 1 to 10, and whether it was malignant.
 
+    The labels are 1 for malignant and 0 for benign.
     It is the original Wisconsin study, not scikit-learn's ``load_breast_cancer``.
 
     Parameters
@@ -56,7 +38,7 @@ def breast_cancer_wisconsin(missing: str = "median", standardize: bool = False) 
     """
     if missing not in MISSING_CHOICES:
         raise unknown_name("treatment of missing values", str(missing), MISSING_CHOICES)
-    _, table = _read()
+    columns, table = _read()
     features, labels = table[:, 1:-1], (table[:, -1] == MALIGNANT).astype(np.float64)
     gaps = np.isnan(features)
     if missing == "drop":
@@ -65,8 +47,8 @@ def breast_cancer_wisconsin(missing: str = "median", standardize: bool = False) 
     else:
         features = np.where(gaps, np.nanmedian(features, axis=0), features)
     if standardize:
-        features = (features - features.mean(axis=0)) / features.std(axis=0)
-    return LabeledData(np.ascontiguousarray(features), labels)
+        features = standardized(features)
+    return LabeledData(np.ascontiguousarray(features), labels, columns[1:-1])
 
 
 def breast_cancer_table() -> Dataset:
@@ -95,12 +77,5 @@ def breast_cancer_table() -> Dataset:
 
 
 def _read() -> tuple[tuple[str, ...], FloatArray]:
-    """Read the shipped file, an empty field as NaN."""
-    raw = resources.files("pairgossip.datasets").joinpath(FILE).read_bytes()
-    content = raw.replace(b"\r\n", b"\n")
-    if hashlib.sha256(content).hexdigest() != SHA256:
-        raise PairgossipError(
-            f"The data file {FILE} differs from the one shipped: reinstall pairgossip."
-        )
-    header, *rows = csv.reader(io.StringIO(content.decode("ascii")))
-    return tuple(header), np.array([[float(cell or "nan") for cell in row] for row in rows])
+    """Read the shipped file: id, nine features with NaN where one is missing, class."""
+    return read_shipped(FILE, SHA256)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import hashlib
 import io
 from dataclasses import dataclass
@@ -11,6 +13,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import PairgossipError, unknown_name
+
+MOST_NAMES = 12
+"""How many columns are listed by name; of more, only the ends."""
+REPORTED_LICENSE = "CC BY 4.0 at UCI, as redistributors report; scikit-learn's copy states none"
+"""The terms of the UCI data taken from scikit-learn, whose descriptions name no license."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +50,32 @@ class Dataset:
         return self.values[:, self.columns.index(column)]
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name}: {len(self)} rows, columns {', '.join(self.columns)})"
+        return f"Dataset({self.name}: {len(self)} rows, columns {self.column_list})"
+
+    @property
+    def column_list(self) -> str:
+        """The names of the columns for people to read, shortened if there are many."""
+        if len(self.columns) <= MOST_NAMES:
+            return ", ".join(self.columns)
+        first, second, *_, last = self.columns
+        return f"{first}, {second}, ..., {last} ({len(self.columns)} in all)"
 
 
 def read_shipped(file: str, sha256: str) -> tuple[tuple[str, ...], FloatArray]:
-    """Read a CSV file of this package: its column names and its numbers.
+    """Read a CSV file of this package, plain or gzipped: its column names and its numbers.
 
-    Raises `PairgossipError` if the file is not the one that was shipped.
+    An empty field is read as NaN. Raises `PairgossipError` if the file is not the one shipped.
     """
-    # Line ends may have been rewritten on the way; the numbers are what is vouched for.
     raw = resources.files("pairgossip.datasets").joinpath(file).read_bytes()
-    content = raw.replace(b"\r\n", b"\n")
+    zipped = file.endswith(".gz")
+    # Line ends may have been rewritten on the way; the numbers are what is vouched for.
+    content = raw if zipped else raw.replace(b"\r\n", b"\n")
     if hashlib.sha256(content).hexdigest() != sha256:
         raise PairgossipError(
             f"The data file {file} differs from the one shipped: reinstall pairgossip."
         )
-    header, _, body = content.decode("ascii").partition("\n")
-    values = np.loadtxt(io.StringIO(body), delimiter=",", ndmin=2)
+    text = (gzip.decompress(content) if zipped else content).decode("ascii")
+    header, *rows = csv.reader(io.StringIO(text))
+    values = np.array([[float(cell or "nan") for cell in row] for row in rows])
     values.setflags(write=False)
-    return tuple(header.split(",")), values
+    return tuple(header), values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pairgossip.datasets.dataset import Dataset, read_shipped
 
+FILE = "engel.csv"
 SHA256 = "1ab6a5c4e884ef9ad624949d2b7e94652eccd75ba3905d1a46c85d28b153ec49"
 
 
@@ -12,7 +13,7 @@ def engel() -> Dataset:
 
     Both columns, income and foodexp, are in Belgian francs.
     """
-    columns, values = read_shipped("engel.csv", SHA256)
+    columns, values = read_shipped(FILE, SHA256)
     return Dataset(
         name="engel",
         columns=columns,
