@@ -28,7 +28,7 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import law_name
 from pairgossip.kernels import Kernel, Pairs, Ratio
 from pairgossip.kernels.means import Means
-from pairgossip.progress import Advance, progress_bar
+from pairgossip.progress import Advance, Show, progress_bar
 from pairgossip.results.run import Run
 
 LARGEST_HISTORY_BYTES = 1 << 28
@@ -56,7 +56,7 @@ def estimate(
     record: str | None = None,
     engine: str = "auto",
     n_jobs: int | None = -1,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Run:
     """Estimate a pairwise statistic by gossip: node k of the graph holds row k of the data.
 
@@ -96,7 +96,8 @@ def estimate(
     engine
         ``"auto"``, ``"fused"``, ``"tokens"`` or ``"plain"``; all give the same numbers to rounding.
     progress
-        Show a progress bar; by default when standard error is a terminal.
+        Show a progress bar; by default when standard error is a terminal. Or a function, called
+        with the number of iterations made since it was last called.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def _problem(data: Any, kernel: Any, chosen: Method, target: str, labels: Any) -
 
 
 def _target(
-    problem: Pairs | Means, method: Method, reference: Any, progress: bool | None
+    problem: Pairs | Means, method: Method, reference: Any, progress: Show
 ) -> float | FloatArray:
     by_rows = method.estimates == "row-mean"
     if reference is not None:
@@ -207,7 +208,9 @@ def _target(
         return float("nan")
     if by_rows:
         return problem.row_means()
-    with progress_bar("exact value", 1000, progress) as advance:
+    # A function given counts iterations, and the exact value takes none.
+    shown = False if callable(progress) else progress
+    with progress_bar("exact value", 1000, shown) as advance:
         return problem.exact(_in_steps(advance))
 
 

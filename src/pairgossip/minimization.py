@@ -38,7 +38,7 @@ from pairgossip.losses import (
 )
 from pairgossip.losses.problem import LearningProblem
 from pairgossip.losses.steps import AnyStep
-from pairgossip.progress import progress_bar
+from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit, fingerprint
 from pairgossip.results.storage import load
 
@@ -69,7 +69,7 @@ def minimize(
     start: Fit | str | Path | None = None,
     engine: str = "auto",
     n_jobs: int | None = -1,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Fit:
     """Minimize the average of a pairwise loss by gossip dual averaging.
 

@@ -11,15 +11,19 @@ from contextlib import contextmanager
 SHOW_AFTER_SECONDS = 1.0
 
 Advance = Callable[[int], None]
+Show = bool | Advance | None
 
 
 @contextmanager
-def progress_bar(what: str, total: int, show: bool | None = None) -> Iterator[Advance | None]:
+def progress_bar(what: str, total: int, show: Show = None) -> Iterator[Advance | None]:
     """Yield a function to report finished steps to, or None where no bar is wanted.
 
-    ``show=None`` shows a bar when standard error is a terminal. The bar appears after a second,
-    so that quick work leaves no trace.
+    ``show=None`` shows a bar when standard error is a terminal; a function is yielded itself. The
+    bar appears after a second, so that quick work leaves no trace.
     """
+    if callable(show):
+        yield show
+        return
     if show is None:
         show = sys.stderr.isatty()
     if not show:
