@@ -15,6 +15,7 @@ from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import datasets, graphs
 from pairgossip.engine.descent import Descent, build_descent
+from pairgossip.engine.judging import Judge, RankingJudge
 from pairgossip.engine.schedule import Schedule
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trial import BLOCK
@@ -129,6 +130,29 @@ def risks_of_all_models(rounds: int) -> None:
     )
 
 
+def judging_all_models(rounds: int) -> None:
+    """What a checkpoint costs: objectives and gradients of the 699 nodes, numpy's and compiled."""
+    x, y = datasets.breast_cancer_wisconsin()
+    print(row("\na checkpoint of 699 nodes", "numpy", "compiled", "ratio", "goal"))
+    for loss in ("auc-logistic", "auc-hinge", "auc-squared-hinge", "auc-smoothed-hinge"):
+        fit = minimize(
+            x, y, loss, "complete", step=inverse_sqrt(1e-3), iterations=10_000, seed=0,
+            checkpoints=1, bias=False,
+        )  # fmt: skip
+        problem = LearningProblem(x, loss, y)
+        plain, compiled = alternate(
+            *(judged_by(judge, fit.models[0]) for judge in (problem, RankingJudge(problem))),
+            rounds=rounds,
+        )
+        times = f"{plain * 1e3:.1f} ms", f"{compiled * 1e3:.1f} ms"
+        print(row(f"  {loss}", *times, f"{plain / compiled:.1f} x", "5 x"))
+
+
+def judged_by(judge: Judge, models: Array) -> Callable[[], object]:
+    """Both things a checkpoint asks of a judge."""
+    return lambda: (judge.objectives(models), judge.own_gradients(models))
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -138,6 +162,7 @@ def main() -> None:
     against_transcription(rounds, iterations)
     as_the_network_grows(rounds, iterations * 16, 100_000 if quick else 1_000_000)
     risks_of_all_models(3)
+    judging_all_models(rounds)
 
 
 if __name__ == "__main__":

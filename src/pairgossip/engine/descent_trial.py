@@ -10,6 +10,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent import Descent, DescentEngine, Snapshot, build_descent
+from pairgossip.engine.judging import Judge, build_judge
 from pairgossip.engine.schedule import Schedule
 from pairgossip.engine.trial import BLOCK
 from pairgossip.engine.trials import OnProgress
@@ -47,6 +48,7 @@ class DescentSetup:
         """Run one trial to its last checkpoint, filling ``record`` as it goes."""
         schedule = Schedule(self.graph, self.law, seed)
         engine = build_descent(self.engine, self.descent)
+        judge = build_judge(self.engine, self.descent.problem)
         done = self.resumed_at
         if self.states:
             schedule.skip(done)
@@ -57,7 +59,7 @@ class DescentSetup:
                 before = engine.snapshot() if stop == checkpoint and self.keep_bias else None
                 done = self._advance(engine, schedule, done, stop, on_progress)
             time = schedule.time_of(done) if self.descent.clock == "async" else np.nan
-            record.write(self, done, before, engine.snapshot(), time)
+            record.write(self, judge, done, before, engine.snapshot(), time)
 
     def _advance(
         self,
@@ -90,20 +92,25 @@ class DescentRecord:
         self.state: Snapshot | None = None
 
     def write(
-        self, setup: DescentSetup, t: int, before: Snapshot | None, now: Snapshot, time: float
+        self,
+        setup: DescentSetup,
+        judge: Judge,
+        t: int,
+        before: Snapshot | None,
+        now: Snapshot,
+        time: float,
     ) -> None:
         """Fill in the next checkpoint."""
-        at, problem = self.written, setup.descent.problem
-        judged = now.mean[setup.judged]
+        at, judged = self.written, now.mean[setup.judged]
         # Steps that are too long make models diverge: then the curves say so, without warnings.
         with np.errstate(over="ignore", invalid="ignore"):
-            objectives = problem.objectives(judged) + penalties(setup.descent.proximal, judged)
+            objectives = judge.objectives(judged) + penalties(setup.descent.proximal, judged)
             self.objective[at], self.spread[at] = objectives.mean(), objectives.std()
             center = now.mean.mean(axis=0)
             self.disagreement[at] = np.sqrt(np.mean(np.sum((now.mean - center) ** 2, axis=1)))
         self.time[at] = time
         if before is not None:
-            self.gradient_bias[at] = gradient_bias(setup.descent, before, now)
+            self.gradient_bias[at] = gradient_bias(setup.descent, judge, before, now)
             self.network_model[at] = network_model(setup.descent, before, t - 1)
         self.state = now
         self.written = at + 1
@@ -115,7 +122,7 @@ def penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))
 
 
-def gradient_bias(descent: Descent, before: Snapshot, now: Snapshot) -> FloatArray:
+def gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapshot) -> FloatArray:
     """The mean over nodes of the gradient taken minus the gradient meant.
 
     Taken: at the pair the node holds after the exchange; meant: of the node's share of the
@@ -123,7 +130,7 @@ def gradient_bias(descent: Descent, before: Snapshot, now: Snapshot) -> FloatArr
     """
     problem = descent.problem
     taken = problem.gradient(before.theta, np.arange(problem.n), now.held)
-    return (taken - problem.own_gradients(before.theta)).mean(axis=0)
+    return (taken - judge.own_gradients(before.theta)).mean(axis=0)
 
 
 def network_model(descent: Descent, before: Snapshot, t: int) -> FloatArray:

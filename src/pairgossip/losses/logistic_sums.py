@@ -73,6 +73,21 @@ def _exponentials(sign: float) -> FloatArray:
     return np.asarray(to_coefficients @ np.exp(sign * np.outer(points, RATES)))
 
 
+def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what a compiled twin needs of this file, contiguous.
+
+    The bilinear forms, axes (distance, x, y), and the coefficients of e^-(rate t) with the signs
+    and weights of the series, and of e^(rate t), both with axes (degree, rate).
+    """
+    forms = _forms().reshape(-1, DEGREE, DEGREE).transpose(0, 2, 1)
+    return np.ascontiguousarray(forms), _exponentials(-1.0) * _weights(), _exponentials(1.0)
+
+
+def _weights() -> FloatArray:
+    """Return the weights of the exponentials in log(1 + e^-u): 1, -1/2, 1/3, ..."""
+    return np.where(RATES % 2 == 1, 1.0, -1.0) / RATES
+
+
 def _near(upper: Side, own: IntArray, lower: Side, theirs: IntArray) -> FloatArray:
     """Sum over near panels, for every panel of the upper side; positions are given."""
     sums = np.empty(len(own))
@@ -103,8 +118,7 @@ def _far(
     reached = _last_far_below(panels)[x]
     fade = _fading(panels.position[x] - panels.position[reached])
     terms = (upper @ _exponentials(-1.0)).T * fade * risen[:, reached]
-    signs = np.array([1.0 if rate % 2 else -1.0 for rate in RATES]) / RATES
-    return np.where(reached < 0, 0.0, signs @ terms)
+    return np.where(reached < 0, 0.0, _weights() @ terms)
 
 
 def _fading(distance: IntArray) -> FloatArray:

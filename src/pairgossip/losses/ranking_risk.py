@@ -18,9 +18,7 @@ PAIRS_IN_ALL = 2**14
 
 def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
     """Average 1{l > l'} phi(theta . (x - x')) over all ordered pairs, for models (r, p)."""
-    features = data[:, :-1]
-    # Differences do not see an offset, but rounding does.
-    features = features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
+    features = centered(data[:, :-1])
     order = np.argsort(data[:, -1], kind="stable")
     ordered, labels = features[order], data[order, -1]
     step = max(1, NUMBERS_PER_CHUNK // len(data))
@@ -29,6 +27,11 @@ def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArr
         for start in range(0, len(thetas), step)
     ]
     return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
+
+
+def centered(features: FloatArray) -> FloatArray:
+    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
+    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
 
 
 def ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
@@ -52,7 +55,7 @@ def ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatAr
             if _few(len(usable), (end - start) ** 2 // 4):
                 totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
                 continue
-            middle = _boundary(labels, start, end)
+            middle = boundary(labels, start, end)
             totals += two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
             waiting += [(start, middle), (middle, end)]
     sums[finite] = totals
@@ -78,7 +81,7 @@ def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatAr
     return np.asarray(phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1))
 
 
-def _boundary(labels: FloatArray, start: int, end: int) -> int:
+def boundary(labels: FloatArray, start: int, end: int) -> int:
     """Find where the label changes, nearest to the middle of a span."""
     middle = (start + end) // 2
     left, right = (

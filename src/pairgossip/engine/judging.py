@@ -1,0 +1,137 @@
+"""What a trial's models are judged by at a checkpoint: their objectives and their gradients.
+
+A run spends more time here than in its exchanges, as every node's model meets every pair; so the
+losses of AUC and ranking have compiled twins. They work on one model at a time, in the thread of
+the trial: sums do not depend on how many workers there are, nor on BLAS.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.extras import needed_for
+from pairgossip.losses import GeneralLoss, Loss
+from pairgossip.losses.logistic_sums import DEGREE, RATES, tables
+from pairgossip.losses.pair_features import difference, higher_label
+from pairgossip.losses.phi import Phi
+from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.ranking_risk import boundary, centered, ranking_risks
+
+SCORES_AT_ONCE = 2**22
+"""Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
+DIRECT_LOGISTIC, DIRECT_HINGES = 2**8, 2**10
+"""Up to so many pairs of a span are summed one by one."""
+
+
+class Judge(Protocol):
+    """What `LearningProblem` says of models; a twin of it says the same sooner."""
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+
+
+def build_judge(engine: str, problem: LearningProblem) -> Judge:
+    """Build the compiled judge of a ranking loss; others, and plain runs, have numpy's."""
+    if engine == "plain" or not is_ranking(problem.loss):
+        return problem
+    return RankingJudge(problem)
+
+
+def is_ranking(loss: Loss | GeneralLoss) -> bool:
+    """Whether a loss is 1{l > l'} phi(theta . (x - x')), without a closed form of a user's own."""
+    if not isinstance(loss, Loss):
+        return False
+    if (loss.features, loss.weights, loss.offsets) != (difference, higher_label, None):
+        return False
+    return loss.risk is None or (isinstance(loss.risk, partial) and loss.risk.func is ranking_risks)
+
+
+class RankingJudge:
+    """Compiled sums over all pairs; the twin of `ranking_risks` and of `own_gradients`."""
+
+    def __init__(self, problem: LearningProblem) -> None:
+        with needed_for("The fast engine (engine='plain' runs without it)"):
+            from pairgossip.engine import judging_loops
+        assert isinstance(problem.loss, Loss)
+        self._loops: Any = judging_loops
+        self._phi = problem.loss.phi.code
+        self._order = np.argsort(problem.data[:, -1], kind="stable")
+        labels = problem.data[self._order, -1]
+        direct = DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else DIRECT_HINGES
+        self._lower = np.searchsorted(labels, labels).astype(np.int64)
+        self._plan = spans(labels, direct)
+        self._features = np.ascontiguousarray(centered(problem.data[:, :-1])[self._order].T)
+        self._tables = padded_tables()
+        self._room = _room(problem.n)
+        self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
+        self._bits = np.zeros(problem.n, dtype=np.int64)
+        self._step = max(1, SCORES_AT_ONCE // problem.n)
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,); NaN where a model is not finite."""
+        sums = np.empty(len(models))
+        for start in range(0, len(models), self._step):
+            chunk = slice(start, start + self._step)
+            self._write_sums(np.ascontiguousarray(models[chunk]), sums[chunk])
+        return sums / len(self._scores) ** 2
+
+    def _write_sums(self, models: FloatArray, sums: FloatArray) -> None:
+        known = models, self._features, self._lower, self._plan
+        if self._phi is Phi.LOGISTIC:
+            self._loops.write_logistic_sums(*known, self._tables, self._room, self._scores, sums)
+        else:
+            room = self._room[:2]
+            self._loops.write_hinge_sums(*known, int(self._phi), *room, self._scores, sums)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+        ordered = theta[self._order]
+        found = np.empty_like(ordered)
+        for start in range(0, len(ordered), self._step):
+            chunk = slice(start, start + self._step)
+            self._loops.write_gradients(
+                start, ordered[chunk], self._features, self._lower, int(self._phi), self._scores,
+                self._spare, self._bits, self._bits.view(np.float64), found[chunk],
+            )  # fmt: skip
+        gradients = np.empty_like(found)
+        gradients[self._order] = found
+        return gradients
+
+
+def spans(labels: FloatArray, direct: int) -> IntArray:
+    """Plan sums over pairs of rising labels: rows of start, middle and end, for all pairs across.
+
+    Where start and middle are one, all pairs of different labels of the span are summed directly.
+    """
+    plan: list[tuple[int, int, int]] = []
+    waiting = [(0, len(labels))]
+    while waiting:
+        start, end = waiting.pop()
+        if labels[start] == labels[end - 1]:
+            continue
+        middle = boundary(labels, start, end)
+        few = (end - start) ** 2 // 4 <= direct
+        plan.append((start, start if few else middle, end))
+        if not few:
+            waiting += [(start, middle), (middle, end)]
+    return np.array(plan, dtype=np.int64).reshape(-1, 3)
+
+
+def padded_tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Make `tables` of the logistic sums ready for loops over an even number of moments."""
+    forms, falling, rising = tables()
+    return np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
+
+
+def _room(n: int) -> tuple[Any, ...]:
+    """Make room for the panels of two sides of up to n scores, and for counting them."""
+    moments = np.zeros((2, n, DEGREE + DEGREE % 2))
+    counts, starts = np.zeros(2 * n + 66, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    return counts, np.empty((2, n)), np.empty((2, n)), starts, moments, np.zeros(len(RATES))

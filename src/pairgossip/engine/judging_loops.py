@@ -1,0 +1,165 @@
+"""Risks and gradients of ranking losses for many models, compiled.
+
+Observations come by rising label, features transposed: shape (d, n). ``lower[i]`` is how many
+observations have a lower label than the i-th; they are the first ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.engine.hinge_loops import hinge_sum
+from pairgossip.engine.margin_slopes import (
+    HINGE,
+    LOGISTIC,
+    SQUARED_HINGE,
+    inlined,
+    logistic_slopes,
+    loop,
+    slope,
+    vectorized,
+)
+from pairgossip.engine.panel_loops import logistic_sum
+
+
+@vectorized
+def write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
+    """theta . x for as many observations as there is room for scores."""
+    for i in range(len(scores)):
+        scores[i] = 0.0
+    for c in range(len(theta)):
+        weight = theta[c]
+        column = features[c]
+        for i in range(len(scores)):
+            scores[i] += weight * column[i]
+
+
+@inlined
+def hinge_value(phi, u):  # type: ignore[no-untyped-def]
+    """phi(u) of the hinge functions."""
+    short = max(0.0, 1.0 - u)
+    if phi == HINGE:
+        return short
+    if phi == SQUARED_HINGE:
+        return short * short
+    bent = min(short, 1.0)
+    return bent * (short - 0.5 * bent)
+
+
+@loop
+def direct_hinges(scores, lower, start, end, phi):  # type: ignore[no-untyped-def]
+    """Sum a hinge function over the pairs of a span, one by one."""
+    total = 0.0
+    for i in range(start, end):
+        for j in range(start, lower[i]):
+            total += hinge_value(phi, scores[i] - scores[j])
+    return total
+
+
+@loop
+def direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
+    """Sum log(1 + e^-u) over the pairs of a span: one logarithm for a product of 1 + e^-|u|.
+
+    What is kept is the product minus 1, a sum of positive terms; spans are far too short for it
+    to overflow.
+    """
+    total = 0.0
+    for i in range(start, end):
+        product = 0.0
+        for j in range(start, lower[i]):
+            u = scores[i] - scores[j]
+            small = np.exp(-abs(u))
+            product += small + small * product
+            total += max(-u, 0.0)
+        total += np.log1p(product)
+    return total
+
+
+@loop
+def all_finite(scores):  # type: ignore[no-untyped-def]
+    """Whether no score is infinite or NaN."""
+    finite = True
+    for score in scores:
+        finite &= abs(score) < np.inf
+    return finite
+
+
+@loop
+def write_logistic_sums(models, features, lower, plan, tables, room, scores, sums):  # type: ignore[no-untyped-def]
+    """Sum the loss over all pairs for every model; NaN where a score is not finite."""
+    for r in range(len(models)):
+        write_scores(models[r], features, scores)
+        sums[r] = 0.0 if all_finite(scores) else np.nan
+        for s in range(len(plan) if sums[r] == 0 else 0):
+            start, middle, end = plan[s]
+            if middle == start:
+                sums[r] += direct_logistic(scores, lower, start, end)
+            else:
+                sums[r] += logistic_sum(scores[middle:end], scores[start:middle], tables, room)
+
+
+@loop
+def write_hinge_sums(models, features, lower, plan, phi, counts, ordered, scores, sums):  # type: ignore[no-untyped-def]
+    """The same for the hinge functions."""
+    for r in range(len(models)):
+        write_scores(models[r], features, scores)
+        sums[r] = 0.0 if all_finite(scores) else np.nan
+        for s in range(len(plan) if sums[r] == 0 else 0):
+            start, middle, end = plan[s]
+            if middle == start:
+                sums[r] += direct_hinges(scores, lower, start, end, phi)
+            else:
+                above, below = scores[middle:end], scores[start:middle]
+                sums[r] += hinge_sum(above, below, phi, counts, ordered)
+
+
+@vectorized
+def dot(slopes, column, count):  # type: ignore[no-untyped-def]
+    """Sum of products, in four interleaved sums."""
+    a = b = c = d = 0.0
+    whole = count - count % 4
+    for q in range(0, whole, 4):
+        a += slopes[q] * column[q]
+        b += slopes[q + 1] * column[q + 1]
+        c += slopes[q + 2] * column[q + 2]
+        d += slopes[q + 3] * column[q + 3]
+    for q in range(whole, count):
+        a += slopes[q] * column[q]
+    return (a + b) + (c + d)
+
+
+@loop
+def write_slopes(own, scores, count, phi, polynomial, bits, scale):  # type: ignore[no-untyped-def]
+    """Replace scores by phi'(own - score); return their sum, NaN if a score is not finite."""
+    finite = abs(own) < np.inf
+    for q in range(count):
+        finite &= abs(scores[q]) < np.inf
+        scores[q] = own - scores[q]
+    if phi == LOGISTIC:
+        logistic_slopes(scores, count, polynomial, bits, scale)
+    else:
+        for q in range(count):
+            scores[q] = slope(phi, scores[q])
+    total = 0.0
+    for q in range(count):
+        total += scores[q]
+    return total if finite else np.nan
+
+
+@loop
+def write_gradients(  # type: ignore[no-untyped-def]
+    first, models, features, lower, phi, scores, polynomial, bits, scale, gradients
+):  # fmt: skip
+    """n times the gradient of each node's share at its model, for nodes from ``first`` on."""
+    n = features.shape[1]
+    for r in range(len(models)):
+        k = first + r
+        count = lower[k]
+        own = 0.0
+        for c in range(len(features)):
+            own += models[r, c] * features[c, k]
+        write_scores(models[r], features, scores[:count])
+        total = write_slopes(own, scores, count, phi, polynomial, bits, scale)
+        for c in range(len(features)):
+            gradients[r, c] = total * features[c, k] - dot(scores, features[c], count)
+            gradients[r, c] /= n

@@ -1,0 +1,196 @@
+"""Compiled judges say what the plain ones say, for every ranking loss and any scores."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip import graphs, minimize, steps
+from pairgossip.arrays import FloatArray
+from pairgossip.engine import judging
+from pairgossip.engine.judging import RankingJudge, build_judge, spans
+from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
+from pairgossip.losses.pair_features import difference, higher_label
+from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.ranking_risk import centered
+from pairgossip.results.fit import Fit
+from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
+
+RANKING = sorted(name for name in CATALOG if not name.startswith("metric"))
+HARD = hard_scores()
+
+
+def problem(loss: str, n: int = 150, classes: int = 2, d: int = 3) -> LearningProblem:
+    rng = np.random.default_rng(n + classes)
+    labels = rng.permutation(np.arange(n) % classes).astype(float)
+    return LearningProblem(rng.normal(size=(n, d)) + 0.3 * labels[:, None] / classes, loss, labels)
+
+
+def models(r: int, d: int = 3, scale: float = 1.0) -> FloatArray:
+    return scale * (np.random.default_rng(r).normal(size=(r, d)) + 0.5)
+
+
+def bias_of(fit: Fit) -> FloatArray:
+    assert fit.bias is not None
+    return fit.bias.gradient
+
+
+def assert_twins(judged: LearningProblem, thetas: FloatArray) -> None:
+    judge = build_judge("auto", judged)
+    assert isinstance(judge, RankingJudge)
+    plain, found = judged.objectives(thetas), judge.objectives(thetas)
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=0)
+    own = np.resize(thetas, (judged.n, thetas.shape[1]))
+    right = judged.own_gradients(own)
+    size = float(np.abs(right).max())
+    np.testing.assert_allclose(judge.own_gradients(own), right, rtol=1e-12, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 0.1, 1.0, 10.0, 300.0, 3e4])
+@pytest.mark.parametrize("loss", RANKING)
+def test_every_ranking_loss(loss: str, scale: float) -> None:
+    assert_twins(problem(loss), models(40, scale=scale))
+
+
+@pytest.mark.parametrize("classes", [3, 7, 40, 150])
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+def test_graded_labels_with_and_without_ties(phi: str, classes: int) -> None:
+    for scale in (0.3, 30.0, 1e4):
+        assert_twins(problem(f"ranking-{phi}", classes=classes), models(20, scale=scale))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 9, 33])
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+def test_few_observations(phi: str, n: int) -> None:
+    assert_twins(problem(f"auc-{phi}", n), models(5))
+    assert_twins(problem(f"ranking-{phi}", n, classes=n), models(5))
+
+
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("case", sorted(HARD))
+def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One feature and the model 1 make any scores; the middle of the features is left where it is.
+    monkeypatch.setattr(judging, "centered", lambda features: features)
+    for direct in (0, 2**20):
+        monkeypatch.setattr(judging, "DIRECT_LOGISTIC", direct)
+        monkeypatch.setattr(judging, "DIRECT_HINGES", direct)
+        for above, below in zip(*HARD[case], strict=True):
+            labels = np.repeat([1.0, 0.0], [len(above), len(below)])
+            data = np.concatenate((above, below))[:, None]
+            judge = RankingJudge(LearningProblem(data, f"auc-{phi}", labels))
+            exact = brute_sums(above[None], below[None], phi) / len(data) ** 2
+            assert relative_error(judge.objectives(np.ones((1, 1))), exact) < 1e-12
+
+
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+def test_outliers_and_ties_that_crowd_one_bucket(phi: str) -> None:
+    rng = np.random.default_rng(0)
+    labels: FloatArray = np.tile([0.0, 1.0], 200)
+    cases: tuple[FloatArray, ...] = (
+        np.append(rng.normal(size=399), 1e5),
+        np.round(rng.normal(size=400)),
+        np.append(rng.normal(size=398), [1e5, -1e5]),
+        np.geomspace(1e-9, 1e5, 400)[rng.permutation(400)],
+    )
+    for scores in cases:
+        judge = RankingJudge(LearningProblem(scores[:, None], f"auc-{phi}", labels))
+        exact = brute_ranking(centered(scores[:, None])[:, 0], labels, phi) / 400**2
+        assert relative_error(judge.objectives(np.ones((1, 1))), np.array([exact])) < 1e-12
+
+
+@pytest.mark.parametrize("loss", RANKING)
+def test_models_that_are_not_finite_say_so_without_warnings(loss: str) -> None:
+    judged = problem(loss, n=60)
+    thetas = models(60)
+    thetas[3, 0], thetas[4, 1], thetas[5, 2], thetas[6] = np.nan, np.inf, -np.inf, 1e308
+    judge = build_judge("auto", judged)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objectives, gradients = judge.objectives(thetas), judge.own_gradients(thetas)
+    with np.errstate(all="ignore"):
+        plain, right = judged.objectives(thetas), judged.own_gradients(thetas)
+    np.testing.assert_array_equal(np.isnan(objectives), np.isnan(plain))
+    assert np.isnan(objectives[3:6]).all() and np.isfinite(objectives[:3]).all()
+    finite = [k for k in range(60) if k not in (3, 4, 5, 6)]
+    assert np.isnan(gradients[3:6]).all()
+    np.testing.assert_allclose(gradients[finite], right[finite], rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+def test_without_pairs_of_different_labels_nothing_is_lost(phi: str) -> None:
+    loss = Loss(difference, phi, weights=higher_label)
+    judged = LearningProblem(models(30), loss, np.ones(30))
+    judge = build_judge("auto", judged)
+    assert isinstance(judge, RankingJudge)
+    np.testing.assert_array_equal(judge.objectives(models(30)), np.zeros(30))
+    np.testing.assert_array_equal(judge.own_gradients(models(30)), np.zeros((30, 3)))
+
+
+def test_models_come_in_chunks_and_in_any_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, thetas = problem("auc-logistic", n=60), models(60)
+    whole = RankingJudge(judged)
+    monkeypatch.setattr(judging, "SCORES_AT_ONCE", 300)
+    parts = RankingJudge(judged)
+    for layout in (thetas, np.asfortranarray(thetas), np.repeat(thetas, 2, axis=1)[:, ::2]):
+        np.testing.assert_array_equal(parts.objectives(layout), whole.objectives(thetas))
+        np.testing.assert_array_equal(parts.own_gradients(layout), whole.own_gradients(thetas))
+    assert whole.objectives(thetas[:0]).shape == (0,)
+
+
+def test_spans_cover_every_pair_of_different_labels_once() -> None:
+    rng = np.random.default_rng(0)
+    for classes in (1, 2, 5, 200):
+        labels = np.sort(rng.integers(0, classes, 90)).astype(float)
+        for direct in (0, 30, 10**6):
+            met = np.zeros((90, 90), dtype=int)
+            for start, middle, end in spans(labels, direct):
+                if start == middle:
+                    met[start:end, start:end] += labels[start:end, None] > labels[start:end]
+                else:
+                    met[middle:end, start:middle] += 1
+            np.testing.assert_array_equal(met, labels[:, None] > labels)
+
+
+def test_other_losses_and_plain_runs_are_judged_by_numpy() -> None:
+    def risk(thetas: FloatArray, data: FloatArray) -> FloatArray:
+        return np.full(len(thetas), 7.0)
+
+    def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.zeros(len(first))
+
+    def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.zeros((len(first), 3))
+
+    x, labels = models(20), np.arange(20) % 2.0
+    others: list[Any] = [
+        "metric-hinge",
+        Loss(difference, "hinge"),
+        Loss(difference, "hinge", weights=higher_label, risk=risk),
+        GeneralLoss(value, gradient, dimension=3),
+    ]
+    for loss in others:
+        judged = LearningProblem(x, loss, labels)
+        assert build_judge("auto", judged) is judged
+    judged = LearningProblem(x, auc_loss(), labels)
+    assert build_judge("plain", judged) is judged
+    assert build_judge("vectors", judged) is not judged
+
+
+@pytest.mark.parametrize("loss", ["auc-logistic", "ranking-smoothed-hinge"])
+def test_curves_do_not_depend_on_workers_and_agree_with_plain_runs(loss: str) -> None:
+    judged = problem(loss, n=40)
+    runs = [
+        minimize(
+            judged.data[:, :-1], judged.data[:, -1], loss, graphs.cycle(40), clock="async",
+            iterations=300, trials=3, seed=1, step=steps.inverse_sqrt(0.1), n_jobs=jobs,
+            engine=engine, progress=False,
+        )
+        for jobs, engine in ((1, "auto"), (3, "auto"), (1, "plain"))
+    ]  # fmt: skip
+    curves = [(run.trial_objective, bias_of(run), run.models) for run in runs]
+    for alone, many, plain in zip(*curves, strict=True):
+        np.testing.assert_array_equal(alone, many)
+        np.testing.assert_allclose(alone, plain, rtol=1e-10, atol=1e-12)
