@@ -1,10 +1,14 @@
-"""Code in the README and the docs: excerpts equal the source, the rest runs."""
+"""Code in the README and the docs: excerpts equal the source, the rest runs; the site builds."""
 
 from __future__ import annotations
 
 import ast
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,15 +18,24 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 
+import pairgossip as pg
 from pairgossip.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+BUILT = {"_build", "auto_examples", "generated"}
+"""Folders of docs/ that a build makes."""
+GUIDE = sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in BUILT)
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDE]
 FENCE = re.compile(
-    r"(?:<!-- source: (?P<file>\S+) (?P<name>\w+) -->\n)?```(?P<kind>\w*)\n(?P<code>.*?)```",
+    r"(?:<!-- source: (?P<file>\S+) (?P<name>\w+) -->\n)?```(?P<kind>[\w{}-]*)\n(?P<code>.*?)```",
     re.DOTALL,
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def source_of(file: str, name: str) -> str:
@@ -34,14 +47,14 @@ def source_of(file: str, name: str) -> str:
     raise AssertionError(f"{file} has no {name}")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_excerpts_equal_the_source(page: Path) -> None:
     for block in FENCE.finditer(page.read_text(encoding="utf-8")):
         if block["file"]:
             assert block["code"] == source_of(block["file"], block["name"])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -52,7 +65,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert page.name != "README.md" or "run" in names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_run(
     page: Path,
     tmp_path: Path,
@@ -68,10 +81,91 @@ def test_commands_run(
             assert program == "pairgossip"
             assert main(words) == 0, capsys.readouterr().err
             commands += 1
-    assert commands >= 4 or page.name != "README.md"
+    assert commands >= 4 or page.name not in ("README.md", "command-line.md")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+class Loaded(HTMLParser):
+    """What a page loads when it is opened, and the names it can be linked at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resources: list[str] = []
+        self.anchors: set[str] = set()
+        self.formulas = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors.add(given.get("id", ""))
+        self.formulas += tag == "math"
+        if "src" in given:
+            self.resources.append(given["src"])
+        self.resources += [part.split()[0] for part in given.get("srcset", "").split(",") if part]
+        if tag == "link":
+            self.resources.append(given["href"])
+
+
+def built_site(copy: Path) -> dict[str, Loaded]:
+    """Build the site, which runs all examples, from a copy of its sources; warnings are errors."""
+    shutil.copytree(DOCS, copy / "docs", ignore=shutil.ignore_patterns(*BUILT))
+    shutil.copytree(ROOT / "examples", copy / "examples")
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, copy)
+    command = "-m sphinx -b html -W --keep-going -q docs html"
+    done = subprocess.run(
+        [sys.executable, *command.split()], cwd=copy, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    pages = {}
+    for page in (copy / "html").rglob("*.html"):
+        name = page.relative_to(copy / "html").as_posix()
+        if not name.startswith("_static/"):  # the theme leaves a template there
+            pages[name] = loaded = Loaded()
+            loaded.feed(page.read_text(encoding="utf-8"))
+    return pages
+
+
+def check_resources(folder: Path, pages: dict[str, Loaded]) -> None:
+    for name, page in pages.items():
+        for resource in page.resources:
+            assert not re.match(r"(https?:)?//", resource), f"{name} loads {resource}"
+            local = (folder / name).parent / re.split("[?#]", resource)[0]
+            assert resource.startswith("data:") or local.exists(), f"{name} lacks {resource}"
+    for sheet in folder.rglob("*.css"):
+        text = sheet.read_text(encoding="utf-8")
+        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", text), sheet
+
+
+def check_examples(pages: dict[str, Loaded]) -> None:
+    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    assert len(examples) >= 6
+    for example in examples:
+        shown = pages[f"auto_examples/{example.stem}.html"].resources
+        assert any(f"sphx_glr_{example.stem}_001" in source for source in shown), example
+
+
+def check_public_names(pages: dict[str, Loaded]) -> None:
+    anchors = set[str]().union(*(page.anchors for page in pages.values()))
+    for name in pg.__all__:
+        assert {f"pairgossip.{name}", f"module-pairgossip.{name}"} & anchors, name
+    for module in (pg.datasets, pg.graphs, pg.kernels, pg.learn, pg.losses, pg.theory):
+        for name in set(module.__all__) - set(pg.__all__):
+            assert f"{module.__name__}.{name}" in anchors, name
+
+
+@pytest.mark.timeout(900)
+def test_the_site_builds(tmp_path: Path) -> None:
+    """One test, so that the site is built and the examples are run once."""
+    pages = built_site(tmp_path)
+    for page in GUIDE:
+        assert page.relative_to(DOCS).with_suffix(".html").as_posix() in pages
+    check_examples(pages)
+    check_resources(tmp_path / "html", pages)
+    check_public_names(pages)
+    assert pages["theory.html"].formulas > 20
+    assert not any("mathjax" in source.lower() for source in pages["theory.html"].resources)
