@@ -25,6 +25,7 @@ from pairgossip.cli.exact import exact_command
 from pairgossip.cli.graph import graph_command
 from pairgossip.cli.kernels import kernels_command
 from pairgossip.cli.plot import plot_command
+from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.score import score_command
 from pairgossip.cli.train import train_command
 from pairgossip.errors import MissingExtra, PairgossipError
@@ -36,6 +37,7 @@ By gossip, each learns an average over all pairs of observations, such as
 Gini's mean difference or the AUC. Begin with:
 
     pairgossip demo --quick
+    pairgossip reproduce --quick
     pairgossip estimate incomes.csv --column income --kernel gini --graph watts-strogatz
     pairgossip graph torus --rows 26 --cols 26
 """
@@ -58,6 +60,7 @@ for command in (
     graph_command,
     kernels_command,
     plot_command,
+    reproduce_command,
     score_command,
     train_command,
 ):

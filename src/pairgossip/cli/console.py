@@ -31,12 +31,13 @@ _OPTIONS = {
         for name in (
             *("method", "clock", "order", "law", "iterations", "checkpoints", "trials", "target"),
             *("seed", "record", "reference", "engine", "kernel", "graph", "what", "against"),
-            *("step", "radius", "loss"),
+            *("step", "radius", "loss", "out", "resume"),
         )
     },
 }
 """Arguments that messages name in Python's way, and the options they are here."""
-_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?:'([\w.-]+)'|\"([\w.-]+)\"|(?=[\s.,:;)]|$))")
+_VALUE = r"""'([\w.-]+)'|"([\w.-]+)"|True\b|(?=[\s.,:;)]|$)"""
+_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?:{_VALUE})")
 
 
 def output() -> Console:

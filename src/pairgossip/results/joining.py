@@ -13,7 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
 
-Result = TypeVar("Result", Run, Fit)
+Result = TypeVar("Result", bound=Run | Fit)
 
 _SAME = {
     Run: ("kernel", "method", "clock", "order", "law", "target_kind", "target", "iterations"),

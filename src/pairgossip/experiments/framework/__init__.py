@@ -1,0 +1,1 @@
+"""What every experiment is made of: cases, results on disk, sections of the report."""

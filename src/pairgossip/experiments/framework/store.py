@@ -1,0 +1,160 @@
+"""Results on disk: a folder per experiment, a file per case; finished trials are never lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pairgossip
+from pairgossip.errors import InputError
+from pairgossip.experiments.framework.experiment import (
+    Case,
+    Computation,
+    Experiment,
+    Plan,
+    Simulation,
+)
+from pairgossip.files import read_bytes, write_text
+from pairgossip.results import Fit, Run
+from pairgossip.results.provenance import machine, versions
+from pairgossip.results.storage import load
+
+SETTINGS = "settings.json"
+UNFINISHED = ".unfinished.npz"
+
+
+class Store:
+    """The folder of one reproduction.
+
+    A case in progress has a file of its own, so that a case once finished stays on disk until
+    its successor is finished too.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+
+    def open(self, plan: Plan, *, resume: bool) -> None:
+        """Make the folder ready for a plan; refuse what would destroy or mix results."""
+        settings = _settings(plan)
+        path = self.folder / SETTINGS
+        if path.exists():
+            _check_same(self.folder, _read_json(path), settings, resume=resume)
+        leftovers = sorted(self.results.glob(f"*/*{UNFINISHED}"))
+        if leftovers and not resume:
+            raise InputError(
+                f"{self.folder} holds an interrupted reproduction: add resume=True to go on with "
+                "it, or give another folder with out=."
+            )
+        try:
+            self.results.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise InputError(f"Cannot create {self.results}: {problem.strerror}.") from None
+        write_text(path, [_as_json(settings)])
+
+    def result(self, experiment: str, case: Case, plan: Plan) -> Any:
+        """Return the result of a case if it is finished under the plan, or None."""
+        path = self._path(experiment, case)
+        if not path.exists():
+            return None
+        if isinstance(case, Simulation):
+            result = load(path)
+            return result if result.trials >= case.trials else None
+        document = _read_json(path)
+        # What is computed may depend on the number of trials.
+        return document["result"] if document["trials"] == plan.trials else None
+
+    def finished_trials(self, experiment: str, case: Simulation) -> Run | Fit | None:
+        """Return the finished trials of a case, whether or not all are, or None."""
+        paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
+        found: list[Run | Fit] = [load(path) for path in paths if path.exists()]
+        return max(found, key=lambda result: result.trials, default=None)
+
+    def keep_trials(self, experiment: str, case: Simulation, trials: Run | Fit) -> None:
+        """Save the trials finished so far."""
+        path = self._unfinished_path(experiment, case)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trials.save(path)
+
+    def finish(self, experiment: str, case: Simulation, result: Run | Fit) -> None:
+        """Save a case with all its trials."""
+        path = self._path(experiment, case)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        result.save(path)
+        self._unfinished_path(experiment, case).unlink(missing_ok=True)
+
+    def keep_computation(
+        self, experiment: str, case: Computation, result: Mapping[str, Any], plan: Plan
+    ) -> None:
+        """Save what was computed, with the seed, the machine and the versions."""
+        path = self._path(experiment, case)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {
+            "seed": plan.seed,
+            "trials": plan.trials,
+            "machine": machine(),
+            "versions": versions(),
+            "result": result,
+        }
+        write_text(path, [_as_json(document)])
+
+    def results_of(self, experiment: Experiment, plan: Plan) -> dict[str, Any] | None:
+        """Return all results of an experiment, read from disk; None if any is missing."""
+        found = {
+            case.name: self.result(experiment.name, case, plan) for case in experiment.cases(plan)
+        }
+        return None if any(result is None for result in found.values()) else found
+
+    def _path(self, experiment: str, case: Case) -> Path:
+        suffix = ".npz" if isinstance(case, Simulation) else ".json"
+        return self.results / experiment / f"{case.name}{suffix}"
+
+    def _unfinished_path(self, experiment: str, case: Case) -> Path:
+        return self.results / experiment / f"{case.name}{UNFINISHED}"
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    return {"pairgossip": pairgossip.__version__} | plan._asdict()
+
+
+def _check_same(
+    folder: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, resume: bool
+) -> None:
+    # More trials can be added to a reproduction that is resumed; whatever else differs cannot.
+    free = ("trials",) if resume and now["trials"] >= before.get("trials", 0) else ()
+    for name, value in now.items():
+        if name not in free and before.get(name) != value:
+            remedy = (
+                "or resume=True to add trials to it"
+                if name == "trials" and value > before.get("trials", 0)
+                else "or give the same"
+            )
+            raise InputError(
+                f"{folder} holds a reproduction with {name} {_spoken(before.get(name))}, not "
+                f"{_spoken(value)}: give another folder with out=, {remedy}."
+            )
+
+
+def _spoken(value: Any) -> str:
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(read_bytes(path))
+    except ValueError:
+        raise InputError(
+            f"{path} is damaged: delete it to have it computed again, with resume=True."
+        ) from None
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, indent=1, default=_plain) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} does not belong in a result")

@@ -1,0 +1,61 @@
+"""The figure of the three graphs' spectra and of the gaps of all candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.framework.section import Picture
+from pairgossip.experiments.setting import COLORS, PRINTED_GAPS, SIDE
+
+OTHER = "#777777"
+"""Graphs the paper does not mean."""
+
+
+def gap_picture(
+    graphs: Mapping[str, Any], others: Mapping[str, Any], drawn: Mapping[str, Sequence[float]]
+) -> Picture:
+    """Draw the spectra, and where each candidate's gap lies beside the printed ones."""
+    figure, (left, right) = panels(2)
+    for name, facts in graphs.items():
+        values = np.array(facts["spectrum"][1:])
+        left.plot(np.arange(2, len(values) + 2), values, color=COLORS[name], label=name)
+        left.plot(2, PRINTED_GAPS[name], "o", color=COLORS[name], markerfacecolor="none")
+    finish_panel(left, "rank of the eigenvalue, from the smallest", "eigenvalue / |E|", "spectra")
+    left.set_yscale("log")
+    _gaps(right, graphs, others, drawn)
+    return Picture(
+        "spectra",
+        "Left: all eigenvalues of the Laplacian but the smallest, which is 0, divided by the "
+        "number of edges; circles are the printed gaps. Right: gaps of candidates (dots; one per "
+        "seed for Watts-Strogatz graphs) and the printed gaps (dashed lines, in the color of "
+        "their graph).",
+        figure,
+    )
+
+
+def _gaps(
+    axes: Axes,
+    graphs: Mapping[str, Any],
+    others: Mapping[str, Any],
+    drawn: Mapping[str, Sequence[float]],
+) -> None:
+    rows: list[tuple[str, Sequence[float], str]] = [
+        ("complete", [graphs["complete"]["gap"]], COLORS["complete"])
+    ]
+    for k, gaps in sorted(drawn.items(), reverse=True):
+        color = COLORS["watts-strogatz"] if k == "4" else OTHER
+        rows.append((f"Watts-Strogatz\nk = {k}", gaps, color))
+    rows.append((f"torus {SIDE} x {SIDE}", [graphs["torus"]["gap"]], COLORS["torus"]))
+    rows += [(name, [facts["gap"]], OTHER) for name, facts in others.items()]
+    for place, (_, gaps, color) in enumerate(rows):
+        axes.plot(gaps, [place] * len(gaps), "o", color=color, alpha=0.6)
+    for name, printed in PRINTED_GAPS.items():
+        axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0)
+    finish_panel(axes, "lambda_(n-1) / |E|", "", "gaps", legend=False)
+    axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize="small")
+    axes.invert_yaxis()

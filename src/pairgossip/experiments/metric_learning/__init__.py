@@ -1,0 +1,232 @@
+"""Metric learning, one labeled point per node: the authors' mixture of 2016, and digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import IntArray
+from pairgossip.experiments.framework.experiment import (
+    Case,
+    Computation,
+    Experiment,
+    Plan,
+    Simulation,
+)
+from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.metric_learning.claims import (
+    Measures,
+    concentration_claim,
+    convergence_claim,
+    digits_claim,
+    dispersion_claim,
+    faster_claim,
+    mixture_claim,
+)
+from pairgossip.experiments.metric_learning.figures import (
+    accuracy_picture,
+    convergence_picture,
+    images_picture,
+    weights_picture,
+)
+from pairgossip.experiments.metric_learning.findings import (
+    grand_mean,
+    how_it_ran,
+    results_table,
+    scores,
+    share_of,
+    shares,
+)
+from pairgossip.experiments.metric_learning.problems import (
+    DIMENSIONS,
+    INFORMATIVE,
+    Draw,
+    accuracy,
+    best_metric,
+    diagonal_loss,
+    diagonal_risks,
+    images,
+    mixture,
+)
+from pairgossip.experiments.setting import GRAPHS
+from pairgossip.graphs import Graph, complete, torus, watts_strogatz
+from pairgossip.losses import Box, inverse_sqrt
+from pairgossip.minimization import minimize
+from pairgossip.results import Fit
+
+MOST_TRIALS = 10
+"""Trials hardly differ here, and every checkpoint weighs a million pairs for each judged node."""
+LENGTHS = (500, 200)
+"""Iterations per node, in full and quick."""
+CHECKPOINTS, JUDGED = (9, 8), (8, 8)
+SCORED = 4
+"""Nodes per trial whose models are tried on held-out points."""
+QUICK_SIDES = (15, 20)
+
+
+class Task(NamedTuple):
+    """What differs between the two experiments."""
+
+    name: str
+    draw: Draw
+    sides: tuple[int, int]
+    """Of the torus, one of them odd: it is not bipartite, and its nodes are as many as data."""
+    step: float
+    """gamma(t) = step / sqrt(t): of 0.01 and 0.03, the one that ends with the lower objective."""
+
+
+MIXTURE_TASK = Task("metric-mixture", mixture, (25, 40), 0.03)
+DIGITS_TASK = Task("metric-digits", images, (25, 48), 0.01)
+
+
+def _cases(task: Task, plan: Plan) -> Sequence[Case]:
+    sides = QUICK_SIDES if plan.quick else task.sides
+    last = plan.choose(*LENGTHS) * math.prod(sides)
+    trials = min(plan.trials, MOST_TRIALS)
+    simulations = [
+        Simulation(name, last, trials, partial(_fit, task, name, sides, last, plan))
+        for name in GRAPHS
+    ]
+    return [*simulations, Computation("central", partial(_central, task, sides, plan.seed))]
+
+
+def _graph(name: str, sides: tuple[int, int], seed: int) -> Graph:
+    if name == "torus":
+        return torus(*sides)
+    nodes = math.prod(sides)
+    return complete(nodes) if name == "complete" else watts_strogatz(nodes, k=4, p=0.3, seed=seed)
+
+
+def _fit(task: Task, graph: str, sides: tuple[int, int], last: int, plan: Plan, **how: Any) -> Fit:
+    nodes, count = math.prod(sides), plan.choose(*CHECKPOINTS)
+    split = task.draw(nodes, plan.seed)
+    return minimize(
+        split.X,
+        split.y,
+        diagonal_loss(),
+        _graph(graph, sides, plan.seed),
+        clock="async",
+        iterations=last,
+        checkpoints=np.geomspace(nodes // 10, last, count).round().astype(np.int64),
+        step=inverse_sqrt(task.step),
+        constraint=Box(0.0, math.inf),
+        bias=False,
+        judged=plan.choose(*JUDGED),
+        seed=plan.seed,
+        **how,
+    )
+
+
+def _central(task: Task, sides: tuple[int, int], seed: int) -> Mapping[str, Any]:
+    """Find the best metric on one machine, and score it and metrics that need no learning."""
+    split = task.draw(math.prod(sides), seed)
+    model, objective = best_metric(split.X, split.y)
+    zero = np.zeros((1, len(model)))
+    return {
+        "model": model,
+        "objective": objective,
+        "objective_of_zero": float(diagonal_risks(zero, np.column_stack(split[:2]))[0]),
+        "accuracy": accuracy(model, split),
+        "euclidean": accuracy(np.ones(len(model)), split),
+        "unscaled": accuracy(split.scale**2, split),
+    }
+
+
+def _measured(task: Task, results: Mapping[str, Any]) -> Measures:
+    """Score nodes' models on the held-out points, which the fits' seed brings back."""
+    fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
+    first = fits[GRAPHS[0]]
+    split = task.draw(first.nodes, first.seed)
+    nodes: IntArray = np.linspace(0, first.nodes - 1, SCORED).astype(np.int64)
+    found = {
+        name: np.array([[accuracy(m, split) for m in trial[nodes]] for trial in fit.models])
+        for name, fit in fits.items()
+    }
+    data = np.column_stack(split[:2])
+    return Measures(
+        fits,
+        results["central"],
+        {name: values.mean(axis=1) for name, values in found.items()},
+        {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
+    )
+
+
+def _mixture_report(results: Mapping[str, Any]) -> Section:
+    measured = _measured(MIXTURE_TASK, results)
+    share = {name: shares(fit) for name, fit in measured.fits.items()}
+    first = measured.fits[GRAPHS[0]]
+    findings = [
+        f"{first.nodes:,} points of ten Gaussian classes in {DIMENSIONS} dimensions, one per node; "
+        f"the classes' centers differ in {INFORMATIVE} dimensions only, and every dimension is "
+        "scaled to variance 1, so that no scale gives them away. "
+        + how_it_ran(MIXTURE_TASK.step, measured),
+        f"Of the learned weight {100 * grand_mean(share):.0f} % is on the {INFORMATIVE} "
+        f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
+        f"centralized minimum: {100 * share_of(measured.central['model']):.0f} %). "
+        + scores(measured),
+    ]
+    return Section(
+        findings,
+        [
+            convergence_picture("mixture", measured),
+            weights_picture(measured, INFORMATIVE),
+            accuracy_picture("mixture", measured),
+        ],
+        [results_table(measured, share)],
+        [
+            convergence_claim("mixture", measured),
+            faster_claim("mixture", measured),
+            dispersion_claim("mixture", measured),
+            concentration_claim(share, INFORMATIVE / DIMENSIONS),
+            mixture_claim(measured),
+        ],
+    )
+
+
+def _digits_report(results: Mapping[str, Any]) -> Section:
+    measured = _measured(DIGITS_TASK, results)
+    first = measured.fits[GRAPHS[0]]
+    findings = [
+        f"{first.nodes:,} images of handwritten digits, 8 x 8 pixels, one per node; pixels are "
+        "scaled to variance 1 over the nodes' images. " + how_it_ran(DIGITS_TASK.step, measured),
+        scores(measured) + " Gray levels as they are, unscaled, give "
+        f"{100 * measured.central['unscaled']:.1f} % without any learning.",
+    ]
+    return Section(
+        findings,
+        [
+            convergence_picture("digits", measured),
+            images_picture(measured),
+            accuracy_picture("digits", measured),
+        ],
+        [results_table(measured, None)],
+        [
+            convergence_claim("digits", measured),
+            faster_claim("digits", measured),
+            dispersion_claim("digits", measured),
+            digits_claim(measured),
+        ],
+    )
+
+
+MIXTURE = Experiment(
+    MIXTURE_TASK.name,
+    "Metric learning on a mixture of Gaussians",
+    "Ten classes differ in 5 of 40 dimensions. Do nodes with one labeled point each find these "
+    "dimensions by gossip, on a complete, a small-world and a torus network, and does the metric "
+    "they learn tell classes of new points apart?",
+    partial(_cases, MIXTURE_TASK),
+    _mixture_report,
+)
+DIGITS = Experiment(
+    DIGITS_TASK.name,
+    "Metric learning on handwritten digits",
+    "One image per node: which pixels do nodes learn to look at by gossip, and does the metric "
+    "help nearest neighbors on images set aside?",
+    partial(_cases, DIGITS_TASK),
+    _digits_report,
+)

@@ -1,0 +1,39 @@
+"""Networks of any size and the incomes on their nodes, for experiments beyond the paper's 699."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.datasets import engel
+from pairgossip.experiments.setting import COLORS as PAPER_COLORS
+from pairgossip.experiments.setting import dealt
+from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
+
+COLORS = PAPER_COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
+BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
+
+
+def network(name: str, nodes: int, seed: int) -> Graph:
+    """Build a network; a torus needs a square number of nodes."""
+    if name == "torus":
+        return torus(math.isqrt(nodes), math.isqrt(nodes))
+    if name == "watts-strogatz":
+        return watts_strogatz(nodes, k=4, p=0.3, seed=seed)
+    return BUILDERS[name](nodes)
+
+
+def incomes(nodes: int, seed: int) -> FloatArray:
+    """Deal the incomes of as many households of Engel's to the nodes, in Belgian francs."""
+    income = engel()["income"]
+    return dealt(income, income, nodes, seed).X
+
+
+def income_quantiles(nodes: int) -> FloatArray:
+    """Return the same distribution of incomes for any number of nodes, in increasing order.
+
+    So what changes with the number of nodes is the network, not the luck of a sample.
+    """
+    return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)

@@ -1,0 +1,117 @@
+"""The front door: run experiments, keep their results, write the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pairgossip.checks import check_jobs, whole
+from pairgossip.engine.seeds import root_seed
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.experiments.catalog import CATALOG
+from pairgossip.experiments.framework.experiment import Experiment, Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.section import Claim, Section
+from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.report import write_report
+from pairgossip.extras import needed_for
+
+FULL_TRIALS, QUICK_TRIALS = 50, 4
+DEFAULT_FOLDER = "pairgossip-reproduction"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What `reproduce` returns: where the report is, and what it says."""
+
+    folder: Path
+    report: Path
+    sections: dict[str, Section]
+    """By the names of the experiments."""
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All claims that were checked."""
+        return [claim for section in self.sections.values() for claim in section.claims]
+
+
+def reproduce(
+    only: str | Iterable[str] | None = None,
+    *,
+    quick: bool = False,
+    trials: int | None = None,
+    out: str | Path | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    n_jobs: int | None = -1,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Run the experiments of the paper and write one report about them.
+
+    Parameters
+    ----------
+    only
+        Names of experiments (see ``pg.experiments.CATALOG``); all by default.
+    quick
+        Shorter runs and few trials, for a first look in less than a minute.
+    trials
+        Independent trials of every simulation: 50, or 4 with ``quick``.
+    out
+        Folder for results, figures and ``report.html``; ``pairgossip-reproduction`` by default,
+        or ``pairgossip-reproduction-quick``.
+    seed
+        Seed of all randomness; the same seed gives the same files.
+    resume
+        Keep the trials that an earlier call finished in the same folder, and run only the others.
+    n_jobs
+        Trials run at once; -1 for all cores. ``None`` follows ``joblib.parallel_config``, whatever
+        backend it names: a Dask cluster, say.
+    progress
+        Show progress bars; by default when standard error is a terminal.
+    """
+    with needed_for("Reproducing the paper"):
+        # To know now, not after a long run.
+        import joblib  # noqa: F401
+        import matplotlib.figure  # noqa: F401
+        import scipy  # noqa: F401
+    chosen = find_experiments(only)
+    root_seed(seed)
+    check_jobs(n_jobs)
+    plan = Plan(quick, whole("trials", trials, QUICK_TRIALS if quick else FULL_TRIALS), seed)
+    folder = Path(out) if out is not None else default_folder(quick=quick)
+    store = Store(folder)
+    store.open(plan, resume=resume)
+    for experiment in chosen:
+        run_experiment(experiment, plan, store, resume=resume, n_jobs=n_jobs, progress=progress)
+    return report_on(store, plan, n_jobs)
+
+
+def report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
+    """Write the report on all experiments whose results are complete, from what is on disk."""
+    sections: dict[str, Section] = {}
+    for experiment in CATALOG.values():
+        results = store.results_of(experiment, plan)
+        if results is not None:
+            sections[experiment.name] = experiment.report(results)
+    report = write_report(store.folder, CATALOG, sections, plan, n_jobs)
+    return Reproduction(store.folder, report, sections)
+
+
+def find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
+    """Return the named experiments in the order of the catalog, or all."""
+    if only is None:
+        return list(CATALOG.values())
+    names = [only] if isinstance(only, str) else list(only)
+    if not names:
+        raise InputError(f"No experiment is named: choose among {', '.join(CATALOG)}.")
+    for name in names:
+        if canonical(name) not in CATALOG:
+            raise unknown_name("experiment", name, list(CATALOG))
+    wanted = {canonical(name) for name in names}
+    return [experiment for name, experiment in CATALOG.items() if name in wanted]
+
+
+def default_folder(*, quick: bool) -> Path:
+    """Return where results go unless said otherwise."""
+    return Path(f"{DEFAULT_FOLDER}-quick" if quick else DEFAULT_FOLDER)

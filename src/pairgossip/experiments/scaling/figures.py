@@ -1,0 +1,88 @@
+"""The figures of scaling: bias and error against the number of nodes, and against time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.framework.section import Picture
+from pairgossip.experiments.networks import COLORS
+
+FRANCS = "Belgian francs"
+TICKS = (20, 50, 100, 200, 500, 1000)
+"""Numbers of nodes."""
+
+
+def nodes_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
+    """Draw t x bias and the error at the end, with their bounds, against the number of nodes."""
+    figure, (left, right) = panels(2)
+    for name, points in families.items():
+        color, nodes, found = COLORS[name], list(points), list(points.values())
+        left.plot(nodes, [p.exact["late"] for p in found], "o-", color=color, label=name)
+        left.plot(nodes, [p.exact["late_bound"] for p in found], ":", color=color)
+        right.plot(nodes, [p.run.error[-1] for p in found], "o-", color=color, label=name)
+        right.plot(nodes, [p.exact["error_bound"][-1] for p in found], ":", color=color)
+    run = families["complete"][next(iter(families["complete"]))].run
+    finish_panel(left, "nodes", f"t x bias ({FRANCS})", "bias, t to infinity", legend=False)
+    title = f"error after {run.iterations[-1]:,} iterations"
+    finish_panel(right, "nodes", f"RMS error ({FRANCS})", title, legend=False)
+    for axes in (left, right):
+        axes.set_yscale("log")
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in TICKS if low <= tick <= high]
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.set_xticks([], minor=True)
+    _legend_below(figure, left)
+    return Picture(
+        "nodes",
+        "Left: the limit of t x bias, exact (dots), and the corrected bound (dotted). Right: root "
+        f"mean square error over nodes and {run.trials} trials (dots), and the bound (dotted). "
+        "Root mean squares over nodes.",
+        figure,
+    )
+
+
+def time_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
+    """Draw bias and error of the largest network of every family against time in units 1/x."""
+    figure, (left, right) = panels(2)
+    for name, points in families.items():
+        nodes = max(points)
+        run, exact = points[nodes].run, points[nodes].exact
+        units = run.iterations * exact["gap"]
+        label = f"{name}, {nodes} nodes"
+        left.plot(units, exact["bias"], color=COLORS[name], label=label)
+        right.plot(units, run.error, color=COLORS[name])
+        right.plot(units, points[nodes].fluctuation, "--", color=COLORS[name])
+    _guide(left, -1.0, "slope -1")
+    _guide(right, -0.5, "slope -1/2")
+    unit = "iterations / (|E|/lambda)"
+    finish_panel(left, unit, f"bias ({FRANCS})", "exact bias", legend=False)
+    finish_panel(right, unit, f"RMS error ({FRANCS})", "error and fluctuation", legend=False)
+    for axes in (left, right):
+        axes.set_yscale("log")
+    _legend_below(figure, left)
+    return Picture(
+        "time",
+        "The largest network of every family, against iterations in units of its time scale "
+        "|E|/lambda. Left: exact bias. Right: measured error (solid) and fluctuation of "
+        "the network's mean about its exact expectation (dashed). Black: slopes -1 and -1/2.",
+        figure,
+    )
+
+
+def _guide(axes: Axes, slope: float, label: str) -> None:
+    x = np.array([3.0, 300.0])
+    low = min(float(np.interp(3.0, *line.get_data())) for line in axes.get_lines())  # type: ignore[arg-type]
+    axes.plot(x, 0.4 * low * (x / x[0]) ** slope, "k-", linewidth=0.9)
+    axes.annotate(label, (x[0], 0.4 * low), ha="right", va="center", fontsize="small")
+
+
+def _legend_below(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    figure.set_size_inches(9.6, 4.0)

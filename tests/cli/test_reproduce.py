@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+from pairgossip.experiments import CATALOG, reproduction
+from tests.experiments.test_reproduction import contents
+from tests.experiments.toy import TOY
+
+from .running import CommandLine, run_really
+
+ROOT = Path(__file__).parents[2]
+
+# Reproduces the toy instead of the paper; a trial lasts as long as it is told to.
+SCRIPT = """
+import sys, time
+from pairgossip.cli import main
+from pairgossip.engine import trial
+from pairgossip.experiments import reproduction
+from tests.experiments.toy import TOY
+
+reproduction.CATALOG = {"toy": TOY}
+run_trial = trial.Setup.run_trial
+
+def slowly(self, *arguments):
+    run_trial(self, *arguments)
+    time.sleep(float(sys.argv[1]))
+
+trial.Setup.run_trial = slowly
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def start(seconds: float, *tokens: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(seconds), *map(str, tokens)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert time.monotonic() < deadline, f"{path} was never written"
+        time.sleep(0.02)
+
+
+def test_the_list_names_every_experiment(cli: CommandLine) -> None:
+    answer = cli("reproduce", "--list")
+    assert answer.code == 0
+    for name in CATALOG:
+        assert name in answer.out
+
+
+@pytest.mark.usefixtures("toy_catalog")
+class TestWithToy:
+    @pytest.fixture(autouse=True)
+    def toy_catalog(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY})
+
+    def test_it_prints_verdicts_and_where_the_report_is(
+        self, cli: CommandLine, tmp_path: Path
+    ) -> None:
+        out = tmp_path / "out"
+        answer = cli("reproduce", "--only", "toy", "--trials", 2, "--out", out, "--jobs", 1)
+        assert answer.code == 0
+        assert "1 statements checked" in answer.out and "✓ holds" in answer.out
+        assert f"Wrote {out / 'report.html'}" in answer.out.replace("\n", "")
+        assert pg.load(out / "results" / "toy" / "gini.npz").trials == 2
+
+    def test_names_of_several_experiments(self, cli: CommandLine, tmp_path: Path) -> None:
+        message = cli.error("reproduce", "--only", "toy,tox", "--out", tmp_path / "out")
+        assert message == "Unknown experiment 'tox': did you mean 'toy'?"
+
+    def test_other_settings(self, cli: CommandLine, tmp_path: Path) -> None:
+        assert cli("reproduce", "--quick", "--out", tmp_path).code == 0
+        message = cli.error("reproduce", "--quick", "--seed", 1, "--out", tmp_path)
+        assert "holds a reproduction with seed 0, not 1: give another folder with --out" in message
+        message = cli.error("reproduce", "--quick", "--trials", 9, "--out", tmp_path)
+        assert message.endswith("or --resume to add trials to it.")
+
+    def test_no_scheduler(self, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pairgossip.cli.reproduce.SECONDS_TO_CONNECT", 0.5)
+        message = cli.error("reproduce", "--dask", "tcp://127.0.0.1:1")
+        assert message.startswith("There is no Dask scheduler at tcp://127.0.0.1:1: start one")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_by_a_signal_and_resumed(tmp_path: Path, number: int) -> None:
+    with start(0, "reproduce", "--trials", 14, "--out", tmp_path / "whole") as process:
+        assert process.wait(240) == 0
+    parts = tmp_path / "parts"
+    with start(1, "reproduce", "--trials", 14, "--out", parts, "--jobs", 2) as process:
+        wait_for(parts / "results" / "toy" / "gini.unfinished.npz")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=120)
+        if number == signal.SIGINT:
+            assert process.returncode == 130
+            assert err.strip() == (
+                "Warning: Interrupted: finished trials are kept, and --resume goes on from them."
+            )
+    with start(0, "reproduce", "--trials", 14, "--out", parts, "--resume") as process:
+        assert process.wait(240) == 0
+    assert contents(parts) == contents(tmp_path / "whole")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """A Dask scheduler and two workers, each a process of its own; yields the address."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    shared = [sys.executable, "-m", "dask"]
+    environment = os.environ | {"DASK_DISTRIBUTED__ADMIN__LOG_LEVEL": "error"}
+    commands = [
+        ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
+        ["worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard"],
+    ]
+    processes = [
+        subprocess.Popen(
+            [*shared, *command, "--scheduler-file", str(file)],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for command in commands
+    ]
+    try:
+        wait_for(file)
+        yield _address_with_workers(file, 2)
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(30)
+
+
+def _address_with_workers(file: Path, wanted: int) -> str:
+    from distributed import Client
+
+    with Client(scheduler_file=str(file), timeout=60) as client:  # type: ignore[no-untyped-call]
+        client.wait_for_workers(wanted, timeout=120)
+        return str(client.scheduler.address)
+
+
+def test_a_dask_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    tokens = ("reproduce", "--only", "separable", "--quick", "--trials", 3)
+    assert run_really(*tokens, "--out", alone, "--jobs", 1).code == 0
+    answer = run_really(*tokens, "--out", shared, "--dask", cluster)
+    assert (answer.code, answer.err) == (0, "")
+    assert contents(alone) == contents(shared)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.datasets import breast_cancer_wisconsin
+from pairgossip.experiments.estimation_comparison import AUC, METHODS, SCATTER
+from pairgossip.experiments.estimation_comparison.measures import Measured, reached
+from pairgossip.experiments.framework.experiment import Experiment, Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.setting import GRAPHS, dealt
+from pairgossip.kernels.builtin import auc, within_cluster_scatter
+from pairgossip.kernels.exact import row_means
+
+PLAN = Plan(quick=True, trials=2, seed=0)
+VERDICTS = {
+    "equal-messages": "holds",
+    "connected": "holds",
+    "gap": "does not hold",
+    "slope": "holds in part",
+    "bound": "holds",
+    "u1": "holds",
+}
+
+
+def run(experiment: Experiment, folder: Path) -> dict[str, Any]:
+    store = Store(folder)
+    store.open(PLAN, resume=False)
+    run_experiment(experiment, PLAN, store, resume=False, n_jobs=2, progress=False)
+    found = store.results_of(experiment, PLAN)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def scatter(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run(SCATTER, tmp_path_factory.mktemp("scatter"))
+
+
+@pytest.fixture(scope="module")
+def ranking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run(AUC, tmp_path_factory.mktemp("auc"))
+
+
+def verdicts(section: Section) -> dict[str, str]:
+    return {claim.name: claim.verdict for claim in section.claims}
+
+
+def test_the_verdicts_on_scatter(scatter: dict[str, Any]) -> None:
+    assert verdicts(SCATTER.report(scatter)) == {f"{k}-scatter": v for k, v in VERDICTS.items()}
+
+
+def test_the_verdicts_on_the_auc(ranking: dict[str, Any]) -> None:
+    assert verdicts(AUC.report(ranking)) == {f"{k}-auc": v for k, v in VERDICTS.items()}
+
+
+def test_the_scatter_is_twice_the_variance_within_classes(scatter: dict[str, Any]) -> None:
+    X, y = breast_cancer_wisconsin()
+    by_class = [(np.mean(y == c), X[y == c].var(axis=0).sum()) for c in (0, 1)]
+    expected = sum(2 * share**2 * variance for share, variance in by_class)
+    assert scatter["targets"]["complete"]["value"] == pytest.approx(expected)
+    assert scatter["complete-gosta-sync"].target == pytest.approx(expected)
+
+
+def test_the_auc_is_that_of_scikit_learn(ranking: dict[str, Any]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    X, y = breast_cancer_wisconsin()
+    target = ranking["targets"]["complete"]
+    expected = metrics.roc_auc_score(y, X.sum(axis=1))
+    assert target["value"] / target["compared"] == pytest.approx(expected)
+    assert ranking["complete-u2"].target == pytest.approx(target["value"])
+
+
+@pytest.mark.parametrize("statistic", ["scatter", "ranking"])
+def test_row_means_are_as_far_as_the_package_says(
+    statistic: str, request: pytest.FixtureRequest
+) -> None:
+    results = request.getfixturevalue(statistic)
+    X, y = breast_cancer_wisconsin()
+    rows = dealt(X, y, 676, PLAN.seed)
+    if statistic == "scatter":
+        means = row_means(rows.X, within_cluster_scatter(), labels=rows.y)
+    else:
+        means = row_means(rows.X.sum(axis=1), auc().numerator, labels=rows.y)
+    target = results["targets"]["torus"]
+    assert target["value"] == pytest.approx(means.mean())
+    assert target["row_distance"] == pytest.approx(means.std() / means.mean())
+    np.testing.assert_allclose(results["torus-u1"].target, means)
+
+
+def test_u2_sends_twice_the_messages(scatter: dict[str, Any]) -> None:
+    rows = SCATTER.report(scatter).tables[0].rows
+    sent = {(row[0], row[1]): row[2] for row in rows}
+    for graph in GRAPHS:
+        assert sent[graph, "u2"] == 400_000
+        assert {sent[graph, m] for m in METHODS if m != "u2"} == {200_000}
+
+
+def test_swapped_methods_change_the_verdicts(scatter: dict[str, Any]) -> None:
+    swapped = dict(scatter)
+    for graph in GRAPHS:
+        swapped[f"{graph}-u2"] = scatter[f"{graph}-gosta-sync"]
+        for clock in ("sync", "async"):
+            swapped[f"{graph}-gosta-{clock}"] = scatter[f"{graph}-u2"]
+    changed = verdicts(SCATTER.report(swapped))
+    assert changed["equal-messages-scatter"] == "does not hold"
+
+
+def test_swapped_graphs_change_the_verdicts(scatter: dict[str, Any]) -> None:
+    swapped = dict(scatter)
+    for method in METHODS:
+        swapped[f"complete-{method}"] = scatter[f"torus-{method}"]
+        swapped[f"torus-{method}"] = scatter[f"complete-{method}"]
+    assert verdicts(SCATTER.report(swapped))["connected-scatter"] == "does not hold"
+
+
+def test_an_error_above_the_bound_changes_the_verdict(scatter: dict[str, Any]) -> None:
+    targets = {
+        graph: target | {"bound": [b / 1000 for b in target["bound"]]}
+        for graph, target in scatter["targets"].items()
+    }
+    changed = verdicts(SCATTER.report(scatter | {"targets": targets}))
+    assert changed["bound-scatter"] == "does not hold"
+
+
+def measured_power(power: float) -> Measured:
+    iterations = np.unique(np.geomspace(1, 10_000, 41).astype(np.int64))
+    error = iterations.astype(np.float64) ** power
+    return Measured(iterations, 2 * iterations, error, error[None], error, 0.0, relaxation=100.0)
+
+
+def test_the_slope_of_a_power_is_its_exponent() -> None:
+    assert measured_power(-0.5).slope == pytest.approx(-0.5)
+
+
+def test_messages_until_a_level_are_interpolated() -> None:
+    curve = measured_power(-0.5)
+    assert reached(curve, 0.1) == pytest.approx(200, rel=0.01)
+    assert reached(curve, 0.001) == "not reached"
+    assert reached(curve, 2.0) == 2

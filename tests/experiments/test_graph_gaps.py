@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.experiments.framework.experiment import Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.graph_gaps import GAPS, dense_eigenvalues
+from pairgossip.experiments.setting import PRINTED_GAPS
+from pairgossip.graphs import torus, watts_strogatz
+
+PLAN = Plan(quick=True, trials=2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    store = Store(Path(tmp_path_factory.mktemp("gaps")))
+    store.open(PLAN, resume=False)
+    run_experiment(GAPS, PLAN, store, resume=False, n_jobs=1, progress=False)
+    found = store.results_of(GAPS, PLAN)
+    assert found is not None
+    return found
+
+
+def verdicts(results: dict[str, Any]) -> dict[str, str]:
+    return {claim.name: claim.verdict for claim in GAPS.report(results).claims}
+
+
+def test_the_verdicts(results: dict[str, Any]) -> None:
+    assert verdicts(results) == {
+        "gap-complete": "holds",
+        "gap-watts-strogatz": "holds",
+        "gap-torus": "holds",
+        "complete-largest": "holds",
+        "grid-nodes": "does not hold",
+    }
+
+
+def test_gaps_match_the_formulas_of_their_families(results: dict[str, Any]) -> None:
+    graphs, others = results["graphs"], results["other-grids"]
+    assert graphs["complete"]["gap"] == pytest.approx(2 / 698)
+    assert graphs["torus"]["gap"] == pytest.approx((2 - 2 * np.cos(2 * np.pi / 26)) / 1352)
+    open_grid = others["open grid 26 x 26"]
+    assert open_grid["gap"] == pytest.approx((2 - 2 * np.cos(np.pi / 26)) / (2 * 26 * 25))
+    wider = others["torus 27 x 26"]
+    assert wider["gap"] == pytest.approx((2 - 2 * np.cos(2 * np.pi / 27)) / (2 * 27 * 26))
+
+
+def test_the_solver_agrees_with_the_dense_eigenvalues(results: dict[str, Any]) -> None:
+    for facts in [*results["graphs"].values(), *results["other-grids"].values()]:
+        assert facts["gap"] == pytest.approx(facts["dense"], rel=1e-8)
+    seed_zero = dense_eigenvalues(watts_strogatz(699, k=4, p=0.3, seed=0))
+    assert results["watts-strogatz"]["4"][0] == pytest.approx(seed_zero[1] / 1398, rel=1e-8)
+
+
+def test_dense_eigenvalues_of_a_torus_are_sums_of_those_of_two_cycles() -> None:
+    def cycle(n: int) -> Any:
+        return 2 - 2 * np.cos(2 * np.pi * np.arange(n) / n)
+
+    expected = np.sort(np.add.outer(cycle(5), cycle(4)).ravel())
+    np.testing.assert_allclose(dense_eigenvalues(torus(5, 4)), expected, atol=1e-12)
+
+
+def test_only_the_square_torus_has_the_printed_gap(results: dict[str, Any]) -> None:
+    for facts in results["other-grids"].values():
+        assert abs(facts["gap"] / PRINTED_GAPS["torus"] - 1) > 0.05
+
+
+def test_other_graphs_would_change_the_verdicts(results: dict[str, Any]) -> None:
+    doctored = copy.deepcopy(results)
+    doctored["graphs"]["torus"]["gap"] = results["other-grids"]["torus 27 x 26"]["gap"]
+    doctored["graphs"]["torus"]["bipartite"] = False
+    doctored["watts-strogatz"]["4"] = results["watts-strogatz"]["6"]
+    doctored["other-grids"]["open grid 26 x 26"]["gap"] = 1.0
+    changed = verdicts(doctored)
+    assert changed["gap-torus"] == "does not hold"
+    assert changed["grid-nodes"] == "holds in part"
+    assert changed["gap-watts-strogatz"] == "does not hold"
+    assert changed["complete-largest"] == "does not hold"

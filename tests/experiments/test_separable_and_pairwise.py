@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.experiments import separable_and_pairwise
+from pairgossip.experiments.framework.experiment import Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.separable_and_pairwise import SEPARABLE
+from pairgossip.experiments.setting import GRAPHS
+
+PLAN = Plan(quick=True, trials=2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return _results(tmp_path_factory.mktemp("separable"))
+
+
+def _results(folder: Path) -> dict[str, Any]:
+    store = Store(folder)
+    store.open(PLAN, resume=False)
+    run_experiment(SEPARABLE, PLAN, store, resume=False, n_jobs=2, progress=False)
+    results = store.results_of(SEPARABLE, PLAN)
+    assert results is not None
+    return results
+
+
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
+    return SEPARABLE.report(results)
+
+
+def test_the_verdicts(section: Section) -> None:
+    assert {claim.name: claim.verdict for claim in section.claims} == {
+        "mean-geometric": "holds",
+        "pairwise-slower": "holds",
+    }
+
+
+def test_the_complete_graph_attains_the_rate_of_the_bound(section: Section) -> None:
+    name, bias, predicted, error, _, bound, _ = section.tables[0].rows[0]
+    gap = 2 / (separable_and_pairwise.NODES - 1)
+    assert name == "complete"
+    assert predicted == pytest.approx(np.log(1 - gap / 2))
+    assert bias == pytest.approx(predicted)
+    assert bound == pytest.approx(np.log(1 - gap / 2) / 2)
+    assert error == pytest.approx(bound, rel=0.1)
+
+
+def test_pairwise_errors_are_powers_of_time(section: Section) -> None:
+    for _, bias, error, fluctuation in section.tables[1].rows:
+        assert bias == pytest.approx(-1, abs=0.02)
+        assert isinstance(error, float) and -1 < error < -0.5
+        assert fluctuation == pytest.approx(-0.5, abs=0.25)
+
+
+def test_an_error_above_the_bound_is_noticed(results: dict[str, Any]) -> None:
+    for graph in GRAPHS:
+        exact = results[f"exact-{graph}"]
+        changed = exact | {"averaging_bound": [b / 4 for b in exact["averaging_bound"]]}
+        results = results | {f"exact-{graph}": changed}
+    (geometric, _) = SEPARABLE.report(results).claims
+    assert geometric.verdict == "holds in part"

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.experiments.framework.experiment import Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.networks import incomes, network
+from pairgossip.experiments.theory_and_measurement import THEORY
+from pairgossip.experiments.theory_and_measurement import simulations as theory_cases
+from pairgossip.experiments.theory_and_measurement.findings import agreement, agreement_claim
+
+PLAN = Plan(quick=True, trials=2, seed=0)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(theory_cases, "LENGTHS", (2_000, 2_000))
+        return _results(tmp_path_factory.mktemp("theory"))
+
+
+def _results(folder: Path) -> dict[str, Any]:
+    store = Store(folder)
+    store.open(PLAN, resume=False)
+    run_experiment(THEORY, PLAN, store, resume=False, n_jobs=2, progress=False)
+    results = store.results_of(THEORY, PLAN)
+    assert results is not None
+    return results
+
+
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
+    return THEORY.report(results)
+
+
+def test_the_verdicts(section: Section) -> None:
+    assert {claim.name: claim.verdict for claim in section.claims} == {
+        "exact-expectation": "holds",
+        "printed-gosta": "does not hold",
+        "printed-u1": "does not hold",
+        "printed-u2": "holds",
+        "corrected-bounds": "holds",
+        "printed-deviation": "holds",
+        "sharper-deviation": "holds",
+    }
+
+
+def test_the_printed_bounds_fail_by_the_known_numbers(section: Section) -> None:
+    gosta, u1 = section.tables[1].rows
+    assert gosta[1:4] == pytest.approx((182.886, 91.943, 183.886), abs=1e-3)
+    assert u1[1:4] == pytest.approx((26.19, 14.50, 26.40), abs=1e-2)
+
+
+@pytest.mark.parametrize("name", ["gosta", "u1"])
+def test_simulations_show_the_violations_too(results: dict[str, Any], name: str) -> None:
+    run, exact = results[f"example-{name}"], results["examples"][name]
+    nodes = slice(-1, None) if name == "u1" else slice(None)
+    mean = (run.history.mean(axis=0) - run.target)[:, nodes]
+    error = run.history.std(axis=0)[:, nodes] / np.sqrt(run.trials)
+    measured, noise = (run.iterations[-1] * np.linalg.norm(v[-1]) for v in (mean, error))
+    reached = np.interp(run.iterations[-1], results["examples"]["iterations"], exact["bias"])
+    assert abs(measured - reached) < 4 * noise
+
+
+def test_saved_expectations_are_those_of_matrix_powers(results: dict[str, Any]) -> None:
+    graph = network("cycle", theory_cases.NODES, PLAN.seed)
+    data = incomes(graph.n, PLAN.seed)
+    H = np.abs(data[:, None] - data[None, :])
+    walk = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
+    total, power = np.zeros(graph.n), np.eye(graph.n)
+    t = int(results["u1-cycle"].iterations[0])
+    for _ in range(t):
+        power = power @ walk
+        total += (H * power).sum(axis=1)
+    saved = results["exact-cycle"]["algorithms"]["u1"]["expected"][0]
+    np.testing.assert_allclose(saved, total / t, rtol=1e-10)
+
+
+def test_a_wrong_expectation_is_noticed(results: dict[str, Any]) -> None:
+    run = results["gosta-complete"]
+    expected = np.array(results["exact-complete"]["algorithms"]["gosta"]["expected"])
+    found = agreement(run, 1.2 * expected)
+    assert found.beyond > 0.1 * found.scores.size
+    assert agreement_claim({("gosta", "complete"): found}).verdict == "does not hold"
