@@ -21,8 +21,9 @@ from pairgossip.errors import (
 )
 
 if TYPE_CHECKING:
-    from pairgossip import datasets, graphs, kernels, learn, losses, theory
+    from pairgossip import datasets, experiments, graphs, kernels, learn, losses, theory
     from pairgossip.estimation import estimate
+    from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
     from pairgossip.kernels import Kernel, Ratio, exact
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
@@ -55,8 +56,9 @@ _LAZY = {
     "exact": "pairgossip.kernels",
     "join_trials": "pairgossip.results.joining",
     "load": "pairgossip.results.storage",
+    "reproduce": "pairgossip.experiments",
 }
-_MODULES = ("datasets", "graphs", "kernels", "learn", "losses", "theory")
+_MODULES = ("datasets", "experiments", "graphs", "kernels", "learn", "losses", "theory")
 
 __all__ = [
     "L1",
@@ -80,6 +82,7 @@ __all__ = [
     "datasets",
     "estimate",
     "exact",
+    "experiments",
     "graphs",
     "join_trials",
     "kernels",
@@ -87,6 +90,7 @@ __all__ = [
     "load",
     "losses",
     "minimize",
+    "reproduce",
     "steps",
     "theory",
 ]

@@ -49,13 +49,13 @@ def reproduce_command(
     Parameters
     ----------
     quick
-        Shorter runs and 4 trials, in less than a minute.
+        Shorter runs and 3 trials, in less than a minute.
     list_
         Say which experiments there are, and run nothing.
     only
         Experiments to run, several separated by commas; all unless given.
     trials
-        Independent trials of every simulation; 50 unless given, 4 with --quick.
+        Independent trials of every simulation; 50 unless given, 3 with --quick.
     out
         Folder for results, figures and report.html; pairgossip-reproduction unless given, or
         pairgossip-reproduction-quick.

@@ -20,3 +20,4 @@ CATALOG: dict[str, Experiment] = {
         *(THEORY, MIXING, SCALING, SEPARABLE, ERRATA_EVIDENCE),
     )
 }
+"""By their names, what `reproduce` can run."""

@@ -17,7 +17,7 @@ from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.report import write_report
 from pairgossip.extras import needed_for
 
-FULL_TRIALS, QUICK_TRIALS = 50, 4
+FULL_TRIALS, QUICK_TRIALS = 50, 3
 DEFAULT_FOLDER = "pairgossip-reproduction"
 
 
@@ -56,7 +56,7 @@ def reproduce(
     quick
         Shorter runs and few trials, for a first look in less than a minute.
     trials
-        Independent trials of every simulation: 50, or 4 with ``quick``.
+        Independent trials of every simulation: 50, or 3 with ``quick``.
     out
         Folder for results, figures and ``report.html``; ``pairgossip-reproduction`` by default,
         or ``pairgossip-reproduction-quick``.

@@ -62,7 +62,7 @@ MOST_TRIALS = 10
 """Trials hardly differ here, and every checkpoint weighs a million pairs for each judged node."""
 LENGTHS = (500, 200)
 """Iterations per node, in full and quick."""
-CHECKPOINTS, JUDGED = (9, 8), (8, 8)
+CHECKPOINTS, JUDGED = (9, 6), (8, 8)
 SCORED = 4
 """Nodes per trial whose models are tried on held-out points."""
 QUICK_SIDES = (15, 20)

@@ -12,13 +12,11 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.experiments.framework.section import Claim, Verdict
 from pairgossip.experiments.metric_learning.problems import HELD_OUT
-from pairgossip.experiments.setting import GRAPHS
+from pairgossip.experiments.setting import GRAPHS, MATTERS, faster_verdict
 from pairgossip.results import Fit
 
 CONVERGED = 0.1
 """Share of the way from the zero metric to the minimum that may be left."""
-MATTERS = 0.1
-"""Excess objectives closer than this, relatively, count as the same: as for AUC maximization."""
 MAJORITY = 0.5
 """A metric concentrates where it has more than this share of its weight."""
 CLEARLY = 2.0
@@ -81,13 +79,12 @@ def faster_claim(name: str, measured: Measures) -> Claim:
     }
     best, middle, worst = excess.values()
     apart = worst / best - 1.0
-    in_order: Verdict = "holds" if best < middle < worst else "holds in part"
     return Claim(
         f"faster-{name}",
         "Better-connected networks exhibit faster convergence; the complete and "
         "Watts-Strogatz graphs outperform the grid.",
         "paper, line 641",
-        in_order if apart > MATTERS else "does not hold",
+        faster_verdict(best, middle, worst),
         "At the end the objective of the mean of all nodes' metrics is above the centralized "
         f"minimum by {_listed(excess, '.2e')}: the torus is {apart:+.0%} and the Watts-Strogatz "
         f"graph {middle / best - 1:+.0%} from the complete graph; {MATTERS:.0%} count as a "

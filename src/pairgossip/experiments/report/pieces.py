@@ -16,9 +16,9 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def table(content: Table) -> str:
-    """Set a table; columns whose cells are all numbers are aligned for numbers."""
+    """Set a table; columns that hold numbers are aligned for numbers."""
     numbers = [
-        all(isinstance(row[at], int | float | None) for row in content.rows)
+        any(isinstance(row[at], int | float) for row in content.rows)
         for at in range(len(content.columns))
     ]
     head = "".join(
