@@ -24,6 +24,7 @@ from pairgossip.cli.estimate import estimate_command
 from pairgossip.cli.exact import exact_command
 from pairgossip.cli.graph import graph_command
 from pairgossip.cli.kernels import kernels_command
+from pairgossip.cli.peer import peer_app
 from pairgossip.cli.plot import plot_command
 from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.score import score_command
@@ -65,6 +66,7 @@ for command in (
     train_command,
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")
+app.command(peer_app)
 
 __all__ = ["app", "main"]
 

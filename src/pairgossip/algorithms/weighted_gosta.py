@@ -1,0 +1,60 @@
+"""GoSta-async with weights: nodes average sums of values and sums of weights, and report S / W.
+
+Plain GoSta-async divides by a node's own count of picks, so a node that stops updating, or starts
+again from nothing, drags all others with steps that grow too weak to push back. Here such a node
+contributes little weight as well as little sum. Each value weighs 1/p_k, one over how often the
+node is picked: with equal weights the limit would favor nodes of high degree. Any unit of p_k will
+do, as long as all nodes share it: 1/d_k where edges ring uniformly.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.exchange import PairValues, own_observations, swapped
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between exchanges."""
+
+    held: IntArray
+    mass: FloatArray
+    """Sums of weighted values, one column per component, and in the last column of weights."""
+
+
+def init(n: int, components: int) -> State:
+    """Every node holds its own observation and has met nobody."""
+    return State(own_observations(n), np.zeros((n, components + 1)))
+
+
+def weights(probabilities: FloatArray) -> FloatArray:
+    """Weigh each node by one over how often it is picked; the rarest has weight 1."""
+    return probabilities.min() / probabilities
+
+
+def step(state: State, exchanges: PairArray, h: PairValues, weights: FloatArray) -> State:
+    """One exchange: swap, average once, then both nodes add their new pair."""
+    ((i, j),) = exchanges
+    both = np.array([i, j])
+    held = swapped(state.held, i, j)
+    mass = state.mass.copy()
+    average = (state.mass[i] + state.mass[j]) / 2
+    values = h(both, held[both])
+    for k, value in zip(both, values, strict=True):
+        mass[k] = local_update(average, float(weights[k]), value)
+    return State(held, mass)
+
+
+def local_update(average: FloatArray, weight: float, value: FloatArray) -> FloatArray:
+    """What one picked node does alone: add the weighted value, and the weight."""
+    return average + weight * np.append(value, 1.0)
+
+
+def readout(mass: FloatArray, unknown: float = np.nan) -> FloatArray:
+    """Return the estimates S / W, or ``unknown`` where there is no weight yet."""
+    weight = mass[..., -1:]
+    estimates = np.full(mass[..., :-1].shape, unknown)
+    return np.divide(mass[..., :-1], weight, out=estimates, where=weight > 0)

@@ -1,0 +1,48 @@
+"""`pairgossip peer`: one peer of a real network, from its key to its result."""
+
+from __future__ import annotations
+
+from cyclopts import App, Parameter
+
+from pairgossip.cli.peer.evict import evict_command
+from pairgossip.cli.peer.export import export_command
+from pairgossip.cli.peer.init import init_command
+from pairgossip.cli.peer.invite import invite_command
+from pairgossip.cli.peer.join import join_command
+from pairgossip.cli.peer.result import result_command
+from pairgossip.cli.peer.run import run_command
+from pairgossip.cli.peer.status import status_command
+
+HELP = """Run one peer of a real network: what all members know, and no server.
+
+Each member makes a peer of its rows, gives an invitation to its neighbors,
+joins with theirs, and runs. Rows circulate among the members that were joined,
+and nobody else's do. For example, at clinic-a:
+
+    pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
+    pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
+    pairgossip peer join clinic-b.txt
+    pairgossip peer run
+    pairgossip peer status
+"""
+
+peer_app = App(
+    name="peer",
+    help=HELP,
+    help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+)
+for command in (
+    init_command,
+    invite_command,
+    join_command,
+    run_command,
+    status_command,
+    result_command,
+    evict_command,
+    export_command,
+):
+    name = command.__name__.removesuffix("_command")
+    peer_app.command(command, name=name, help_format="markdown")
+
+__all__ = ["peer_app"]

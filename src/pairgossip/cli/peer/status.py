@@ -1,0 +1,121 @@
+"""`pairgossip peer status`: what a peer has found, and what that covers."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.cli.console import new_table, spelled, write_json, write_line, write_table
+from pairgossip.cli.options import Flag
+from pairgossip.cli.peer.place import found_home
+
+if TYPE_CHECKING:
+    from pairgossip.peer.status import Status
+
+MOST_SHOWN = 8
+
+
+def status_command(*, home: Path | None = None, json: Flag = False) -> None:
+    """Show a peer's estimate, what it covers, its neighbors and counters; running or not.
+
+    For example:
+
+        pairgossip peer status --home clinic-a
+
+    Parameters
+    ----------
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    json
+        Print one JSON object instead of tables.
+    """
+    import msgspec
+
+    from pairgossip.peer.view import view
+
+    place = found_home(home)
+    status, is_running = view(place).status(), place.is_running()
+    if json:
+        write_json({**msgspec.to_builtins(status), "running": is_running})
+        return
+    _write_facts(status, is_running)
+    _write_neighbors(status)
+    if status.counts:
+        counts = new_table(("events since the start", "count"))
+        for name, count in sorted(status.counts.items()):
+            counts.add_row(name, spelled(count))
+        write_table(counts)
+    for problem in status.problems:
+        write_line(f"Problem: {problem}")
+
+
+def _write_facts(status: Status, is_running: bool) -> None:
+    covers = status.covers
+    facts = new_table(("peer", status.name), numbers=False)
+    rows = [
+        (status.measure, _estimate(status)),
+        ("covers", f"{covers.members} of {covers.of_members} members, "
+         f"{covers.rows} of {covers.of_rows} rows"),
+        ("exchanges", spelled(status.exchanges)),
+        ("generation", f"{status.generation + 1}{_without(status)}"),
+        ("last exchange", _ago(status.staleness, status.updated)),
+        ("state", _state(status, is_running)),
+        ("id", status.id),
+    ]  # fmt: skip
+    for name, value in rows:
+        facts.add_row(name, value)
+    write_table(facts)
+
+
+def _estimate(status: Status) -> str:
+    if status.estimate is None:
+        return "unknown: no exchange yet"
+    if len(status.estimate) > 1:
+        shown = ", ".join(spelled(entry) for entry in status.estimate[:MOST_SHOWN])
+        return shown + (", ..." if len(status.estimate) > MOST_SHOWN else "")
+    value = spelled(status.estimate[0])
+    if status.interval is None:
+        return value
+    low, high = status.interval
+    return f"{value}, likely between {spelled(low)} and {spelled(high)}"
+
+
+def _without(status: Status) -> str:
+    return f", without {', '.join(status.evicted)}" if status.evicted else ""
+
+
+def _state(status: Status, is_running: bool) -> str:
+    offer = ", an offer waits for its answer" if status.pending else ""
+    done = ", has reached what the specification asks for" if status.done else ""
+    if is_running:
+        return f"running as process {status.pid}{offer}{done}"
+    if not status.updated:
+        return f"not running{offer}"
+    how = "stopped" if status.stopped else "not running, last seen"
+    return f"{how} {_spoken(time.time() - status.updated)} ago{offer}"
+
+
+def _ago(staleness: float | None, updated: float) -> str:
+    if staleness is None:
+        return "none since the start"
+    return f"{_spoken(staleness + max(time.time() - updated, 0.0))} ago"
+
+
+def _spoken(seconds: float) -> str:
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0.0):.0f} seconds"
+
+
+def _write_neighbors(status: Status) -> None:
+    table = new_table(
+        ("neighbor", "connected", "runs the same", "last heard", "address"), numbers=False
+    )
+    for name, one in sorted(status.neighbors.items()):
+        heard = "never" if one.heard is None else _ago(one.heard, status.updated)
+        agreed = "evicted" if one.evicted else spelled(one.agreed)
+        table.add_row(name, spelled(one.connected), agreed, heard, one.address or "it connects")
+    if status.neighbors:
+        write_table(table)

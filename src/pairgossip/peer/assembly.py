@@ -1,0 +1,130 @@
+"""From a peer's folder to everything it needs to run, checked to belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pairgossip.errors import InputError
+from pairgossip.peer.certificates import expiry, is_expired
+from pairgossip.peer.exchange import Save, Setting, first_state
+from pairgossip.peer.folder import Home, Settings
+from pairgossip.peer.identity import Identity, load_identity
+from pairgossip.peer.journal import SqliteJournal
+from pairgossip.peer.members import Members
+from pairgossip.peer.rows import Rows, digest
+from pairgossip.peer.setting import setting_for
+from pairgossip.peer.spec import Spec
+from pairgossip.peer.state import State
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """All parts of a peer that is about to run."""
+
+    home: Home
+    settings: Settings
+    identity: Identity
+    spec: Spec
+    members: Members
+    setting: Setting
+    journal: SqliteJournal
+    state: State
+    problems: tuple[str, ...]
+    """What does not keep the peer from running but should be seen to, a sentence each."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.journal.close()
+
+
+def assemble(home: Home) -> Assembly:
+    """Read a peer's folder and put its parts together, or say why they do not fit."""
+    settings = home.read_settings()
+    identity = load_identity(home.folder)
+    if is_expired(identity.certificate):
+        raise InputError(
+            f"The certificate {home.cert} expired on {expiry(identity.certificate):%Y-%m-%d}: "
+            f"join again from a new folder."
+        )
+    spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    _check_members(home, identity, members)
+    journal = SqliteJournal(home.state, settings.power_safe, create=False)
+    try:
+        about = journal.about()
+        _check_unchanged(home, about, identity, spec, rows)
+        seed = int(about["draw_seed"])
+        state = _first_or_last(journal, setting_for(identity, spec, rows, members, seed))
+        setting = setting_for(identity, spec, rows, members, seed, state.evicted)
+        _check_state(home, setting, state)
+    except BaseException:
+        journal.close()
+        raise
+    problems = tuple(_problems(identity, spec, members, setting, state))
+    return Assembly(home, settings, identity, spec, members, setting, journal, state, problems)
+
+
+def _check_members(home: Home, identity: Identity, members: Members) -> None:
+    if identity.id in members.names():
+        raise InputError(f"{home.members} lists this peer itself: remove that entry.")
+    if not members.neighbors():
+        raise InputError(
+            f"The peer in {home.folder} has no neighbors: exchange invitations with peer invite "
+            f"and peer join first."
+        )
+
+
+def _check_unchanged(
+    home: Home, about: Mapping[str, str], identity: Identity, spec: Spec, rows: Rows
+) -> None:
+    """Refuse parts that are not those of the state: its records are signed with them."""
+    now = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
+    files = {"peer": home.key, "spec": home.spec, "data": home.data}
+    for part, file in files.items():
+        if about.get(part) != now[part]:
+            raise InputError(
+                f"{file} is not the one that {home.state.name} was made with: put the old one "
+                f"back, or run peer init in a new folder."
+            )
+    if not about.get("draw_seed", "").isdecimal():
+        raise InputError(f"{home.state} is incomplete: restore it, or run peer init anew.")
+
+
+def _first_or_last(journal: SqliteJournal, setting: Setting) -> State:
+    """Return the state last saved; `create_home` has saved the first."""
+    state = journal.load()
+    if state is None:
+        # Everything in it is determined by key, rows and specification: it comes out the same.
+        state = first_state(setting)
+        journal.save(Save(state, sync=True, everything=True))
+    return state
+
+
+def _check_state(home: Home, setting: Setting, state: State) -> None:
+    mass, private = setting.rule.sizes
+    fits = len(state.nodes) == len(setting.own) and all(
+        (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
+    )
+    if not fits:
+        raise InputError(f"{home.state} is not of this run: restore it, or run peer init anew.")
+
+
+def _problems(
+    identity: Identity, spec: Spec, members: Members, setting: Setting, state: State
+) -> list[str]:
+    """Find what the operator should see to."""
+    found = []
+    total = len(setting.own) + sum(members.rows().values())
+    if spec.members is not None and total != spec.members:
+        found.append(
+            f"The members known here have {total} rows in all, but the specification says "
+            f"{spec.members}: join the others, or agree on another number."
+        )
+    for member in members.listed:
+        if is_expired(member.certificate):
+            found.append(f"The certificate of '{member.name}' has expired: ask for a new one.")
+    if identity.id in state.evicted:
+        found.append("This peer was evicted: join again from a new folder.")
+    if all(neighbor in state.evicted for neighbor in setting.neighbors):
+        found.append("All neighbors were evicted: join others.")
+    return found

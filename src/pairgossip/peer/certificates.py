@@ -1,0 +1,170 @@
+"""Certificates: how a peer's public key, id and name are told to others.
+
+The id is the hash of the public key, so it outlives a renewed certificate. The certificate's
+common name is the id, because the network's access rules go by common names.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+    from cryptography.x509 import Certificate
+
+LARGEST_CERTIFICATE = 4096
+CLOCK_SKEW = datetime.timedelta(days=1)
+"""A certificate is valid a little before it is made, for members whose clocks are behind."""
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,32}")
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def is_name(name: str) -> bool:
+    """Whether this may be a peer's name: short, plain, and no path."""
+    return _NAME.fullmatch(name) is not None and set(name) != {"."}
+
+
+def check_name(name: str) -> str:
+    """Return a peer's name, or say what names are like."""
+    if not is_name(name):
+        raise InputError(
+            f"{name[:64]!r} is no name for a peer: use 1 to 32 letters, digits, dots, dashes "
+            f"and underscores."
+        )
+    return name
+
+
+def is_id(text: str) -> bool:
+    """Whether this looks like a peer's id."""
+    return _ID.fullmatch(text) is not None
+
+
+class Told(NamedTuple):
+    """What a certificate tells, read once and whole."""
+
+    key: Ed25519PublicKey
+    common_name: str
+    names: tuple[str, ...]
+    is_authority: bool
+    expiry: datetime.datetime
+
+
+def id_of_certificate(pem: str) -> str:
+    """Return the id that a certificate tells, or say why it is none of a peer's."""
+    told = _told(pem)
+    found = id_of_key(told.key)
+    if told.common_name != found:
+        raise InputError("The certificate's common name is not the id of its key: make it anew.")
+    if told.is_authority:
+        raise InputError("The certificate is one of an authority, not of a peer: make it anew.")
+    return found
+
+
+def name_in_certificate(pem: str) -> str:
+    """Return the name that the certificate gives its peer."""
+    names = _told(pem).names
+    if len(names) != 1:
+        raise InputError("The certificate names no peer: make it anew.")
+    return check_name(names[0])
+
+
+def expiry(pem: str) -> datetime.datetime:
+    """Return until when a certificate is valid."""
+    return _told(pem).expiry
+
+
+def is_expired(pem: str, now: datetime.datetime | None = None) -> bool:
+    """Whether a certificate is not valid any more."""
+    return expiry(pem) <= (now or datetime.datetime.now(datetime.UTC))
+
+
+def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
+    """Whether the holder of a certificate's key signed this."""
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        _told(pem).key.verify(signature, payload)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def self_signed(key: Ed25519PrivateKey, name: str, years: int) -> Certificate:
+    """Make the certificate of a key, told by nobody but itself."""
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, id_of_key(key.public_key()))])
+    now = datetime.datetime.now(datetime.UTC)
+    both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + datetime.timedelta(days=round(365.25 * years)))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(both_ways), critical=False)
+        .sign(key, algorithm=None)
+    )
+
+
+def id_of_key(key: Ed25519PublicKey) -> str:
+    """Return the id of a public key."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    spelled = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(spelled).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _told(pem: str) -> Told:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.x509 import load_pem_x509_certificate
+
+    if len(pem) > LARGEST_CERTIFICATE:
+        raise InputError("The certificate is too long to be one of a peer's.")
+    try:
+        certificate = load_pem_x509_certificate(pem.encode())
+        key = certificate.public_key()
+        names, is_authority = _extensions(certificate)
+        common_name, until = _common_name(certificate), certificate.not_valid_after_utc
+    except Exception:
+        # The library reads parts only when asked for, and raises a dozen unrelated classes.
+        raise InputError("The certificate cannot be read: it must be PEM text.") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
+    return Told(key, common_name, names, is_authority, until)
+
+
+def _common_name(certificate: Certificate) -> str:
+    from cryptography.x509.oid import NameOID
+
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[0].value) if len(names) == 1 else ""
+
+
+def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool]:
+    from cryptography import x509
+
+    names: tuple[str, ...] = ()
+    is_authority = False
+    for extension in certificate.extensions:
+        if isinstance(extension.value, x509.SubjectAlternativeName):
+            names = tuple(extension.value.get_values_for_type(x509.DNSName))
+        if isinstance(extension.value, x509.BasicConstraints):
+            is_authority = extension.value.ca
+    return names, is_authority

@@ -1,0 +1,43 @@
+"""What a peer keeps of the way its masses have grown, from which `Uncertainty` judges them.
+
+It is told with the status, every second: a few hundred numbers at most, and only for display.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from pairgossip.peer.state import State
+
+MOST_BATCHES = 32
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """The masses of the quotient after so many exchanges."""
+
+    exchanges: int
+    top: float
+    bottom: float
+
+
+class Course(msgspec.Struct, frozen=True):
+    """What is kept of the way the masses have grown; enough to go on after a restart."""
+
+    generation: int
+    batch: int
+    """Exchanges between two marks."""
+    marks: tuple[Mark, ...]
+    squares: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Sums of the products of both masses' changes at single exchanges."""
+    changes: int = 0
+
+    def fits(self, state: State) -> bool:
+        """Whether this is of the state: a crash may have undone exchanges that were seen."""
+        return (
+            self.generation == state.generation
+            and 0 < len(self.marks) <= MOST_BATCHES
+            and self.marks[-1].exchanges <= state.exchanges
+        )

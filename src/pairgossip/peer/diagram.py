@@ -1,0 +1,105 @@
+"""The table of transitions, drawn from the table itself: what the documentation shows.
+
+``python -m pairgossip.peer.diagram docs`` writes it into ``docs/peer-protocol.md``, and the
+diagram beside it into ``docs/images/peer-protocol.svg``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pairgossip.peer.exchange import TRANSITIONS, Phase
+
+BEGIN, END = "<!-- transitions -->", "<!-- end of transitions -->"
+"""What stands around the table in the page."""
+PAGE, IMAGE = "peer-protocol.md", "images/peer-protocol.svg"
+
+_LEFT, _RIGHT, _MIDDLE = 190, 530, 130
+_STYLE = (
+    "text{font:14px sans-serif;fill:#222;text-anchor:middle}"
+    ".phase{font-weight:bold}path{fill:none;stroke:#555;stroke-width:1.5}"
+    "ellipse{fill:#eef3fa;stroke:#345}"
+)
+
+
+def table() -> str:
+    """Return the transitions as a Markdown table."""
+    rows = ["| phase | event | what the peer does | phase afterward |", "|---|---|---|---|"]
+    for (phase, event), does in TRANSITIONS.items():
+        after = " or ".join(later.value for later in does.then)
+        rows.append(f"| {phase.value} | {event} | {does.what} | {after} |")
+    return "\n".join(rows) + "\n"
+
+
+def arrows() -> dict[tuple[Phase, Phase], list[str]]:
+    """Return the events that may lead from one phase to another."""
+    led: dict[tuple[Phase, Phase], list[str]] = {}
+    for (phase, event), does in TRANSITIONS.items():
+        for later in does.then:
+            led.setdefault((phase, later), []).append(event)
+    return led
+
+
+def svg() -> str:
+    """Return the diagram: both phases, and on each arrow the events that take it."""
+    across, below = (_LEFT + 62, _RIGHT - 62), _MIDDLE + 14
+    above = _MIDDLE - 14
+    shapes = {
+        (Phase.FREE, Phase.ASKING): f"M{across[0]} {above} H{across[1]}",
+        (Phase.ASKING, Phase.FREE): f"M{across[1]} {below} H{across[0]}",
+        (Phase.FREE, Phase.FREE): _loop(_LEFT),
+        (Phase.ASKING, Phase.ASKING): _loop(_RIGHT),
+    }
+    center = (_LEFT + _RIGHT) // 2
+    places = {
+        (Phase.FREE, Phase.ASKING): (center, above - 8),
+        (Phase.ASKING, Phase.FREE): (center, below + 20),
+        (Phase.FREE, Phase.FREE): (_LEFT, 24),
+        (Phase.ASKING, Phase.ASKING): (_RIGHT, 24),
+    }
+    drawn = []
+    for arrow, events in arrows().items():
+        x, y = places[arrow]
+        drawn.append(f'<path d="{shapes[arrow]}" marker-end="url(#tip)"/>')
+        drawn.append(f'<text x="{x}" y="{y}">{", ".join(events)}</text>')
+    for phase, x in ((Phase.FREE, _LEFT), (Phase.ASKING, _RIGHT)):
+        drawn.append(f'<ellipse cx="{x}" cy="{_MIDDLE}" rx="58" ry="30"/>')
+        drawn.append(f'<text class="phase" x="{x}" y="{_MIDDLE + 5}">{phase.value}</text>')
+    tip = (
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" orient="auto"><path d="M0 0 L8 4 L0 8"/></marker></defs>'
+    )
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 180" role="img">',
+        "<title>The phases of a peer, and the events that lead from one to the other</title>",
+        f"<style>{_STYLE}</style>",
+        tip,
+        *drawn,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _loop(x: int) -> str:
+    """An arrow from a phase back to itself, above it."""
+    top = _MIDDLE - 28
+    return f"M{x - 20} {top} C{x - 70} 20 {x + 70} 20 {x + 20} {top}"
+
+
+def page_with_table(text: str) -> str:
+    """Return a page with the table as it is now between its marks."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n\n{table()}\n{END}{after}"
+
+
+def main(folder: Path) -> None:
+    """Write table and diagram into the documentation."""
+    page = folder / PAGE
+    page.write_text(page_with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+    (folder / IMAGE).write_text(svg(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,527 @@
+"""The exchange between two peers, without any input or output: events in, actions out.
+
+Theory of operation
+-------------------
+A swap that one side makes and the other does not duplicates one record and loses another, for
+ever. So an exchange happens on both sides exactly once or not at all, whatever is lost, repeated,
+reordered or killed.
+
+The initiator writes down that it asks, durably, before it asks. From then on the node concerned is
+frozen, and the offer is repeated until there is an answer: giving up alone would be the half-made
+swap. The responder decides, once: it swaps, averages, updates and writes the outcome down in one
+durable transaction before it tells anyone, and tells the same outcome again whenever the same
+offer comes again. It forgets an outcome only for a later offer of the same neighbor, which the
+neighbor cannot make before it has learned the earlier outcome.
+
+A responder never waits, so there is no deadlock. One that is itself asking, and has no other node
+to offer, rejects; or it lets a neighbor with a lower id wait until its own answer has come: waits
+then only run from lower to higher ids, and never in a circle. Nobody waits longer than until the
+own offer is repeated, or one peer that is gone would stop its neighbors' neighbors too.
+
+A generation is one run of the network from the members' own records. When a member is lost for
+ever, with a record in doubt, the others begin a new one without it.
+
+The actions of one event are to be carried out in their order: what is saved with ``sync`` must be
+on the disk before anything after it is sent.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from pairgossip.peer.generations import FIRST, following, is_consistent
+from pairgossip.peer.messages import (
+    Accept,
+    AnyMessage,
+    BadFrame,
+    Hello,
+    Mass,
+    Notice,
+    Offer,
+    Reason,
+    Reject,
+    decode,
+    encode,
+)
+from pairgossip.peer.records import Record, RecordCheck
+from pairgossip.peer.rules import Rule
+from pairgossip.peer.state import Node, Outcome, Pending, State
+
+
+class Phase(Enum):
+    """Whether an offer of this peer waits for its answer."""
+
+    FREE = "free"
+    ASKING = "asking"
+
+
+class Does(NamedTuple):
+    """What a peer does about an event, and the phases it may be in afterward."""
+
+    what: str
+    then: tuple[Phase, ...]
+
+
+FREE, ASKING = Phase.FREE, Phase.ASKING
+TRANSITIONS: dict[tuple[Phase, str], Does] = {
+    (FREE, "ring"): Does("write the offer down, then send it", (ASKING,)),
+    (ASKING, "ring"): Does("skip: my record is in doubt", (ASKING,)),
+    (FREE, "repeat"): Does("nothing: the answer has come", (FREE,)),
+    (ASKING, "repeat"): Does("send the same offer again; reject whoever waits", (ASKING,)),
+    (FREE, "offer"): Does("swap, average, update, write the outcome down, then accept", (FREE,)),
+    (ASKING, "offer"): Does(
+        "accept with another node, or let a lower id wait, or reject", (ASKING,)
+    ),
+    (FREE, "accept"): Does("nothing: an answer told again", (FREE,)),
+    (ASKING, "accept"): Does(
+        "if it answers my offer, take record and mass, update", (FREE, ASKING)
+    ),
+    (FREE, "reject"): Does("nothing: an answer told again", (FREE,)),
+    (ASKING, "reject"): Does("if it answers my offer, the node is free again", (FREE, ASKING)),
+    (FREE, "notice"): Does("if it is news, begin the new generation", (FREE,)),
+    (ASKING, "notice"): Does("if it is news, begin the new generation", (FREE, ASKING)),
+}
+"""The whole machine; a hello changes no phase."""
+
+
+class Send(NamedTuple):
+    """Send a message to a neighbor; it may be lost."""
+
+    to: str
+    message: AnyMessage
+
+
+class Save(NamedTuple):
+    """Write this state down: the peer's own numbers, these nodes, this neighbor's outcome."""
+
+    state: State
+    """As it was when the action was decided: a later event may have changed it since."""
+    sync: bool
+    """Whether it must be on the disk before the next action."""
+    nodes: tuple[int, ...] = ()
+    outcome_of: str | None = None
+    everything: bool = False
+
+
+class RepeatLater(NamedTuple):
+    """Call `Exchange.repeat` with this number after a while, unless the answer comes first."""
+
+    seq: int
+
+
+Action = Send | Save | RepeatLater
+
+
+class RestoredBackup(Exception):
+    """A neighbor has seen later offers of this peer than this peer remembers."""
+
+
+class BrokenInvariant(Exception):
+    """This peer's own state is not what it must be: our defect, never a neighbor's."""
+
+
+class NotFinite(ArithmeticError):
+    """An update gave a number that is none; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What does not change while a peer runs."""
+
+    me: str
+    neighbors: tuple[str, ...]
+    spec: str
+    """The hash of the specification that all members run."""
+    text: str
+    own: tuple[tuple[float, ...], ...]
+    """The peer's own rows, as they are used and as they travel."""
+    rule: Rule
+    check: RecordCheck
+    own_record: Callable[[int, int], Record]
+    """``own_record(row, generation)``: the signed record of one of the peer's own rows."""
+    announce: Callable[[int, tuple[str, ...]], Notice]
+    """``announce(generation, evicted)``: the signed notice of a new generation."""
+    is_notice_of_member: Callable[[Notice], bool]
+    draw_seed: int = 0
+    frame_limit: int = 1 << 20
+
+
+@dataclass
+class Exchange:
+    """One peer's side of all its exchanges."""
+
+    setting: Setting
+    state: State
+    counts: Counter[str] = field(default_factory=Counter)
+    agreed: set[str] = field(default_factory=set)
+    """Neighbors that run the same specification."""
+    disagreeing: dict[str, str] = field(default_factory=dict)
+    """By the neighbors that run another, its text."""
+    _waiting: dict[str, Offer] = field(default_factory=dict)
+    _overdue: int = 0
+    """The number of the last offer that had to be repeated."""
+
+    @property
+    def phase(self) -> Phase:
+        """Whether an offer waits for its answer."""
+        return FREE if self.state.pending is None else ASKING
+
+    # Events
+
+    def start(self) -> list[Action]:
+        """Begin, for the first time or again: say hello, and ask again what was not answered.
+
+        The state is written down once more first, all of it, since a database syncs nothing if
+        nothing changed. A process killed between the commit and the sync of a save finds that save
+        again, and nobody may be told of it while a loss of power can still undo it.
+        """
+        hellos = [Send(neighbor, self._hello(wants_answer=True)) for neighbor in self._present()]
+        actions: list[Action] = [Save(self.state, sync=True, everything=True), *hellos]
+        return actions + (self.repeat(self.state.pending.seq) if self.state.pending else [])
+
+    def ring(self, to: str) -> list[Action]:
+        """The clock rang and a neighbor was drawn: offer it an exchange."""
+        if self.state.pending is not None:
+            self.counts["skipped while asking"] += 1
+            return []
+        if to in self.state.evicted or to not in self.setting.neighbors:
+            self.counts["skipped: neighbor evicted"] += 1
+            return []
+        if to not in self.agreed:
+            self.counts["skipped: neighbor not heard of"] += 1
+            return [Send(to, self._hello(wants_answer=True))]
+        seq = self.state.seq + 1
+        node = self._lots("offer").randrange(len(self.state.nodes))
+        self.state = replace(self.state, seq=seq, pending=Pending(seq, to, node))
+        self.counts["offers"] += 1
+        return [Save(self.state, sync=True), Send(to, self._offer()), RepeatLater(seq)]
+
+    def repeat(self, seq: int) -> list[Action]:
+        """Time has passed without an answer to the offer with this number."""
+        pending = self.state.pending
+        if pending is None or pending.seq != seq:
+            return []
+        self.counts["offers repeated"] += 1
+        self._overdue = seq
+        hello = [] if pending.to in self.agreed else [self._hello(wants_answer=True)]
+        messages: list[AnyMessage] = [*hello, self._offer()]
+        asked = [Send(pending.to, message) for message in messages]
+        return [*asked, RepeatLater(seq), *self._send_away()]
+
+    def receive(self, sender: str, frame: bytes) -> list[Action]:
+        """A frame came from a neighbor; what is not sound changes nothing but a counter."""
+        if sender not in self.setting.neighbors:
+            self.counts["refused: stranger"] += 1
+            return []
+        try:
+            message = decode(frame, self.setting.frame_limit)
+        except BadFrame as problem:
+            self.counts[f"refused: {problem}"] += 1
+            return []
+        if sender in self.state.evicted:
+            self.counts["refused: evicted"] += 1
+            # One that was away when it was evicted learns of it when it says hello.
+            return self._tell_notice(sender) if isinstance(message, Hello) else []
+        if isinstance(message, Hello):
+            return self._hear(sender, message)
+        if isinstance(message, Notice):
+            return self._notice(message)
+        if message.generation != self.state.generation:
+            return self._out_of_step(sender, message)
+        if isinstance(message, Reject):
+            return self._rejected(sender, message)
+        if not self._is_sound(message):
+            return []
+        if isinstance(message, Offer):
+            return self._answer(sender, message)
+        return self._accepted(sender, message)
+
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        """Put every node's own record back, forget the rest, and tell the neighbors."""
+        generation = notice.generation
+        nodes = tuple(
+            Node(self.setting.own_record(row, generation), *self.setting.rule.begin())
+            for row in range(len(self.setting.own))
+        )
+        self.state = State(
+            generation=generation,
+            evicted=notice.evicted,
+            seq=self.state.seq,  # a number is never used twice, in whatever generation
+            nodes=nodes,
+            pending=None,
+            outcomes={},
+            exchanges=0,
+            notice=encode(notice),
+        )
+        self._waiting.clear()
+        self.counts["generations begun"] += 1
+        # Those evicted are told too, while they listen: their operators should know.
+        told = [Send(neighbor, notice) for neighbor in self.setting.neighbors]
+        return [Save(self.state, sync=True, everything=True), *told]
+
+    # The initiator's side
+
+    def _offer(self) -> Offer:
+        pending = self.state.pending
+        assert pending is not None
+        node = self.state.nodes[pending.node]
+        return Offer(self.state.generation, pending.seq, node.record, node.mass)
+
+    def _accepted(self, sender: str, answer: Accept) -> list[Action]:
+        pending = self._answered(sender, answer.seq)
+        if pending is None:
+            return []
+        if not self._apply(pending.node, answer.record, answer.mass):
+            return []
+        self.state = replace(self.state, pending=None)
+        touched = (pending.node, *self._exchange_locally())
+        # If this is lost the offer is repeated, and the answer told again.
+        return [Save(self.state, sync=False, nodes=touched), *self._let_in()]
+
+    def _rejected(self, sender: str, answer: Reject) -> list[Action]:
+        pending = self._answered(sender, answer.seq)
+        if pending is None:
+            return []
+        if answer.reason == "stale":
+            raise RestoredBackup(sender)
+        self.counts[f"rejected by neighbors: {answer.reason}"] += 1
+        self.state = replace(self.state, pending=None)
+        return [Save(self.state, sync=False), *self._let_in()]
+
+    def _answered(self, sender: str, seq: int) -> Pending | None:
+        pending = self.state.pending
+        if pending is None or (pending.to, pending.seq) != (sender, seq):
+            self.counts["answers told again"] += 1
+            return None
+        return pending
+
+    def _let_in(self) -> list[Action]:
+        """Answer the offers that waited while this peer was asking."""
+        waiting, self._waiting = self._waiting, {}
+        return [
+            action for sender, offer in waiting.items() for action in self._answer(sender, offer)
+        ]
+
+    def _send_away(self) -> list[Action]:
+        """Let nobody wait any longer: who waits for a peer that is gone would be gone as well."""
+        waiting, self._waiting = self._waiting, {}
+        return [
+            action
+            for sender, offer in waiting.items()
+            for action in self._reject(sender, offer.seq, "busy")
+        ]
+
+    # The responder's side
+
+    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+        known = self.state.outcomes.get(sender)
+        if known is not None and offer.seq < known.seq:
+            self.counts["offers older than the last"] += 1
+            return [Send(sender, Reject(self.state.generation, offer.seq, "stale"))]
+        if known is not None and offer.seq == known.seq:
+            self.counts["answers repeated"] += 1
+            return [Send(sender, self._told(known))]
+        if not self.setting.check.is_member(offer.record) or self._is_evicted(offer.record):
+            return self._reject(sender, offer.seq, "member")
+        node = self._free_node()
+        if node is None:
+            if sender < self.setting.me and self._overdue != self.state.seq:
+                self.counts["offers let wait"] += 1
+                self._waiting[sender] = offer
+                return []
+            return self._reject(sender, offer.seq, "busy")
+        given = self.state.nodes[node]
+        outcome = Outcome(offer.seq, given.record, given.mass)
+        if not self._apply(node, offer.record, offer.mass):
+            return []
+        touched = (node, *self._exchange_locally())
+        self._keep(sender, outcome)
+        self.counts["offers accepted"] += 1
+        return [Save(self.state, True, touched, sender), Send(sender, self._told(outcome))]
+
+    def _reject(self, sender: str, seq: int, reason: Reason) -> list[Action]:
+        outcome = Outcome(seq, None, reason=reason)
+        self._keep(sender, outcome)
+        self.counts[f"offers rejected: {reason}"] += 1
+        return [Save(self.state, True, (), sender), Send(sender, self._told(outcome))]
+
+    def _keep(self, sender: str, outcome: Outcome) -> None:
+        self.state = replace(self.state, outcomes={**self.state.outcomes, sender: outcome})
+
+    def _told(self, outcome: Outcome) -> Accept | Reject:
+        generation = self.state.generation
+        if outcome.record is None:
+            return Reject(generation, outcome.seq, outcome.reason)  # type: ignore[arg-type]
+        return Accept(generation, outcome.seq, outcome.record, outcome.mass)
+
+    def _free_node(self) -> int | None:
+        """Draw a node that no offer of mine has frozen."""
+        frozen = self.state.pending.node if self.state.pending else None
+        free = [node for node in range(len(self.state.nodes)) if node != frozen]
+        return self._lots("answer").choice(free) if free else None
+
+    # Both sides
+
+    def _apply(self, node: int, record: Record, mass: Mass) -> bool:
+        """Hold the other's record, take the mean of both masses, update; or refuse it all."""
+        mine = self.state.nodes[node]
+        average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
+        try:
+            self._update({node: Node(record, average, mine.private)})
+        except NotFinite:
+            self.counts["refused: update not finite"] += 1
+            return False
+        self.state = replace(self.state, exchanges=self.state.exchanges + 1)
+        return True
+
+    def _exchange_locally(self) -> tuple[int, ...]:
+        """Let two rows of this peer exchange, which costs no message."""
+        frozen = self.state.pending.node if self.state.pending else None
+        free = [node for node in range(len(self.state.nodes)) if node != frozen]
+        if len(free) < 2:
+            return ()
+        i, j = self._lots("local").sample(free, 2)
+        first, second = self.state.nodes[i], self.state.nodes[j]
+        average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
+        swapped = {
+            i: Node(second.record, average, first.private),
+            j: Node(first.record, average, second.private),
+        }
+        try:
+            self._update(swapped)
+        except NotFinite:
+            self.counts["left out: local update not finite"] += 1
+            return ()
+        return i, j
+
+    def _update(self, exchanged: dict[int, Node]) -> None:
+        nodes = list(self.state.nodes)
+        for row, node in exchanged.items():
+            is_own = (node.record.origin, node.record.row) == (self.setting.me, row)
+            own = self.setting.own[row]
+            mass, private = self.setting.rule.update(
+                node.mass, node.private, own, node.record.value, is_own
+            )
+            if not all(map(math.isfinite, (*mass, *private))):
+                raise NotFinite
+            nodes[row] = Node(node.record, mass, private)
+        self.state = replace(self.state, nodes=tuple(nodes))
+
+    def _is_sound(self, message: Offer | Accept) -> bool:
+        if not self.setting.rule.is_plausible(message.mass):
+            self.counts["refused: implausible mass"] += 1
+            return False
+        record = message.record
+        if isinstance(message, Offer) and not self.setting.check.is_member(record):
+            return True  # answered with a rejection, so that the neighbor can go on
+        if not self.setting.check.is_member(record) or (
+            isinstance(message, Accept) and self._is_evicted(record)
+        ):
+            self.counts["refused: record of no member"] += 1
+            return False
+        if not self.setting.check.is_sound(record, self.state.generation):
+            self.counts["refused: record not genuine"] += 1
+            return False
+        return True
+
+    def _is_evicted(self, record: Record) -> bool:
+        return record.origin in self.state.evicted
+
+    def _lots(self, purpose: str) -> random.Random:
+        """Chance that comes out the same again if a crash undoes what was drawn by it.
+
+        Each purpose has its own, or the row exchanged locally would always be the next one offered.
+        """
+        state = self.state
+        drawn = (state.generation, state.seq, state.exchanges)
+        return random.Random(repr((self.setting.draw_seed, self.setting.me, purpose, drawn)))
+
+    def _present(self) -> list[str]:
+        return [who for who in self.setting.neighbors if who not in self.state.evicted]
+
+    # Agreement and generations
+
+    def _hello(self, *, wants_answer: bool) -> Hello:
+        return Hello(self.setting.spec, self.setting.text, self.state.generation, wants_answer)
+
+    def _hear(self, sender: str, hello: Hello) -> list[Action]:
+        if hello.spec == self.setting.spec:
+            self.agreed.add(sender)
+            self.disagreeing.pop(sender, None)
+        else:
+            self.agreed.discard(sender)
+            self.disagreeing[sender] = hello.text
+            self.counts["refused: another specification"] += 1
+        answers: list[Action] = []
+        if hello.wants_answer:
+            answers.append(Send(sender, self._hello(wants_answer=False)))
+        if hello.generation < self.state.generation:
+            answers += self._tell_notice(sender)
+        return answers
+
+    def _out_of_step(self, sender: str, message: Offer | Accept | Reject) -> list[Action]:
+        """Help a neighbor that is behind; from one that is ahead, ask for news."""
+        self.counts["messages of another generation"] += 1
+        if message.generation < self.state.generation:
+            return self._tell_notice(sender)
+        return [Send(sender, self._hello(wants_answer=True))]
+
+    def _tell_notice(self, sender: str) -> list[Action]:
+        notice = decode(self.state.notice)
+        assert isinstance(notice, Notice)
+        return [Send(sender, notice)]
+
+    def _notice(self, notice: Notice) -> list[Action]:
+        if notice.generation == self.state.generation:
+            self.counts["notices told again"] += 1
+            return []
+        if not is_consistent(notice.generation, notice.evicted):
+            self.counts["refused: malformed"] += 1
+            return []
+        if not self.setting.is_notice_of_member(notice):
+            self.counts["refused: notice not genuine"] += 1
+            return []
+        if self.setting.me in notice.evicted:
+            self.counts["evicted by the others"] += 1
+            return []
+        return self._follow(notice)
+
+    def _follow(self, notice: Notice) -> list[Action]:
+        """Begin the notice's generation, or the one that follows both it and mine, or neither."""
+        mine, theirs = set(self.state.evicted), set(notice.evicted)
+        if notice.generation > self.state.generation and mine <= theirs:
+            return self.begin_generation(notice)
+        if notice.generation < self.state.generation and theirs <= mine:
+            self.counts["notices older than mine"] += 1
+            return []
+        return self.evict(theirs - mine, notice.generation)
+
+    def evict(self, members: Collection[str], *others: int) -> list[Action]:
+        """Begin a new generation without these members, nor any that was evicted before."""
+        generations = (self.state.generation, *others)
+        notice = self.setting.announce(*following(generations, {*self.state.evicted, *members}))
+        return self.begin_generation(notice)
+
+
+def first_state(setting: Setting) -> State:
+    """The state of a peer that has never run: every node holds its own record."""
+    nodes = tuple(
+        Node(setting.own_record(row, FIRST), *setting.rule.begin())
+        for row in range(len(setting.own))
+    )
+    return State(FIRST, (), 0, nodes, None, {}, 0)
+
+
+def held_records(states: Collection[State]) -> Counter[tuple[str, int]]:
+    """Count who holds whose record, over peers whose exchanges are all settled."""
+    return Counter(
+        (node.record.origin, node.record.row) for state in states for node in state.nodes
+    )

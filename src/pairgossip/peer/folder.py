@@ -1,0 +1,161 @@
+"""A peer's folder: one process, one peer, one folder that only its owner can enter."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError, unknown_name
+from pairgossip.files import read_bytes
+from pairgossip.peer.certificates import check_name
+from pairgossip.peer.members import Members, check_address
+from pairgossip.peer.rows import Rows, read_rows
+from pairgossip.peer.spec import Spec, read_spec
+from pairgossip.peer.spec_checks import wrong_kind
+
+DEFAULT_LISTEN = "tls/0.0.0.0:7447"
+NEEDED = ("peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json")
+_HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the operator of one peer decides alone."""
+
+    name: str
+    listen: str = DEFAULT_LISTEN
+    power_safe: bool = True
+    """Whether to wait for the disk where a loss of power could otherwise undo an exchange."""
+    metrics: str | None = None
+    """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+
+
+class Home:
+    """The folder of a peer, and where everything is in it."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.peer = self.folder / "peer.toml"
+        self.spec = self.folder / "spec.toml"
+        self.data = self.folder / "data.csv"
+        self.key = self.folder / "key.pem"
+        self.cert = self.folder / "cert.pem"
+        self.members = self.folder / "members.json"
+        self.state = self.folder / "state.sqlite"
+        self.status = self.folder / "status.json"
+        self.lock_file = self.folder / "peer.lock"
+
+    def __repr__(self) -> str:
+        return f"Home({str(self.folder)!r})"
+
+    def read_settings(self) -> Settings:
+        """Read the operator's settings."""
+        return read_settings(self.peer)
+
+    def read_spec(self) -> Spec:
+        """Read the agreed specification."""
+        return read_spec(self.spec)
+
+    def read_rows(self) -> Rows:
+        """Read the peer's own rows."""
+        return read_rows(self.data, self.read_spec(), delimiter=",")
+
+    def read_members(self) -> Members:
+        """Read the list of members."""
+        return Members.load(self.members)
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder: only one process may run its peer, until it ends in whatever way."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise InputError(f"Cannot write {self.lock_file}: {problem.strerror}.") from None
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise self._already_running(descriptor) from None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)  # the file stays: a lock on a deleted file would exclude nobody
+
+    def is_running(self) -> bool:
+        """Whether some process holds the folder."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _already_running(self, descriptor: int) -> InputError:
+        told = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        who = f" as process {told}" if told.isdigit() else ""
+        return InputError(
+            f"The peer in {self.folder} is already running{who}: stop it first, or use its folder "
+            f"for nothing else."
+        )
+
+
+def open_home(folder: str | PathLike[str]) -> Home:
+    """Return the home in a folder, or say why it is none."""
+    home = Home(folder)
+    if not home.folder.is_dir():
+        raise InputError(f"There is no folder {home.folder}: run peer init, or check the path.")
+    if not home.peer.exists():
+        raise InputError(f"{home.folder} is not the folder of a peer: run peer init to make one.")
+    mode = stat.S_IMODE(home.folder.stat().st_mode)
+    if mode & 0o077:
+        raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
+    for name in NEEDED:
+        if not (home.folder / name).is_file():
+            raise InputError(f"{name} is missing in {home.folder}: restore it.")
+    home.read_settings()
+    return home
+
+
+def read_settings(path: Path) -> Settings:
+    """Read the operator's settings, or say what is wrong with them."""
+    try:
+        table = tomllib.loads(read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise InputError(f"{path} is not valid TOML: {problem}.") from None
+    try:
+        for key in table:
+            if key not in Settings.__struct_fields__:
+                raise unknown_name("key", key, Settings.__struct_fields__)
+        return check_settings(msgspec.convert(table, Settings))
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{path}: {wrong_kind(problem)}") from None
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+
+
+def check_settings(settings: Settings) -> Settings:
+    """Refuse settings with which a peer cannot run."""
+    check_name(settings.name)
+    check_address(settings.listen)
+    if settings.metrics is not None:
+        found = _HOST_AND_PORT.fullmatch(settings.metrics)
+        if found is None or not 0 < int(found[2]) < 2**16:
+            raise InputError(
+                f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
+                f"127.0.0.1:9464."
+            )
+    return settings

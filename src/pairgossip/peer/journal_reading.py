@@ -1,0 +1,110 @@
+"""Reading a journal: the state as it was saved, and what of it may be shown."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import struct
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.journal_file import explained, fingerprint, inspected, opened_for_reading
+from pairgossip.peer.records import Record
+from pairgossip.peer.state import Node, Outcome, Pending, State
+
+
+def read_state(base: sqlite3.Connection, path: Path) -> State | None:
+    """Read the state from an open database; what does not fit together is damage."""
+    base.execute("BEGIN")  # all tables as they were at one moment
+    try:
+        row = base.execute(
+            "SELECT generation, evicted, seq, pending, exchanges, notice FROM peer"
+        ).fetchone()
+        nodes = list(base.execute("SELECT row, record, mass, private, crc FROM nodes ORDER BY row"))
+        outcomes = list(base.execute("SELECT neighbor, outcome, crc FROM outcomes"))
+    finally:
+        base.rollback()
+    if row is None:
+        return None
+    generation, evicted, seq, pending, exchanges, notice = row
+    try:
+        if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
+            raise ValueError("a node is missing")
+        return State(
+            generation=int(generation),
+            evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
+            seq=seq,
+            nodes=tuple(_node(*columns) for _, *columns in nodes),
+            pending=None if pending is None else msgspec.msgpack.decode(pending, type=Pending),
+            outcomes={who: _outcome(*columns) for who, *columns in outcomes},
+            exchanges=exchanges,
+            notice=notice,
+        )
+    except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
+        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+
+
+def export(path: Path, private: bool = False) -> dict[str, Any]:
+    """Return a peer's state for inspection, also while it runs.
+
+    Whose records it holds is told, the records' values only if ``private`` is asked for.
+    """
+    inspected(path)
+    try:
+        with contextlib.closing(opened_for_reading(path)) as base:
+            state = read_state(base, path)
+            about = dict(base.execute("SELECT key, value FROM about"))
+    except sqlite3.Error as problem:
+        raise explained(problem, path) from problem
+    if state is None:
+        raise InputError(f"{path} holds no state yet: start the peer first.")
+    about.pop("draw_seed", None)
+    return {
+        **about,
+        "generation": state.generation,
+        "evicted": list(state.evicted),
+        "seq": state.seq,
+        "exchanges": state.exchanges,
+        "pending": None if state.pending is None else msgspec.to_builtins(state.pending),
+        "nodes": [_shown_node(node, private) for node in state.nodes],
+        "outcomes": {who: _shown_outcome(it, private) for who, it in state.outcomes.items()},
+    }
+
+
+def _shown_node(node: Node, private: bool) -> dict[str, Any]:
+    shown = {"holds": _shown_record(node.record, private), "mass": list(node.mass)}
+    return shown | {"private": list(node.private)} if private else shown
+
+
+def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
+    if outcome.record is None:
+        return {"seq": outcome.seq, "rejected": outcome.reason}
+    given = _shown_record(outcome.record, private)
+    return {"seq": outcome.seq, "gave": given, "mass": list(outcome.mass)}
+
+
+def _shown_record(record: Record, private: bool) -> dict[str, Any]:
+    shown = {"origin": record.origin, "row": record.row, "generation": record.generation}
+    return shown | {"value": list(record.value)} if private else shown
+
+
+def _outcome(packed: bytes, crc: int) -> Outcome:
+    _check(crc, packed)
+    return msgspec.msgpack.decode(packed, type=Outcome)
+
+
+def _check(crc: int, *blobs: bytes) -> None:
+    if crc != fingerprint(*blobs):
+        raise ValueError("a checksum is wrong")
+
+
+def _node(record: bytes, mass: bytes, private: bytes, crc: int) -> Node:
+    _check(crc, record, mass, private)
+    return Node(msgspec.msgpack.decode(record, type=Record), _unpacked(mass), _unpacked(private))
+
+
+def _unpacked(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 8}d", packed)

@@ -1,0 +1,105 @@
+"""What a running peer tells its operator: one line per event, without data and without keys."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+NAME = "pairgossip.peer"
+LONGEST_TEXT = 300
+"""Whatever a neighbor makes us write, it is not much."""
+
+
+def clean(text: object, longest: int = LONGEST_TEXT) -> str:
+    """Make text from elsewhere harmless: no control characters, not too long, one line."""
+    cut = str(text)[: longest + 1]
+    plain = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in cut
+    )
+    return plain if len(plain) <= longest else plain[: longest - 3] + "..."
+
+
+class Log:
+    """Writes events under the name of one peer; fields are cleaned, whoever they come from."""
+
+    def __init__(self, peer: str) -> None:
+        self._logger = logging.getLogger(NAME)
+        self._peer = peer
+
+    def info(self, event: str, **fields: object) -> None:
+        """Tell what is as it should be."""
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Tell what somebody should look at."""
+        self._write(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        """Tell why the peer cannot go on."""
+        self._write(logging.ERROR, event, fields)
+
+    def _write(self, level: int, event: str, fields: dict[str, object]) -> None:
+        plain = {name: _plain(value) for name, value in fields.items()}
+        extra = {"peer": self._peer, "fields": plain}
+        self._logger.log(level, "%s", clean(event, 2000), extra=extra)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line, for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write time, level, peer, event and its fields."""
+        told = {
+            "time": _moment(record.created),
+            "level": record.levelname.lower(),
+            "peer": getattr(record, "peer", ""),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        return json.dumps(told)
+
+
+class PlainLines(logging.Formatter):
+    """The same for people at a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the time of day, the event and its fields."""
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        level = "" if record.levelno < logging.WARNING else f"{record.levelname.capitalize()}: "
+        fields = "".join(f"  {k}={v}" for k, v in getattr(record, "fields", {}).items())
+        return f"{clock}  {level}{record.getMessage()}{fields}"
+
+
+@contextmanager
+def writing_logs(stream: TextIO | None = None) -> Iterator[None]:
+    """Send a peer's events to standard error: as text to a terminal, as JSON otherwise."""
+    stream = sys.stderr if stream is None else stream
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(PlainLines() if stream.isatty() else JsonLines())
+    logger = logging.getLogger(NAME)
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean(value)
+
+
+def _moment(seconds: float) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"

@@ -1,0 +1,131 @@
+"""The members of a run: an explicit list, which no message can change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, write_text
+from pairgossip.peer.certificates import id_of_certificate, is_name
+
+MOST_ROWS = 1_000_000
+LARGEST_ADDRESS = 300
+_ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One member as this peer knows it."""
+
+    id: str
+    name: str
+    rows: int
+    certificate: str
+    address: str | None
+    """Where it listens; None if it is the one that connects."""
+    is_neighbor: bool
+    """Whether this peer talks to it; the records of other members pass through as well."""
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    members: tuple[Member, ...]
+
+
+class Members(msgspec.Struct, frozen=True):
+    """All members but this peer itself."""
+
+    listed: tuple[Member, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path) -> Members:
+        """Read the list, or say what is wrong with it."""
+        try:
+            given = msgspec.json.decode(read_bytes(path), type=_File, strict=True)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise InputError(f"{path} is not a list of members: {problem}.") from None
+        members = cls()
+        try:
+            for member in given.members:
+                if member.id in members.names():
+                    raise InputError(f"Member '{member.name}' is listed twice: remove one.")
+                members = members.with_member(member)
+        except InputError as problem:
+            raise InputError(f"{path}: {problem}") from None
+        return members
+
+    def save(self, path: Path) -> None:
+        """Write the list so that a failure leaves the one before."""
+        table = {"members": [msgspec.to_builtins(member) for member in self.listed]}
+        write_text(path, [json.dumps(table, indent=2), "\n"])
+
+    def with_member(self, member: Member) -> Members:
+        """Return the list with a member added, or with what is newly known about one."""
+        check_member(member)
+        known = next((one for one in self.listed if one.id == member.id), None)
+        if known is not None and known.rows != member.rows:
+            raise InputError(
+                f"Member '{known.name}' has {known.rows} rows, not {member.rows}: the rows of a "
+                f"member never change, so it must join under a new identity."
+            )
+        others = tuple(one for one in self.listed if one.id != member.id)
+        if any(one.name == member.name for one in others):
+            raise InputError(
+                f"Another member is called '{member.name}' already: one of them must take another "
+                f"name."
+            )
+        if known is None:
+            return Members((*self.listed, member))
+        return Members(tuple(member if one.id == member.id else one for one in self.listed))
+
+    def neighbors(self) -> tuple[Member, ...]:
+        """The members that this peer talks to, in the order of their ids."""
+        return tuple(sorted((one for one in self.listed if one.is_neighbor), key=_id))
+
+    def rows(self) -> Mapping[str, int]:
+        """How many rows each member has, by its id."""
+        return {member.id: member.rows for member in self.listed}
+
+    def names(self) -> Mapping[str, str]:
+        """The members' names by their ids."""
+        return {member.id: member.name for member in self.listed}
+
+    def certificates(self) -> Mapping[str, str]:
+        """The members' certificates by their ids."""
+        return {member.id: member.certificate for member in self.listed}
+
+
+def check_member(member: Member) -> None:
+    """Refuse a member whose parts do not go together."""
+    if not is_name(member.name):
+        raise InputError(f"{member.name[:64]!r} is no name for a member: it must be plain.")
+    try:
+        told = id_of_certificate(member.certificate)
+    except InputError as problem:
+        raise InputError(f"Member '{member.name}': {problem}") from None
+    if told != member.id:
+        raise InputError(f"The certificate of member '{member.name}' is not that of its id.")
+    if not 1 <= member.rows <= MOST_ROWS:
+        raise InputError(
+            f"Member '{member.name}' has {member.rows} rows: it must have 1 to {MOST_ROWS}."
+        )
+    if member.address is not None:
+        check_address(member.address)
+
+
+def check_address(address: str) -> str:
+    """Return an address where a peer listens, or say what addresses are like."""
+    found = _ADDRESS.fullmatch(address) if len(address) <= LARGEST_ADDRESS else None
+    if found is None or not 0 < int(found[2]) < 2**16:
+        raise InputError(
+            f"{address[:64]!r} is no address: write it as tls/HOST:PORT, such as "
+            f"tls/192.168.1.5:7447."
+        )
+    return address
+
+
+def _id(member: Member) -> str:
+    return member.id

@@ -1,0 +1,233 @@
+"""What a running peer notices about itself, and where it tells it: status file, log, metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pairgossip.errors import InputError
+from pairgossip.peer import generations
+from pairgossip.peer.assembly import Assembly
+from pairgossip.peer.exchange import Exchange, Save
+from pairgossip.peer.logs import Log, clean
+from pairgossip.peer.runtime import Journal
+from pairgossip.peer.setting import setting_for
+from pairgossip.peer.spec import differences
+from pairgossip.peer.state import State
+from pairgossip.peer.status import (
+    NeighborStatus,
+    Status,
+    read_status,
+    rows_of_others,
+    status_of,
+    write_status,
+)
+from pairgossip.peer.uncertainty import Uncertainty
+
+if TYPE_CHECKING:
+    from pairgossip.peer.metrics import MetricsServer
+
+LONELY = 30.0
+"""Seconds without a word from anybody after which the operator should look."""
+MOST_DIFFERENCES = 5
+
+
+class Observer:
+    """Follows one peer's exchanges from its own thread."""
+
+    def __init__(self, parts: Assembly, exchange: Exchange, log: Log) -> None:
+        self._parts = parts
+        self._exchange = exchange
+        self._log = log
+        self._names = parts.members.names()
+        told = _told_before(parts)
+        self._met = {node.record.origin for node in parts.state.nodes} | set(
+            told.heard_of if told else ()
+        )
+        self._generation = parts.state.generation
+        self._uncertainty = Uncertainty(
+            parts.setting.rule,
+            parts.state,
+            rows_of_others(parts.members, parts.state),
+            told.course if told else None,
+            self._met,
+        )
+        self._evicted = parts.state.evicted
+        self._heard_at: dict[str, float] = {}
+        self._exchanged_at: float | None = None
+        self._started = time.time()
+        self._started_at = time.monotonic()
+        self._fatal: str | None = None
+        self._told: set[str] = set()
+        self._agreed: set[str] = set()
+        self._refused = 0
+        self._server: MetricsServer | None = None
+        self.status: Status | None = None
+
+    def watching(self, journal: Journal) -> Journal:
+        """Return a journal that writes to this one, and lets the observer see what."""
+        return _Watched(journal, self)
+
+    def serve(self, place: str | None) -> None:
+        """Serve metrics, if that is asked for."""
+        if place is not None:
+            from pairgossip.peer.metrics import MetricsServer
+
+            self._server = MetricsServer(place, lambda: self.status)
+            self._log.info("metrics served", at=f"http://{place}/metrics")
+
+    def close(self) -> None:
+        """Serve no more."""
+        if self._server is not None:
+            self._server.close()
+
+    def heard(self, sender: str, now: float) -> float:
+        """Note a frame; return for how long its sender was silent before."""
+        silence = now - self._heard_at.get(sender, self._started_at)
+        self._heard_at[sender] = now
+        return silence
+
+    def saved(self, change: Save) -> None:
+        """Note what was written down."""
+        if change.state.generation != self._generation:
+            self._generation = change.state.generation
+            self._met.clear()
+        if change.state.evicted != self._evicted:
+            self._began(change.state)
+        self._uncertainty.observe(change.state, change.nodes)
+        rows = range(len(change.state.nodes)) if change.everything else change.nodes
+        if change.nodes:
+            self._exchanged_at = time.monotonic()
+        self._met.update(change.state.nodes[row].record.origin for row in rows)
+
+    def fatal(self, sentence: str) -> None:
+        """Keep the reason why the peer ends."""
+        self._fatal = sentence
+
+    def look(self, counts: Mapping[str, int], connected: set[str], *, is_last: bool) -> None:
+        """Write the status, and log what is new."""
+        now = time.monotonic()
+        problems = self._problems(now)
+        all_counts = {**self._exchange.counts, **counts}
+        self.status = status_of(
+            self._parts.settings.name,
+            self._parts.spec,
+            self._parts.members,
+            self._exchange.setting,
+            self._exchange.state,
+            met=self._met,
+            interval=self._uncertainty.interval(),
+            course=self._uncertainty.course,
+            spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
+            done=self._uncertainty.should_stop(self._parts.spec.stop),
+            neighbors=self._neighbors(connected, now),
+            staleness=None if self._exchanged_at is None else now - self._exchanged_at,
+            counts={name: count for name, count in all_counts.items() if count},
+            problems=problems,
+            pid=os.getpid(),
+            started=self._started,
+            updated=time.time(),
+            stopped=is_last,
+        )
+        write_status(self._parts.home.status, self.status)
+        self._tell(problems, all_counts)
+
+    def _neighbors(self, connected: set[str], now: float) -> dict[str, NeighborStatus]:
+        return {
+            member.name: NeighborStatus(
+                agreed=member.id in self._exchange.agreed,
+                connected=member.id in connected,
+                heard=now - self._heard_at[member.id] if member.id in self._heard_at else None,
+                address=member.address,
+                evicted=member.id in self._exchange.state.evicted,
+            )
+            for member in self._parts.members.neighbors()
+        }
+
+    def _began(self, state: State) -> None:
+        """A new generation: updates weigh by the neighbors that are left."""
+        self._evicted = state.evicted
+        parts, before = self._parts, self._exchange.setting
+        self._exchange.setting = setting_for(
+            parts.identity,
+            parts.spec,
+            before.own,
+            parts.members,
+            before.draw_seed,
+            state.evicted,
+        )
+        self._uncertainty.renew(
+            self._exchange.setting.rule, state, rows_of_others(parts.members, state)
+        )
+        gone = ", ".join(self._names.get(member, member) for member in state.evicted)
+        count = generations.count(state.generation)
+        self._log.warning("began a new generation", generation=count, without=gone)
+
+    def _problems(self, now: float) -> tuple[str, ...]:
+        found = [*self._parts.problems]
+        for neighbor, text in self._exchange.disagreeing.items():
+            found.append(self._disagreement(neighbor, text))
+        last = max(self._heard_at.values(), default=self._started_at)
+        if now - last > LONELY:
+            found.append(
+                f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
+                "they have joined this peer, and that the addresses in members.json are right."
+            )
+        return (*found, *([] if self._fatal is None else [self._fatal]))
+
+    def _disagreement(self, neighbor: str, text: str) -> str:
+        """Say what differs in a neighbor's specification, whatever it has sent."""
+        try:
+            reasons = differences(self._exchange.setting.text, text)[:MOST_DIFFERENCES]
+        except Exception:  # its text may be anything
+            reasons = ["its text cannot be read."]
+        told = clean(" ".join(reasons), 1000)
+        return (
+            f"Neighbor '{self._names.get(neighbor, neighbor)}' runs another specification: {told}"
+        )
+
+    def _tell(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
+        """Log what was not so at the last look."""
+        for neighbor in self._exchange.agreed - self._agreed:
+            self._log.info("neighbor runs the same", neighbor=self._names.get(neighbor, neighbor))
+        self._agreed = set(self._exchange.agreed)
+        for problem in problems:
+            if problem != self._fatal and _kind(problem) not in self._told:
+                self._log.warning(problem)
+        self._told = {_kind(problem) for problem in problems}
+        refused = {name: count for name, count in counts.items() if "refused" in name and count}
+        if sum(refused.values()) > self._refused:
+            self._refused = sum(refused.values())
+            fields = {"_".join(name.replace(":", "").split()): refused[name] for name in refused}
+            self._log.warning("refused what was received", **fields)
+
+
+def _kind(problem: str) -> str:
+    """What makes two problems the same although a number in them has changed."""
+    return "".join(letter for letter in problem if not letter.isdigit())
+
+
+def _told_before(parts: Assembly) -> Status | None:
+    """What was told in this generation before a restart; it is for display, and may be lost."""
+    told = None
+    with contextlib.suppress(InputError):
+        told = read_status(parts.home.status)
+    if told is None or told.id != parts.identity.id:
+        return None
+    is_same = told.generation == generations.count(parts.state.generation)
+    return told if is_same else None
+
+
+class _Watched:
+    def __init__(self, journal: Journal, observer: Observer) -> None:
+        self._journal, self._observer = journal, observer
+
+    def load(self) -> State | None:
+        return self._journal.load()
+
+    def save(self, change: Save) -> None:
+        self._journal.save(change)
+        self._observer.saved(change)

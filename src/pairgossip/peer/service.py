@@ -1,0 +1,244 @@
+"""A peer as a process: it listens, rings, remembers and tells until it is stopped.
+
+One thread does everything but the network's own work, so nothing here needs a lock: frames wait in
+an inbox, and the peer's clock tells how long to wait for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from pairgossip.errors import InputError
+from pairgossip.peer.access import Neighbor, Site
+from pairgossip.peer.assembly import Assembly, assemble
+from pairgossip.peer.evictions import forget_request, requested_evictions
+from pairgossip.peer.exchange import BrokenInvariant, Exchange, RestoredBackup
+from pairgossip.peer.folder import Home
+from pairgossip.peer.logs import Log
+from pairgossip.peer.observer import Observer
+from pairgossip.peer.runtime import Link, Runtime
+from pairgossip.peer.zenoh_link import Inbox, OnFrame, ZenohLink
+
+EXIT_FAILED = 1
+"""Something must be mended; then the peer goes on where it was."""
+EXIT_UNFIT = 3
+"""This identity cannot go on; starting it again does not help."""
+TICK = 1.0
+"""Seconds between two looks around: requests, status, log."""
+SILENCE = 1.0
+"""A neighbor that says something after so many seconds without a word has been away."""
+LINGER = 0.5
+"""How many seconds it answers at least: neighbors stopped with it may have asked just before."""
+PATIENCE = 5.0
+"""How many seconds a peer that was told to stop waits for the answer to its last offer."""
+
+
+class Network(Link, Protocol):
+    """A link with what the service shows of it."""
+
+    def counts(self) -> dict[str, int]:
+        """What has happened, by name."""
+
+    def connected(self) -> set[str]:
+        """The neighbors with whom there is a connection."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+Connect = Callable[[Assembly, OnFrame], Network]
+
+
+class Unfit(Exception):
+    """This peer cannot go on under its identity; the message is a sentence."""
+
+
+def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
+    """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
+
+    What is wrong from the start raises `InputError`; what goes wrong later is logged.
+    """
+    with home.lock():
+        parts = assemble(home)
+        try:
+            with Service(parts, patience=patience) as service, _signals(service.stop):
+                return service.run()
+        finally:
+            parts.close()
+
+
+def connect(parts: Assembly, on_frame: OnFrame) -> Network:
+    """Open the network of a peer."""
+    neighbors = [
+        Neighbor(member.id, member.certificate, member.address)
+        for member in parts.members.neighbors()
+    ]
+    home, limit = parts.home, parts.setting.frame_limit
+    site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
+    return ZenohLink(site, parts.identity.sign, on_frame)
+
+
+class Service:
+    """The loop of one peer.
+
+    Parameters
+    ----------
+    parts
+        What `assemble` made of the peer's folder.
+    connecting
+        Opens the network.
+    patience
+        Seconds to wait, once stopped, for the answer to an offer.
+    """
+
+    def __init__(
+        self, parts: Assembly, connecting: Connect = connect, patience: float = PATIENCE
+    ) -> None:
+        self._parts = parts
+        self._patience = patience
+        self._log = Log(parts.settings.name)
+        self._inbox = Inbox()
+        self._stops = 0
+        self._tick_at = 0.0
+        self._exchange = Exchange(parts.setting, parts.state)
+        self._observer = Observer(parts, self._exchange, self._log)
+        self._network = connecting(parts, self._inbox.put)
+        with self._closing_on_failure():
+            self._runtime = Runtime(
+                self._exchange,
+                self._observer.watching(parts.journal),
+                self._network,
+                random.SystemRandom(),
+                parts.spec.algorithm.rate,
+            )
+            self._observer.serve(parts.settings.metrics)
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._observer.close()
+        self._network.close()
+
+    def stop(self) -> None:
+        """Ask the loop to end; may be called from a handler of signals. Twice: at once."""
+        self._stops += 1
+        self._inbox.wake()
+
+    def run(self) -> int:
+        """Run until stopped, and return the exit code."""
+        self._log.info("started", id=self._parts.identity.id, pid=os.getpid())
+        try:
+            self._runtime.start(time.monotonic())
+            while not self._stops:
+                self._turn()
+            self._finish()
+        except Unfit as problem:
+            return self._fail(str(problem), EXIT_UNFIT)
+        except RestoredBackup as problem:
+            return self._fail(self._restored_backup(str(problem)), EXIT_UNFIT)
+        except BrokenInvariant as problem:
+            sentence = (
+                f"The peer's own state is not as it must be, a defect of pairgossip: {problem}"
+            )
+            return self._fail(sentence, EXIT_FAILED)
+        except InputError as problem:
+            return self._fail(str(problem), EXIT_FAILED)
+        self._look_around(is_last=True)
+        self._log.info("stopped", exchanges=self._exchange.state.exchanges)
+        return 0
+
+    def _turn(self, until: float = float("inf")) -> None:
+        """Wait for what comes first, a frame or the peer's own clock, and do it."""
+        due = min(self._runtime.due(), self._tick_at, until)
+        found = self._inbox.get(due - time.monotonic())
+        now = time.monotonic()
+        if found is not None:
+            sender, frame = found
+            was_silent = self._observer.heard(sender, now) > SILENCE
+            self._runtime.received(sender, frame, now)
+            pending = self._exchange.state.pending
+            if was_silent and pending is not None and pending.to == sender:
+                self._runtime.repeats_at = now  # it is back: no need to wait any longer
+        if now >= self._runtime.due():
+            self._runtime.advance(now)
+        if self._exchange.counts["evicted by the others"]:
+            raise Unfit(
+                "The other members have evicted this peer: make a new one with peer init, and "
+                "exchange invitations again."
+            )
+        if now >= self._tick_at:
+            self._tick_at = now + TICK
+            self._evict(now)
+            self._look_around()
+
+    def _finish(self) -> None:
+        """Answer, and wait for an answer; what has not come is on the disk and is asked again."""
+        self._runtime.stop_ringing()
+        now = time.monotonic()
+        if self._exchange.state.pending is not None:
+            self._runtime.repeats_at = now  # the neighbor may be about to stop as well
+        lingers, end = now + min(LINGER, self._patience), now + self._patience
+        while self._stops == 1:
+            wanted = end if self._exchange.state.pending is not None else lingers
+            if time.monotonic() >= wanted:
+                break
+            self._turn(until=wanted)
+        if self._exchange.state.pending is not None:
+            self._log.info("parked an exchange in flight; it goes on after the next start")
+
+    def _evict(self, now: float) -> None:
+        """Carry out what was asked for since the last look."""
+        asked = requested_evictions(self._parts.home)
+        members = self._parts.members.names()
+        new = [one for one in asked if one in members and one not in self._exchange.state.evicted]
+        if new:
+            self._runtime.evict(new, now)
+            for member in new:
+                self._log.warning("evicted a member", member=members[member])
+        for member in asked:
+            forget_request(self._parts.home, member)
+
+    def _look_around(self, *, is_last: bool = False) -> None:
+        counts = {**self._network.counts(), "frames dropped: inbox full": self._inbox.dropped}
+        self._observer.look(counts, self._network.connected(), is_last=is_last)
+
+    def _fail(self, sentence: str, code: int) -> int:
+        self._log.error(sentence)
+        self._observer.fatal(sentence)
+        self._look_around(is_last=True)
+        return code
+
+    def _restored_backup(self, neighbor: str) -> str:
+        name = self._parts.members.names().get(neighbor, neighbor)
+        return (
+            f"Neighbor '{name}' has seen later offers of this peer than its own state knows: the "
+            "state is a restored backup or a copy. Have the others run peer evict "
+            f"{self._parts.settings.name}, and join again from a new folder."
+        )
+
+    @contextlib.contextmanager
+    def _closing_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._network.close()
+            raise
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT stop the peer in good order."""
+    caught = (signal.SIGTERM, signal.SIGINT)
+    before = {one: signal.signal(one, lambda *_: stop()) for one in caught}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

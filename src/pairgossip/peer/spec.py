@@ -1,0 +1,212 @@
+"""The specification of a run: what all members agree on, read from one strict TOML file.
+
+Two files that mean the same have the same canonical text, whatever their order, spelling of
+numbers and defaults left out; its hash is what peers tell each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+from pairgossip.kernels import Kernel, Ratio, as_kernel
+from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
+from pairgossip.peer.spec_checks import check_meaning, check_table, wrong_kind
+from pairgossip.peer.spec_differences import differences as differences
+
+if TYPE_CHECKING:
+    from pairgossip.peer.rules import Rule
+
+LARGEST_TEXT = 60_000
+"""Canonical text travels in every hello, whose frames have a limit."""
+PICKS_PER_EXCHANGE = 3
+"""Of a peer with several rows: one by the network, two as its rows exchange among themselves."""
+
+
+class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file; a key it does not know is an error."""
+
+
+class Algorithm(_Strict, frozen=True):
+    """How members exchange."""
+
+    mixing: str | None = None
+    """How estimates are averaged, "weighted" or "paper"; None with a loss."""
+    rate: float = 10.0
+    """Exchanges per second and link."""
+
+
+class Learning(_Strict, frozen=True):
+    """How a model is learned.
+
+    Steps shrink with the time, whose unit is that in which a link rings once: a simulation on a
+    graph of m edges counts m times as many exchanges, so there the same step is step / sqrt(m).
+    """
+
+    step: float
+    """The first step size; it shrinks with the square root of the time."""
+    radius: float | None = None
+    """The largest norm of a model."""
+    l2: float | None = None
+    """The strength of the penalty on the squared norm."""
+
+
+class Stop(_Strict, frozen=True):
+    """When a peer may say that it is done; running on is always allowed."""
+
+    error: float | None = None
+    """The half-width of the interval, relative to the estimate."""
+    exchanges: int | None = None
+
+
+class Spec(_Strict, frozen=True):
+    """What all members of a run agree on."""
+
+    columns: tuple[str, ...]
+    ranges: dict[str, tuple[float, float]]
+    """The least and the largest value of every column and of the label."""
+    kernel: str | None = None
+    loss: str | None = None
+    label: str | None = None
+    target: str = "v"
+    members: int | None = None
+    """How many rows all members have together."""
+    algorithm: Algorithm = Algorithm()
+    learning: Learning | None = None
+    stop: Stop | None = None
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The columns of an observation in order, the label last."""
+        return self.columns if self.label is None else (*self.columns, self.label)
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """The ranges in the order of the observation."""
+        return tuple(self.ranges[name] for name in self.observed)
+
+    @property
+    def text(self) -> str:
+        """The canonical text: JSON with sorted keys, defaults filled in."""
+        return json.dumps(
+            msgspec.to_builtins(self), sort_keys=True, separators=(",", ":"), allow_nan=False
+        )
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the canonical text, in hexadecimal."""
+        return hash_of(self.text)
+
+    @property
+    def measure(self) -> Kernel | Ratio | Loss | GeneralLoss:
+        """The kernel or the loss itself."""
+        return as_loss(self.loss) if self.kernel is None else as_kernel(self.kernel)
+
+    def value(self, readout: FloatArray) -> float:
+        """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""
+        if self.kernel is None:
+            raise InputError(
+                f"Loss '{self.loss}' is learned, not estimated: it gives a model, not one number."
+            )
+        return float(as_kernel(self.kernel).combine(readout))
+
+
+def read_spec(path: str | PathLike[str]) -> Spec:
+    """Read a specification, or say in one sentence what is wrong with it."""
+    file = Path(path)
+    try:
+        return parse_spec(read_bytes(file).decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8 text: save it as TOML in UTF-8.") from None
+    except InputError as problem:
+        if str(file) in str(problem):
+            raise
+        raise InputError(f"{file}: {problem}") from None
+
+
+def parse_spec(text: str) -> Spec:
+    """Make a specification of TOML text."""
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        raise InputError(f"This is not valid TOML: {problem}.") from None
+    check_table(table, {name: set(kind.__struct_fields__) for name, kind in _TABLES.items()})
+    try:
+        spec = msgspec.convert(table, Spec)
+    except msgspec.ValidationError as problem:
+        raise wrong_kind(problem) from None
+    spec = _settled(spec)
+    check_meaning(spec)
+    if len(spec.text) > LARGEST_TEXT:
+        raise InputError("The specification is too long to be sent: use fewer or shorter columns.")
+    return spec
+
+
+_TABLES: dict[str, type[_Strict]] = {
+    "": Spec,
+    "algorithm": Algorithm,
+    "learning": Learning,
+    "stop": Stop,
+}
+
+
+def _settled(spec: Spec) -> Spec:
+    """Write every choice the one way: names as in the catalogs, defaults in full, no minus zero."""
+    changes: dict[str, Any] = {
+        "ranges": {name: (low + 0.0, high + 0.0) for name, (low, high) in spec.ranges.items()},
+        "target": spec.target.lower(),
+    }
+    if spec.kernel is not None:
+        changes["kernel"] = as_kernel(spec.kernel).name
+    if spec.loss is not None:
+        changes["loss"] = as_loss(spec.loss).name
+    if spec.loss is None and spec.algorithm.mixing is None:
+        changes["algorithm"] = msgspec.structs.replace(spec.algorithm, mixing="weighted")
+    if spec.stop == Stop():
+        changes["stop"] = None
+    return msgspec.structs.replace(spec, **changes)
+
+
+def hash_of(text: str) -> str:
+    """Return the SHA-256 of a canonical text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
+    """Make the local update of one row of a peer with so many neighbors and rows.
+
+    A row's weight is one over how often it is picked while a link rings once.
+    """
+    from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
+
+    picked = max(degree, 1) / rows * (PICKS_PER_EXCHANGE if rows > 1 else 1)
+    if spec.learning is not None:
+        loss = as_loss(spec.loss)
+        radius, l2 = spec.learning.radius, spec.learning.l2
+        proximal = as_proximal(
+            None if radius is None else Ball(radius), None if l2 is None else SquaredL2(l2)
+        )
+        return DualAveraging(
+            loss=loss,
+            dimension=loss.dimension(len(spec.observed)),
+            prox=proximal.map,
+            gamma=inverse_sqrt(spec.learning.step),
+            probability=picked,
+        )
+    kernel, scale = as_kernel(spec.kernel), 1.0
+    counts_own = spec.target == "v"
+    if spec.members is not None and not counts_own:
+        n = max(spec.members - evicted_rows, 2)
+        scale = n / (n - 1)
+    if spec.algorithm.mixing == "paper":
+        return PaperMixing(kernel, scale, counts_own)
+    return WeightedMixing(kernel, scale, counts_own, weight=1.0 / picked)

@@ -1,0 +1,53 @@
+"""What a peer must remember, whatever happens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from pairgossip.peer.messages import Mass
+from pairgossip.peer.records import Record
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One row of the peer's data, as a node of the network."""
+
+    record: Record
+    """The record it holds, its own or another's."""
+    mass: Mass
+    private: tuple[float, ...]
+    """What the local update carries along and nobody else sees."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """An offer without an answer: the node it concerns is frozen until it is known."""
+
+    seq: int
+    to: str
+    node: int
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a neighbor's latest offer was decided; told again as often as it asks."""
+
+    seq: int
+    record: Record | None
+    """What was given in exchange; None if the offer was rejected."""
+    mass: Mass = ()
+    reason: str = ""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Everything durable but the identity and the data."""
+
+    generation: int
+    evicted: tuple[str, ...]
+    seq: int
+    nodes: tuple[Node, ...]
+    pending: Pending | None
+    outcomes: Mapping[str, Outcome]
+    exchanges: int
+    """Exchanges in this generation in which this peer took part; also what it draws lots by."""
+    notice: bytes = b""
+    """The frame that began this generation, for neighbors that have not heard of it."""

@@ -1,0 +1,187 @@
+"""What can be seen of a peer from outside: its estimate, and what that estimate covers."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+from pairgossip.peer import generations
+from pairgossip.peer.course import Course
+
+if TYPE_CHECKING:
+    from pairgossip.peer.exchange import Setting
+    from pairgossip.peer.members import Members
+    from pairgossip.peer.spec import Spec
+    from pairgossip.peer.state import State
+
+
+class NeighborStatus(msgspec.Struct, frozen=True):
+    """One link."""
+
+    agreed: bool
+    """Whether it has said, since this peer started, that it runs the same specification."""
+    connected: bool
+    heard: float | None
+    """Seconds since its last frame; None if there was none since this peer started."""
+    address: str | None
+    evicted: bool = False
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """Whose records this peer has met in this generation."""
+
+    members: int
+    of_members: int
+    rows: int
+    of_rows: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Everything shown of a peer; wall-clock times are for display only."""
+
+    name: str
+    id: str
+    measure: str
+    """The kernel, or the loss, by name."""
+    generation: int
+    """How many generations there were before."""
+    evicted: tuple[str, ...]
+    """Names, or ids of those whose names are not known."""
+    exchanges: int
+    """In this generation."""
+    estimate: tuple[float, ...] | None
+    """The statistic as the only entry, or a model's parameters; None before the first exchange."""
+    interval: tuple[float, float] | None
+    """Where the exact value is likely to lie, where that is known."""
+    covers: Coverage
+    staleness: float | None
+    """Seconds since the last exchange; None if there was none since the peer started."""
+    pending: bool
+    """Whether an offer waits for its answer."""
+    neighbors: dict[str, NeighborStatus]
+    counts: dict[str, int]
+    """Events since the peer started, by name."""
+    problems: tuple[str, ...] = ()
+    pid: int | None = None
+    """None when made from the disk of a peer that does not run."""
+    started: float | None = None
+    updated: float = 0.0
+    heard_of: tuple[str, ...] = ()
+    """The ids behind ``covers``, so that a restart does not forget them."""
+    stopped: bool = False
+    """Whether the peer has ended in good order."""
+    done: bool = False
+    """Whether the specification's error or exchanges are reached; running on is allowed."""
+    spread: float | None = None
+    """How much an exchange changes a node's mass, in parts of it."""
+    course: Course | None = None
+    """What the interval is made from, so that a restart does not forget it."""
+
+
+def estimate_of(spec: Spec, setting: Setting, state: State) -> tuple[float, ...] | None:
+    """Read out what a peer knows, over all its rows; None if that is nothing yet."""
+    from pairgossip.peer.rules import WeightedMixing
+
+    rule = setting.rule
+    if isinstance(rule, WeightedMixing):
+        # Sums over weights, so that rows that were picked more often count for more.
+        total = np.sum([node.mass for node in state.nodes], axis=0)
+        found = rule.readout(tuple(total.tolist()), ())
+    else:
+        all_found = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
+        known = all_found[~np.isnan(all_found).any(axis=1)]
+        found = known.mean(axis=0) if len(known) else all_found[0]
+    values = found.tolist() if spec.kernel is None else [spec.value(found)]
+    return tuple(values) if all(map(math.isfinite, values)) else None
+
+
+def interval_of(
+    members: Members, setting: Setting, state: State, told: Status | None
+) -> tuple[float, float] | None:
+    """Return where the exact value is likely to lie, by the way the peer has told it has come."""
+    from pairgossip.peer.uncertainty import Uncertainty
+
+    if told is None or told.course is None:
+        return None
+    others = rows_of_others(members, state)
+    return Uncertainty(setting.rule, state, others, told.course, told.heard_of).interval()
+
+
+def rows_of_others(members: Members, state: State) -> list[int]:
+    """How many rows each other member has that takes part."""
+    return [count for member, count in members.rows().items() if member not in state.evicted]
+
+
+def coverage(setting: Setting, members: Members, state: State, heard: Collection[str]) -> Coverage:
+    """Count the members whose records were met, among those that take part."""
+    me = setting.me
+    rows = {**members.rows(), me: len(setting.own)}
+    present = {one: count for one, count in rows.items() if one not in state.evicted}
+    met = {one: count for one, count in present.items() if one in heard or one == me}
+    return Coverage(len(met), len(present), sum(met.values()), sum(present.values()))
+
+
+def status_of(
+    name: str,
+    spec: Spec,
+    members: Members,
+    setting: Setting,
+    state: State,
+    *,
+    met: Collection[str] = (),
+    neighbors: Mapping[str, NeighborStatus] | None = None,
+    **more: Any,
+) -> Status:
+    """Describe a peer by its durable state, and by what is known besides if it runs."""
+    names = members.names()
+    heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
+    idle = {
+        one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
+        for one in members.neighbors()
+    }
+    return Status(
+        name=name,
+        id=setting.me,
+        measure=spec.kernel or spec.loss or "",
+        generation=generations.count(state.generation),
+        evicted=tuple(names.get(member, member) for member in state.evicted),
+        exchanges=state.exchanges,
+        estimate=estimate_of(spec, setting, state),
+        covers=coverage(setting, members, state, heard_of),
+        pending=state.pending is not None,
+        neighbors=dict(neighbors) if neighbors is not None else idle,
+        heard_of=tuple(heard_of),
+        **{"interval": None, "staleness": None, "counts": {}, **more},
+    )
+
+
+def write_status(path: Path, status: Status) -> None:
+    """Replace the file at once; a failure is nobody's problem, the next one comes in a second."""
+    with contextlib.suppress(OSError):
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(msgspec.json.encode(status))
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+
+
+def read_status(path: Path) -> Status | None:
+    """Return the status last written, None if there is none."""
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_bytes(path), type=Status)
+    except msgspec.MsgspecError:
+        raise InputError(f"{path} is no status of a peer: remove it.") from None

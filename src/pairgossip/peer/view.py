@@ -1,0 +1,59 @@
+"""A peer seen from its folder, without touching anything: it may be running meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+
+from pairgossip.errors import InputError
+from pairgossip.peer.exchange import Setting
+from pairgossip.peer.folder import Home
+from pairgossip.peer.identity import Identity, load_identity
+from pairgossip.peer.journal_file import explained, inspected, opened_for_reading
+from pairgossip.peer.journal_reading import read_state
+from pairgossip.peer.members import Members
+from pairgossip.peer.setting import setting_for
+from pairgossip.peer.spec import Spec
+from pairgossip.peer.state import State
+from pairgossip.peer.status import Status, read_status, status_of
+
+
+@dataclass(frozen=True)
+class View:
+    """What lies in a peer's folder."""
+
+    home: Home
+    identity: Identity
+    spec: Spec
+    members: Members
+    setting: Setting
+    state: State
+
+    def status(self) -> Status:
+        """Return what the peer last said of itself, or else what its disk says."""
+        told = read_status(self.home.status)
+        if told is not None and told.id == self.identity.id:
+            return told
+        return status_of(self.identity.name, self.spec, self.members, self.setting, self.state)
+
+
+def view(home: Home) -> View:
+    """Read a peer's folder."""
+    identity = load_identity(home.folder)
+    spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    state = _state(home)
+    setting = setting_for(identity, spec, rows, members, evicted=state.evicted)
+    return View(home, identity, spec, members, setting, state)
+
+
+def _state(home: Home) -> State:
+    inspected(home.state)
+    try:
+        with contextlib.closing(opened_for_reading(home.state)) as base:
+            state = read_state(base, home.state)
+    except sqlite3.Error as problem:
+        raise explained(problem, home.state) from problem
+    if state is None:
+        raise InputError(f"{home.state} holds no state yet: start the peer first.")
+    return state

@@ -1,0 +1,196 @@
+"""The commands of `pairgossip peer` but `run`."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from .running import CommandLine
+
+GINI = 'kernel = "gini"\ncolumns = ["income"]\n[ranges]\nincome = [0, 100]\n'
+LOSS = """
+loss = "auc-logistic"
+columns = ["a", "b"]
+label = "class"
+[ranges]
+a = [-5, 5]
+b = [-5, 5]
+class = [0, 1]
+[learning]
+step = 0.5
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "gini.toml").write_text(GINI)
+    (tmp_path / "rows.csv").write_text("income\n1\n5\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def init(cli: CommandLine, name: str, *more: object, spec: str = "gini.toml") -> str:
+    listen = ("--listen", "tls/127.0.0.1:7447")
+    data = "rows.csv" if spec == "gini.toml" else "labeled.csv"
+    given = ("--name", name, "--data", data, "--spec", spec, *listen, *more)
+    answer = cli("peer", "init", *given)
+    assert answer.code == 0, answer.err
+    return answer.out.strip()
+
+
+def introduce(cli: CommandLine, name: str, to: str, *more: str) -> str:
+    invitation = cli("peer", "invite", "--home", name).out.strip()
+    answer = cli("peer", "join", invitation, "--home", to, *more)
+    assert answer.code == 0, answer.err
+    return answer.out.strip()
+
+
+def test_help_teaches(cli: CommandLine) -> None:
+    answer = cli("peer", "--help")
+    assert answer.code == 0
+    for command in ("init", "invite", "join", "run", "status", "result", "evict", "export"):
+        assert f" {command} " in answer.out
+        shown = cli("peer", command, "--help").out
+        assert f"pairgossip peer {command}" in shown and "For example" in shown
+
+
+def test_init_makes_a_folder_for_one(cli: CommandLine, files: Path) -> None:
+    identity = init(cli, "ann")
+    assert len(identity) == 64 and int(identity, 16)
+    assert stat.S_IMODE((files / "ann").stat().st_mode) == 0o700
+    assert stat.S_IMODE((files / "ann" / "key.pem").stat().st_mode) == 0o600
+    error = cli.error("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert "exists already" in error
+
+
+def test_data_outside_the_range_are_refused(cli: CommandLine, files: Path) -> None:
+    (files / "rows.csv").write_text("income\n1\n101\n")
+    error = cli.error("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert "outside the agreed range [0, 100], in line 3" in error
+    assert not (files / "ann").exists()
+
+
+def test_an_invitation_is_one_line_for_the_neighbors(cli: CommandLine, files: Path) -> None:
+    identity = init(cli, "ann")
+    init(cli, "bob", "--home", "elsewhere")
+    line = cli("peer", "invite", "--home", "ann").out
+    assert line.startswith("pairgossip-invitation-1:") and line.count("\n") == 1
+    (files / "ann.txt").write_text(line)
+    answer = cli("peer", "join", "ann.txt", "--home", "elsewhere")
+    assert (answer.code, answer.out) == (0, f"neighbor ann, 2 rows, {identity}\n")
+    (member,) = json.loads((files / "elsewhere" / "members.json").read_text())["members"]
+    assert (member["address"], member["is_neighbor"]) == ("tls/127.0.0.1:7447", True)
+
+
+def test_addresses_of_an_invitation(cli: CommandLine, files: Path) -> None:
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli("peer", "init", *given).code == 0
+    assert cli.error("peer", "invite") == (
+        "This peer listens everywhere (tls/0.0.0.0:7447): say where neighbors reach it, as in "
+        "--address tls/clinic-a.example:7447, or give --unreachable."
+    )
+    init(cli, "bob")
+    for option, expected in (
+        (("--address", "tls/ann.example:1"), "tls/ann.example:1"),
+        (("--unreachable",), None),
+    ):
+        line = cli("peer", "invite", "--home", "ann", *option).out.strip()
+        assert cli("peer", "join", line, "--home", "bob", "--not-a-neighbor").code == 0
+        (member,) = json.loads((files / "bob" / "members.json").read_text())["members"]
+        assert (member["address"], member["is_neighbor"]) == (expected, False)
+    both = ("--address", "tls/x:1", "--unreachable")
+    assert "not both" in cli.error("peer", "invite", "--home", "ann", *both)
+    assert "is no address" in cli.error("peer", "invite", "--home", "ann", "--address", "x:1")
+
+
+def test_another_specification_cannot_join(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    line = cli("peer", "invite", "--home", "ann").out.strip()
+    (files / "gini.toml").write_text(GINI.replace("100", "200"))
+    init(cli, "bob")
+    error = cli.error("peer", "join", line, "--home", "bob")
+    assert error.startswith("'ann' runs another specification: ") and "200" in error
+    assert "neither an invitation nor a file" in cli.error("peer", "join", "x", "--home", "bob")
+    altered = line[:100] + ("A" if line[100] != "A" else "B") + line[101:]
+    assert "altered" in cli.error("peer", "join", altered, "--home", "bob")
+
+
+def test_the_folder_is_found_by_itself(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "There is no peer in this folder" in cli.error("peer", "status")
+    init(cli, "ann")
+    assert cli("peer", "status", "--json").json()["name"] == "ann"
+    monkeypatch.chdir(files / "ann")
+    assert cli("peer", "status", "--json").json()["name"] == "ann"
+    monkeypatch.chdir(files)
+    init(cli, "bob")
+    assert "several peers in this folder: give --home with one of ann, bob" in cli.error(
+        "peer", "status"
+    )
+    assert "There is no folder nowhere" in cli.error("peer", "status", "--home", "nowhere")
+
+
+def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    shown = cli("peer", "status", "--home", "ann").out
+    assert "unknown: no exchange yet" in shown and "not running" in shown
+    assert "1 of 2 members, 2 of 4 rows" in shown and "never" in shown
+    status = cli("peer", "status", "--home", "ann", "--json").json()
+    assert (status["running"], status["exchanges"], status["estimate"]) == (False, 0, None)
+    error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
+    assert error == "This peer has made no exchange yet: run it, then ask again."
+
+
+def test_running_without_neighbors_is_refused(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    assert "has no neighbors" in cli.error("peer", "run", "--home", "ann")
+
+
+def test_a_key_that_others_can_read_is_refused(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    (files / "ann" / "key.pem").chmod(0o644)
+    assert "Others can read the key" in cli.error("peer", "run", "--home", "ann")
+
+
+def test_evicting_a_stopped_peers_member_waits(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    lost = init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    answer = cli("peer", "evict", "bob", "--home", "ann")
+    assert answer.err == "bob is evicted as soon as this peer is started.\n"
+    assert [file.name for file in (files / "ann" / "evict").iterdir()] == [lost]
+    error = cli.error("peer", "evict", "carl", "--home", "ann")
+    assert error == "No member is called 'carl': the members are bob."
+
+
+def test_an_export_holds_data_only_if_asked(cli: CommandLine, files: Path) -> None:
+    identity = init(cli, "ann")
+    assert cli("peer", "export", "--out", "plain.json").code == 0
+    plain = json.loads((files / "plain.json").read_text())
+    assert plain["nodes"][0]["holds"]["origin"] == identity
+    assert "value" not in (files / "plain.json").read_text()
+    assert cli("peer", "export", "--out", "full.json", "--with-data").code == 0
+    full = json.loads((files / "full.json").read_text())
+    assert [node["holds"]["value"] for node in full["nodes"]] == [[1.0], [5.0]]
+    assert "PRIVATE" not in (files / "full.json").read_text()
+
+
+def test_a_model_is_one_that_score_reads(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (files / "loss.toml").write_text(LOSS)
+    (files / "labeled.csv").write_text("a,b,class\n1,2,0\n2,1,1\n3,0,1\n")
+    init(cli, "ann", spec="loss.toml")
+    monkeypatch.setattr("pairgossip.peer.status.estimate_of", lambda *_: (1.0, -0.5))
+    assert cli("peer", "result", "--out", "model.json").code == 0
+    model = json.loads((files / "model.json").read_text())
+    assert (model["format"], model["theta"]) == ("pairgossip-model", [1.0, -0.5])
+    assert (model["columns"], model["classes"]) == (["a", "b"], [0.0, 1.0])
+    scored = cli("score", "model.json", "labeled.csv", "--label", "class")
+    assert (scored.code, scored.out) == (0, "1.0\n")

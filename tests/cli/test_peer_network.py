@@ -1,0 +1,210 @@
+"""Three real processes on this machine, from `peer init` to `peer result`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import pairgossip as pg
+
+from ..peer.zenoh_people import free_address
+from .running import Answer, run_really
+
+NAMES = ("clinic-a", "clinic-b", "clinic-c")
+ROWS = {"clinic-a": [1.0], "clinic-b": [8.0], "clinic-c": [30.0]}
+SPEC = """
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 100]
+[algorithm]
+rate = 300.0
+"""
+PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
+MEGABYTE = 1 << 20
+LARGEST = 60 * MEGABYTE
+
+
+def told(answer: Answer) -> str:
+    assert answer.code == 0, answer.err
+    return answer.out
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three peers that have joined each other; c listens where nobody is told."""
+    folder = tmp_path_factory.mktemp("network")
+    (folder / "gini.toml").write_text(SPEC)
+    for name in NAMES:
+        rows = "".join(f"{value}\n" for value in ROWS[name])
+        (folder / f"{name}.csv").write_text("income\n" + rows)
+        given = ("--name", name, "--data", f"{name}.csv", "--spec", "gini.toml")
+        run_command(folder, "init", *given, "--listen", free_address())
+        how = ("--unreachable",) if name == "clinic-c" else ()
+        line = run_command(folder, "invite", "--home", name, *how)
+        (folder / f"{name}.txt").write_text(line)
+    for name in NAMES:
+        for other in NAMES:
+            if other != name:
+                run_command(folder, "join", f"{other}.txt", "--home", name)
+    return folder
+
+
+def run_command(folder: Path, *tokens: str) -> str:
+    return told(run_really("peer", *tokens, cwd=folder))
+
+
+class Processes:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: dict[str, subprocess.Popen[str]] = {}
+
+    def start(self, *names: str) -> None:
+        for name in names:
+            self.running[name] = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, "peer", "run", "--home", name],
+                cwd=self.folder,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+
+    def status(self, name: str) -> dict[str, object]:
+        file = self.folder / name / "status.json"
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
+    def exchanges(self, name: str) -> int:
+        found = self.status(name).get("exchanges", 0)
+        assert isinstance(found, int)
+        return found
+
+    def stop(self, *names: str) -> list[dict[str, object]]:
+        """End peers in good order, and return what they logged."""
+        for name in names:
+            self.running[name].send_signal(signal.SIGTERM)
+        lines: list[dict[str, object]] = []
+        for name in names:
+            _, err = self.running[name].communicate(timeout=60)
+            assert self.running.pop(name).returncode == 0, err
+            lines += [json.loads(line) for line in err.splitlines()]
+        return lines
+
+
+@pytest.fixture
+def peers(place: Path) -> Iterator[Processes]:
+    found = Processes(place)
+    yield found
+    for process in found.running.values():
+        process.kill()
+        process.communicate()
+
+
+def until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def held(folder: Path) -> Counter[tuple[str, int]]:
+    """Who holds whose record, by what is on the disks."""
+    found: Counter[tuple[str, int]] = Counter()
+    for name in NAMES:
+        run_command(folder, "export", "--home", name, "--out", "state.json")
+        state = json.loads((folder / "state.json").read_text())
+        assert state["pending"] is None
+        found.update((one["holds"]["origin"], one["holds"]["row"]) for one in state["nodes"])
+    return found
+
+
+@pytest.mark.slow
+def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> None:
+    exact = float(pg.exact([1.0, 8.0, 30.0], "gini"))
+    peers.start(*NAMES)
+    until(lambda: min(map(peers.exchanges, NAMES)) > 1500)
+    shown = run_command(place, "status", "--home", "clinic-a")
+    assert "running as process" in shown and "3 of 3 members, 3 of 3 rows" in shown
+    logged = peers.stop(*NAMES)
+    assert {line["level"] for line in logged} == {"info"}
+    assert all("value" not in line and "mass" not in line for line in logged)
+
+    for name in NAMES:
+        assert peers.status(name)["estimate"] == [pytest.approx(exact, rel=0.15)]
+    first = held(place)
+    assert sorted(first.values()) == [1, 1, 1]
+    before = {name: peers.exchanges(name) for name in NAMES}
+
+    peers.start(*NAMES)
+    until(lambda: all(peers.exchanges(name) > before[name] + 300 for name in NAMES))
+    peers.running["clinic-b"].kill()  # at any moment
+    peers.running.pop("clinic-b").communicate()
+    peers.start("clinic-b")
+    after = {name: peers.exchanges(name) for name in NAMES}
+    until(lambda: all(peers.exchanges(name) > after[name] + 300 for name in NAMES))
+    peers.stop(*NAMES)
+    assert held(place) == first
+
+    run_command(place, "result", "--home", "clinic-c", "--out", "result.json")
+    result = json.loads((place / "result.json").read_text())
+    assert result["estimate"] == pytest.approx(exact, rel=0.15)
+    assert result["kernel"] == "gini" and result["covers"]["of_rows"] == 3
+
+
+def test_a_peer_is_small_and_only_one_runs_per_folder(place: Path, peers: Processes) -> None:
+    peers.start("clinic-a", "clinic-b")
+    pid = peers.running["clinic-a"].pid
+    before = peers.exchanges("clinic-a")
+    until(lambda: peers.exchanges("clinic-a") > before)
+    assert resident(pid) < LARGEST
+    libraries = Path(f"/proc/{pid}/maps").read_text()
+    for heavy in ("numba", "scipy/", "sklearn", "pandas", "matplotlib", "llvmlite"):
+        assert heavy not in libraries
+    second = run_really("peer", "run", "--home", "clinic-a", cwd=place)
+    assert second.code == 2
+    assert second.err.startswith("Error: The peer in clinic-a is already running as process ")
+    peers.stop("clinic-a", "clinic-b")
+
+
+def resident(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_an_occupied_port_is_named(place: Path, peers: Processes) -> None:
+    settings = place / "clinic-b" / "peer.toml"
+    kept = settings.read_text()
+    listen = (place / "clinic-a" / "peer.toml").read_text().split("listen = ")[1].split("\n")[0]
+    peers.start("clinic-a")
+    until(lambda: peers.status("clinic-a").get("pid") == peers.running["clinic-a"].pid)
+    try:
+        settings.write_text(f'name = "clinic-b"\nlisten = {listen}\n')
+        answer = run_really("peer", "run", "--home", "clinic-b", cwd=place)
+    finally:
+        settings.write_text(kept)
+    assert answer.code == 2
+    assert "is in use by another program: stop it, or give another port" in answer.err
+    peers.stop("clinic-a")
+
+
+def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
+    """Last: the members are fewer afterward."""
+    peers.start(*NAMES)
+    until(lambda: all(peers.status(name).get("pid") for name in NAMES))
+    start = {name: peers.exchanges(name) for name in NAMES}
+    until(lambda: all(peers.exchanges(name) > start[name] for name in NAMES))
+    answer = run_really("peer", "evict", "clinic-c", "--home", "clinic-a", cwd=place)
+    assert (answer.code, answer.err) == (0, "clinic-c is evicted.\n")
+    lost = peers.running.pop("clinic-c")
+    _, err = lost.communicate(timeout=60)
+    assert lost.returncode == 3
+    assert "The other members have evicted this peer" in err
+    until(lambda: peers.status("clinic-b").get("evicted") == ["clinic-c"])
+    peers.stop("clinic-a", "clinic-b")

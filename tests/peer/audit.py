@@ -1,0 +1,193 @@
+"""What must be true of a network of peers after every event, whatever has happened to it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pairgossip.peer.exchange import Setting
+from pairgossip.peer.messages import Accept, Mass, Offer, Reject, decode
+from pairgossip.peer.records import Record
+from pairgossip.peer.state import Node, State
+
+Row = tuple[str, int]
+
+
+class Violated(AssertionError):
+    """An invariant does not hold."""
+
+
+class Network(Protocol):
+    """What an audit looks at."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    @property
+    def settings(self) -> Mapping[str, Setting]: ...
+
+    def state(self, name: str) -> State:
+        """What the peer knows: in memory if it runs, on its disk if not."""
+
+    def is_running(self, name: str) -> bool:
+        """Whether the peer has done all that the last event asked of it."""
+
+
+def effective(network: Network, name: str, number: int) -> tuple[Record, Mass]:
+    """What a node holds, counting an exchange as done once the other side has decided it."""
+    state = network.state(name)
+    node, pending = state.nodes[number], state.pending
+    if pending is not None and pending.node == number:
+        other = network.state(pending.to)
+        decided = other.outcomes.get(name) if other.generation == state.generation else None
+        if decided is not None and decided.seq == pending.seq and decided.record is not None:
+            mean = tuple((a + b) / 2 for a, b in zip(node.mass, decided.mass, strict=True))
+            return decided.record, mean
+    return node.record, node.mass
+
+
+@dataclass
+class Auditor:
+    """Looks at all peers after every event, and at every frame that is sent."""
+
+    network: Network
+    checks: int = 0
+    _seen: dict[str, State] = field(default_factory=dict)
+    _reached: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _begun: dict[int, set[str]] = field(default_factory=dict)
+    _evicted: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _told: dict[tuple[object, ...], bytes] = field(default_factory=dict)
+    _genuine: dict[tuple[str, int, int], Record] = field(default_factory=dict)
+
+    def sent(self, sender: str, to: str, frame: bytes) -> None:
+        """One number stands for one offer, and one offer has one outcome (I3)."""
+        message = decode(frame)
+        if isinstance(message, Offer):
+            self._same(("offer", sender, message.seq), to.encode() + frame)
+        elif isinstance(message, Accept) or (
+            isinstance(message, Reject) and message.reason != "stale"
+        ):
+            self._same(("answer", sender, to, message.generation, message.seq), frame)
+
+    def _same(self, what: tuple[object, ...], told: bytes) -> None:
+        if self._told.setdefault(what, told) != told:
+            raise Violated(f"{what} was told in two ways")
+
+    def check(self) -> None:
+        """Check all that may have changed since the last call."""
+        states = {name: self.network.state(name) for name in self.network.names}
+        changed = [name for name in states if states[name] is not self._seen.get(name)]
+        if not changed:
+            return
+        self.checks += 1
+        for name in changed:
+            self._check_peer(name, states[name])
+        for generation in {state.generation for state in states.values()}:
+            self._check_generation(generation, states)
+
+    def _check_peer(self, name: str, state: State) -> None:
+        self._seen[name] = state
+        reached = (state.seq, state.generation)
+        least = self._reached.get(name, (0, 0))
+        if reached[0] < least[0] or reached[1] < least[1]:
+            raise Violated(f"{name} went back from {least} to {reached}")
+        # What a killed peer had written but not synced may be undone still: nobody knows of it.
+        if self.network.is_running(name):
+            self._reached[name] = reached
+        self._begun.setdefault(state.generation, set()).add(name)
+        if self._evicted.setdefault(state.generation, state.evicted) != state.evicted:
+            raise Violated(f"two meanings of generation {state.generation}")
+        for node in state.nodes:
+            self._check_record(node.record, state)
+            if not all(map(math.isfinite, (*node.mass, *node.private))):
+                raise Violated(f"{name} has a number that is none: {node}")
+        for outcome in state.outcomes.values():
+            if outcome.record is not None:
+                self._check_record(outcome.record, state)
+
+    def _check_record(self, record: Record, state: State) -> None:
+        """I4 and I5: a record of a member of this generation, as the member made it."""
+        key = (record.origin, record.row, state.generation)
+        if key not in self._genuine:
+            if record.origin not in self.network.settings or record.origin in state.evicted:
+                raise Violated(f"a record of no member: {record}")
+            self._genuine[key] = self.network.settings[record.origin].own_record(*key[1:])
+        if record != self._genuine[key]:
+            raise Violated(f"a record was changed: {record}")
+
+    def _check_generation(self, generation: int, states: dict[str, State]) -> None:
+        members = [name for name in states if name not in self._evicted[generation]]
+        here = [name for name in members if states[name].generation == generation]
+        begun = self._begun[generation]
+        is_whole = all(name in here for name in members if name in begun)
+        held, masses = Counter[Row](), list[Mass]()
+        for name in here:
+            for number, _ in enumerate(states[name].nodes):
+                if not is_whole and self._is_in_doubt(states, name, number):
+                    continue
+                record, mass = effective(self.network, name, number)
+                held[record.origin, record.row] += 1
+                masses.append(mass)
+        if not is_whole:  # who has left took records along; but none may be there twice
+            if any(count > 1 for count in held.values()):
+                raise Violated(f"generation {generation}: records {held}")
+            return
+        for name in members:
+            if name not in here:  # it will begin with its own
+                held.update((name, row) for row in range(len(states[name].nodes)))
+        expected = Counter(
+            (name, row) for name in members for row in range(len(states[name].nodes))
+        )
+        if held != expected:
+            raise Violated(f"generation {generation}: records {held}")
+        if all(getattr(self.network.settings[name].rule, "keeps_books", False) for name in here):
+            check_masses(masses, [node for name in here for node in states[name].nodes])
+
+    def _is_in_doubt(self, states: dict[str, State], name: str, number: int) -> bool:
+        """Whether the other side may have decided, and left the generation since."""
+        pending = states[name].pending
+        return (
+            pending is not None
+            and pending.node == number
+            and states[pending.to].generation != states[name].generation
+        )
+
+
+def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:
+    """I2: what all hold together is what all have added, by the books they keep of it."""
+    for held, added in zip(_sums(masses), _sums([node.private for node in nodes]), strict=True):
+        if not math.isclose(held, added, rel_tol=1e-9, abs_tol=1e-9):
+            raise Violated(f"mass {held} where {added} was added")
+
+
+def _sums(rows: Sequence[tuple[float, ...]]) -> Iterator[float]:
+    return (math.fsum(column) for column in zip(*rows, strict=True))
+
+
+def remaining(network: Network) -> list[str]:
+    """The peers that nobody has evicted."""
+    gone = {who for name in network.names for who in network.state(name).evicted}
+    return [name for name in network.names if name not in gone]
+
+
+def is_in_one_generation(network: Network) -> bool:
+    """Whether all that remain are in the same generation."""
+    return len({network.state(name).generation for name in remaining(network)}) == 1
+
+
+def is_settled(network: Network) -> bool:
+    """Whether every exchange came to its end, and all are in one generation."""
+    states = [network.state(name) for name in remaining(network)]
+    return is_in_one_generation(network) and all(state.pending is None for state in states)
+
+
+def check_settled(network: Network) -> None:
+    """Every exchange came to its end, in one generation."""
+    if not is_settled(network):
+        states = {name: network.state(name) for name in remaining(network)}
+        asking = {name: state.pending for name, state in states.items() if state.pending}
+        generations = {name: (state.generation, state.evicted) for name, state in states.items()}
+        raise Violated(f"still asking: {asking}; generations: {generations}")

@@ -1,0 +1,183 @@
+"""Scripts of few exchanges, and every way to kill the peers that play them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import pairgossip as pg
+from tests.peer.audit import check_settled
+from tests.peer.books import QuickMixing
+from tests.peer.schedules import NONE, Defect
+from tests.peer.settings import name_of
+from tests.peer.world import World
+
+A, B, C = map(name_of, range(3))
+MOST_LOST = 4
+
+
+class Kill(NamedTuple):
+    """Kill a peer when it comes to a point for the so-manieth time, and lose so many writes."""
+
+    who: str
+    point: int
+    lost: int | None
+    """None: the power holds, nothing is lost."""
+
+
+class Mortal:
+    """Counts the points a peer comes to, and kills it at those planned."""
+
+    def __init__(self, kills: tuple[Kill, ...]) -> None:
+        self.left = list(kills)
+        self.passed = {A: 0, B: 0, C: 0}
+        self.struck: Kill | None = None
+
+    def __call__(self, who: str, where: str) -> bool:
+        self.passed[who] += 1
+        for kill in self.left:
+            if kill.who == who and kill.point == self.passed[who]:
+                self.left.remove(kill)
+                self.struck = kill
+                return True
+        return False
+
+
+@dataclass
+class Stage(World):
+    """A world in which clocks ring only when told, and kills do as planned."""
+
+    kills: tuple[Kill, ...] = ()
+    is_over: bool = field(default=False, init=False)
+    """Whether a kill was planned to lose more than there was to lose."""
+
+    def __post_init__(self) -> None:
+        self.plan = Mortal(self.kills)
+        super().__post_init__()
+        self.run(2.0)  # until all have said hello
+        self.mortal = self.plan
+
+    def stop(self, name: str, *, power: bool = True) -> None:
+        kill = self.plan.struck
+        assert kill is not None
+        self.peers[name] = None
+        if kill.lost is not None:
+            if kill.lost > self.disks[name].unsafe:
+                self.is_over = True
+            else:
+                self.disks[name].lose(kill.lost)
+
+
+Script = Callable[[Stage], None]
+
+
+def one_exchange(stage: Stage) -> None:
+    stage.ring(A, B)
+
+
+def two_exchanges(stage: Stage) -> None:
+    """The second makes what the first left unsynced safe."""
+    stage.ring(A, B)
+    stage.run(stage.now + 5.0)
+    stage.ring(A, B)
+
+
+def a_rejection(stage: Stage) -> None:
+    """B asks A while A asks B; A has the lower id and rejects, and B lets A wait."""
+    stage.ring(A, B)
+    stage.ring(B, A)
+
+
+def a_waiting_offer(stage: Stage) -> None:
+    """B asks C, and lets A wait until the answer has come."""
+    stage.ring(B, C)
+    stage.ring(A, B)
+
+
+def an_eviction(stage: Stage) -> None:
+    """A generation begins while the exchange is on its way."""
+    stage.ring(A, B)
+    stage.run(stage.now + 0.03)
+    stage.evict_again(B, [C])
+
+
+def two_evictions(stage: Stage) -> None:
+    """Two peers begin a generation at once, with an exchange on its way."""
+    stage.ring(A, B)
+    stage.evict_again(A, [C])
+    stage.run(stage.now + 0.03)
+    stage.evict_again(B, [C])
+
+
+SCRIPTS: dict[str, Script] = {
+    script.__name__: script
+    for script in (
+        one_exchange,
+        two_exchanges,
+        a_rejection,
+        a_waiting_offer,
+        an_eviction,
+        two_evictions,
+    )
+}
+
+
+def run(script: Script, rows: int, kills: tuple[Kill, ...], defect: Defect = NONE) -> Stage:
+    """Play a script with these kills; afterward everything must be whole again."""
+    stage = Stage(
+        pg.graphs.complete(3),
+        [[float(10 * k + r) for r in range(rows)] for k in range(3)],
+        seed=rows,
+        make_rule=lambda _: QuickMixing(),
+        rate=1e-9,
+        exchange_class=defect.exchange,
+        disk_class=defect.disk,
+        kills=kills,
+    )
+    stage.auditor.check()
+    script(stage)
+    stage.auditor.check()
+    stage.run(stage.now + 100.0)
+    if script in (an_eviction, two_evictions) and not stage.is_over:
+        stage.ring(A, B)  # the next exchange tells of the generation, if nothing else did
+        stage.ring(B, A)
+        stage.run(stage.now + 100.0)
+    if not stage.is_over:
+        check_settled(stage)
+    return stage
+
+
+def every_kill(script: Script, rows: int, defect: Defect = NONE) -> Iterator[Kill]:
+    """Every point of every peer, with the power on, and with every number of writes lost."""
+    passed = run(script, rows, (), defect).plan.passed
+    for who, points in passed.items():
+        for point in range(1, points + 1):
+            for lost in (None, *range(MOST_LOST)):
+                yield Kill(who, point, lost)
+
+
+def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
+    """Kill one peer, once; return how many different ways there were."""
+    stages = [run(script, rows, (kill,), defect) for kill in every_kill(script, rows, defect)]
+    return sum(not stage.is_over for stage in stages)
+
+
+def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
+    """Kill two peers, or one twice, also while it starts again; take every so-manieth way."""
+    ways = 0
+    for first in every_kill(script, 1, defect):
+        stage = run(script, 1, (first,), defect)
+        if not stage.is_over:
+            seconds = list(_second_kills(first, stage.plan.passed))
+            for second in seconds[first.point % stride :: stride]:
+                ways += not run(script, 1, (first, second), defect).is_over
+    return ways
+
+
+def _second_kills(first: Kill, passed: dict[str, int]) -> Iterator[Kill]:
+    for who, points in passed.items():
+        after = first.point + 1 if who == first.who else 1
+        for point, lost in itertools.product(range(after, points + 1), (None, 0, 1)):
+            yield Kill(who, point, lost)

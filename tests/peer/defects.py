@@ -1,0 +1,228 @@
+"""Peers with one defect each, to see that the simulation and the sweep notice it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from pairgossip.peer.exchange import Action, Exchange, Save
+from pairgossip.peer.messages import Accept, Mass, Notice, Offer, Reason
+from pairgossip.peer.records import Record
+from pairgossip.peer.state import Outcome, Pending, State
+from tests.peer.disk import Disk
+from tests.peer.schedules import Defect
+
+DEFECTS: dict[str, Defect] = {}
+
+
+def _exchange(name: str) -> Callable[[type[Exchange]], type[Exchange]]:
+    def add(defective: type[Exchange]) -> type[Exchange]:
+        DEFECTS[name] = Defect(exchange=defective)
+        return defective
+
+    return add
+
+
+def _disk(name: str) -> Callable[[type[Disk]], type[Disk]]:
+    def add(defective: type[Disk]) -> type[Disk]:
+        DEFECTS[name] = Defect(disk=defective)
+        return defective
+
+    return add
+
+
+def _unsynced(actions: list[Action]) -> list[Action]:
+    return [a._replace(sync=False) if isinstance(a, Save) else a for a in actions]
+
+
+@_exchange("the offer is sent before it is safe")
+class OfferUnsafe(Exchange):
+    def ring(self, to: str) -> list[Action]:
+        return _unsynced(super().ring(to))
+
+
+@_exchange("the answer is sent before it is safe")
+class AnswerUnsafe(Exchange):
+    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+        return _unsynced(super()._answer(sender, offer))
+
+
+@_exchange("the new generation is told before it is safe")
+class GenerationUnsafe(Exchange):
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        return _unsynced(super().begin_generation(notice))
+
+
+@_exchange("what a killed process had written is told before it is safe")
+class StartUnsafe(Exchange):
+    def start(self) -> list[Action]:
+        return [action for action in super().start() if not isinstance(action, Save)]
+
+
+@_exchange("the initiator gives up")
+class GivesUp(Exchange):
+    def repeat(self, seq: int) -> list[Action]:
+        actions = super().repeat(seq)
+        self.tries = getattr(self, "tries", 0) + bool(actions)
+        if self.tries < 3 or not actions:
+            return actions
+        self.tries = 0
+        self.state = replace(self.state, pending=None)
+        return [Save(self.state, sync=True)]
+
+
+@_exchange("the responder decides anew")
+class DecidesAnew(Exchange):
+    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+        known = self.state.outcomes.get(sender)
+        if known is not None and known.seq == offer.seq:
+            self._keep(sender, replace(known, seq=offer.seq - 1))
+        return super()._answer(sender, offer)
+
+
+@_exchange("the responder answers older offers anew")
+class AnswersOlder(Exchange):
+    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+        known = self.state.outcomes.get(sender)
+        if known is not None and offer.seq < known.seq:
+            self._keep(sender, replace(known, seq=offer.seq - 1))
+        return super()._answer(sender, offer)
+
+
+@_exchange("a rejection is not written down")
+class ForgetsRejection(Exchange):
+    def _reject(self, sender: str, seq: int, reason: Reason) -> list[Action]:
+        before = self.state
+        actions = super()._reject(sender, seq, reason)
+        self.state = before
+        return actions[1:]
+
+
+@_exchange("the initiator takes any answer for its own")
+class TakesAny(Exchange):
+    def _answered(self, sender: str, seq: int) -> Pending | None:
+        return self.state.pending
+
+
+@_exchange("the responder accepts without swapping")
+class KeepsRecord(Exchange):
+    def _apply(self, node: int, record: Record, mass: Mass) -> bool:
+        is_asking = self.state.pending is not None and self.state.pending.node == node
+        return super()._apply(node, record if is_asking else self.state.nodes[node].record, mass)
+
+
+@_exchange("a frozen node answers an offer")
+class OffersFrozen(Exchange):
+    def _free_node(self) -> int | None:
+        return self._lots("answer").randrange(len(self.state.nodes))
+
+
+@_exchange("a frozen node exchanges locally")
+class SwapsFrozen(Exchange):
+    def _exchange_locally(self) -> tuple[int, ...]:
+        pending = self.state.pending
+        self.state = replace(self.state, pending=None)
+        touched = super()._exchange_locally()
+        self.state = replace(self.state, pending=pending)
+        return touched
+
+
+@_exchange("the mass is averaged again when an accept is told again")
+class AveragesTwice(Exchange):
+    def _accepted(self, sender: str, answer: Accept) -> list[Action]:
+        if self.state.pending is None and answer.seq == self.state.seq:
+            node = self.state.nodes[0]
+            mean = tuple((a + b) / 2 for a, b in zip(node.mass, answer.mass, strict=True))
+            nodes = (replace(node, mass=mean), *self.state.nodes[1:])
+            self.state = replace(self.state, nodes=nodes)
+            return [Save(self.state, sync=False, nodes=(0,))]
+        return super()._accepted(sender, answer)
+
+
+@_exchange("the update is not made by the responder")
+class UpdateLost(Exchange):
+    def _keep(self, sender: str, outcome: Outcome) -> None:
+        super()._keep(sender, outcome)
+        node = self.state.nodes[0]
+        halved = replace(node, mass=tuple(entry / 2 for entry in node.mass))
+        self.state = replace(self.state, nodes=(halved, *self.state.nodes[1:]))
+
+
+@_exchange("a new generation keeps the offer of the old one")
+class KeepsPending(Exchange):
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        pending = self.state.pending
+        _, *told = super().begin_generation(notice)
+        self.state = replace(self.state, pending=pending)
+        return [Save(self.state, sync=True, everything=True), *told]
+
+
+@_exchange("a new generation keeps the outcomes of the old one")
+class KeepsOutcomes(Exchange):
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        outcomes = self.state.outcomes
+        _, *told = super().begin_generation(notice)
+        self.state = replace(self.state, outcomes=outcomes)
+        return [Save(self.state, sync=True, everything=True), *told]
+
+
+@_exchange("a new generation keeps the records of the old one")
+class KeepsRecords(Exchange):
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        nodes = self.state.nodes
+        _, *told = super().begin_generation(notice)
+        self.state = replace(self.state, nodes=nodes)
+        return [Save(self.state, sync=True, everything=True), *told]
+
+
+@_exchange("a notice is followed back to an older generation")
+class GoesBack(Exchange):
+    def _follow(self, notice: Notice) -> list[Action]:
+        return self.begin_generation(notice)
+
+
+@_exchange("two evictions at once are not joined")
+class EvictsApart(Exchange):
+    def _follow(self, notice: Notice) -> list[Action]:
+        is_news = notice.generation > self.state.generation
+        return self.begin_generation(notice) if is_news else []
+
+
+@_exchange("messages of another generation are taken for this one's")
+class MixesGenerations(Exchange):
+    def _out_of_step(self, sender: str, message: object) -> list[Action]:
+        if isinstance(message, Offer):
+            return self._answer(sender, message)
+        return super()._out_of_step(sender, message)  # type: ignore[arg-type]
+
+
+@_exchange("a save names too little")
+class NamesTooLittle(Exchange):
+    def _accepted(self, sender: str, answer: Accept) -> list[Action]:
+        actions = super()._accepted(sender, answer)
+        return [a._replace(nodes=a.nodes[1:]) if isinstance(a, Save) else a for a in actions]
+
+
+@_disk("the disk says it is safe and is not")
+class Lies(Disk):
+    def sync(self) -> None:
+        self.safe = max(self.safe, 1)
+
+
+@_disk("the number of the last offer is forgotten")
+class ForgetsSeq(Disk):
+    def load(self) -> State | None:
+        state = super().load()
+        if state is None or state.pending is not None:
+            return state
+        return replace(state, seq=max(0, state.seq - 1))
+
+
+@_disk("a write is lost in the middle")
+class LosesOne(Disk):
+    def lose(self, commits: int) -> None:
+        super().lose(commits)
+        if len(self.commits) > 2:
+            del self.commits[-2:]
+            self.safe = len(self.commits)

@@ -1,0 +1,145 @@
+"""Folders of peers for tests: made, introduced to each other, and run on a line in memory."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from pathlib import Path
+
+from pairgossip.peer.assembly import Assembly, assemble
+from pairgossip.peer.exchange import Exchange
+from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.identity import load_identity
+from pairgossip.peer.invitations import admitted, invitation, read_invitation
+from pairgossip.peer.runtime import Runtime
+
+GINI = """
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 100]
+"""
+AUC = """
+kernel = "auc"
+columns = ["score"]
+label = "diseased"
+[ranges]
+score = [0, 1]
+diseased = [0, 1]
+"""
+LOSS = """
+loss = "auc-logistic"
+columns = ["a", "b"]
+label = "class"
+[ranges]
+a = [-5, 5]
+b = [-5, 5]
+class = [0, 1]
+[learning]
+step = 0.5
+radius = 10.0
+l2 = 0.01
+"""
+
+
+def make_home(folder: Path, name: str, rows: list[float], spec: str = GINI) -> Home:
+    """Found a peer with one column of rows."""
+    spec_path, data_path = folder / f"{name}.toml", folder / f"{name}.csv"
+    spec_path.write_text(spec)
+    data_path.write_text("income\n" + "".join(f"{value}\n" for value in rows))
+    return create_home(folder / name, name, spec_path, data_path, "tls/127.0.0.1:7447")
+
+
+def introduce(home: Home, other: Home, is_neighbor: bool = True) -> None:
+    """Let one peer join another by its invitation."""
+    them, me = load_identity(other.folder), load_identity(home.folder)
+    address = other.read_settings().listen
+    text = invitation(them, other.read_spec(), len(other.read_rows()), address)
+    invited = read_invitation(text)
+    members = admitted(home.read_members(), me, home.read_spec(), invited, is_neighbor)
+    members.save(home.members)
+
+
+def introduce_each_other(homes: list[Home]) -> None:
+    """Let every peer join every other."""
+    for home in homes:
+        for other in homes:
+            if other is not home:
+                introduce(home, other)
+
+
+def make_pair(
+    folder: Path, first: list[float], second: list[float], spec: str = GINI
+) -> list[Home]:
+    """Found two peers that are each other's neighbors."""
+    homes = [make_home(folder, "ann", first, spec), make_home(folder, "bob", second, spec)]
+    introduce_each_other(homes)
+    return homes
+
+
+class Pair:
+    """Two assembled peers on a line that keeps order; started anew from disk at will."""
+
+    def __init__(self, homes: list[Home]) -> None:
+        self.homes = homes
+        self.now = 0.0
+        self.running: dict[str, Runtime] = {}
+        self.assemblies: dict[str, Assembly] = {}
+        self.ids: list[str] = []
+        self._frames: deque[tuple[str, str, bytes]] = deque()
+        for home in homes:
+            self.ids.append(self.start(home))
+
+    def start(self, home: Home) -> str:
+        assembly = assemble(home)
+        me = assembly.identity.id
+        self.assemblies[me] = assembly
+        self.running[me] = Runtime(
+            Exchange(assembly.setting, assembly.state),
+            assembly.journal,
+            _Line(self._frames, me),
+            random.Random(me),
+            assembly.spec.algorithm.rate,
+            is_ringing=False,
+        )
+        self.running[me].start(self.now)
+        return me
+
+    def restart(self, which: int) -> None:
+        """Stop a peer without a word, and start it again from its disk."""
+        self.assemblies[self.ids[which]].close()
+        self.start(self.homes[which])
+
+    def deliver(self) -> None:
+        """Bring all frames to their receivers."""
+        while self._frames:
+            sender, to, frame = self._frames.popleft()
+            self.running[to].received(sender, frame, self.now)
+
+    def lose(self) -> None:
+        """Lose all frames that are on their way."""
+        self._frames.clear()
+
+    def ask(self, which: int) -> None:
+        """Let one peer offer the other an exchange, without delivering it."""
+        runtime = self.running[self.ids[which]]
+        runtime._carry_out(runtime.exchange.ring(self.ids[1 - which]), self.now)
+
+    def repeat(self) -> None:
+        """Let time pass until every offer without an answer is repeated."""
+        self.now += 100.0
+        for runtime in self.running.values():
+            runtime.advance(self.now)
+        self.deliver()
+
+    def close(self) -> None:
+        for assembly in self.assemblies.values():
+            assembly.close()
+
+
+class _Line:
+    def __init__(self, frames: deque[tuple[str, str, bytes]], me: str) -> None:
+        self._frames, self._me = frames, me
+
+    def send(self, to: str, frame: bytes) -> None:
+        self._frames.append((self._me, to, frame))

@@ -1,0 +1,130 @@
+"""Seeded schedules: a random network, a bad time, then a good time in which all must heal."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pairgossip as pg
+from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.exchange import Exchange
+from pairgossip.peer.rules import Rule
+from pairgossip.peer.runtime import Runtime
+from tests.peer.audit import check_settled
+from tests.peer.books import BookedMixing, QuickMixing
+from tests.peer.disk import Disk
+from tests.peer.world import Faults, World
+
+BAD, GOOD = 8.0, 4.0
+
+
+class Report(NamedTuple):
+    """What happened in a schedule that broke nothing."""
+
+    events: int
+    checks: int
+    counts: Counter[str]
+    trace: str
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Classes that take the place of the real ones, to see that their defect is noticed."""
+
+    exchange: type[Exchange] = Exchange
+    disk: type[Disk] = Disk
+    runtime: type[Runtime] = Runtime
+
+
+NONE = Defect()
+
+
+def run_schedule(seed: int, defect: Defect = NONE) -> Report:
+    """Run one schedule; raise `Violated` if an invariant breaks."""
+    world = make_world(seed, defect)
+    world.run(BAD + GOOD)
+    world.heal()
+    world.settle()
+    check_settled(world)
+    return Report(world.events, world.auditor.checks, world.counts, world.trace.hexdigest())
+
+
+def make_world(seed: int, defect: Defect = NONE) -> World:
+    """Draw a network, its rows, its faults and its evictions."""
+    chance = random.Random(f"schedule {seed}")
+    graph = _graph(chance, chance.randint(2, 8))
+    rows = [chance.choice([1, 1, 1, 2, 3, 4]) for _ in range(graph.n)]
+    values = [[chance.uniform(-10, 10) for _ in range(k)] for k in rows]
+    is_quick = seed % 10 != 0  # every tenth runs the default rule, in numpy
+
+    def make_rule(number: int) -> Rule:
+        degree = int((graph.edges == number).sum())
+        weight = rows[number] / (degree if rows[number] == 1 else 3 * degree)
+        return QuickMixing(weight) if is_quick else BookedMixing(as_kernel("gini"), weight=weight)
+
+    world = World(
+        graph,
+        values,
+        seed,
+        _faults(chance),
+        make_rule=make_rule,
+        exchange_class=defect.exchange,
+        disk_class=defect.disk,
+        runtime_class=defect.runtime,
+        rate=chance.choice([0.5, 1.0, 3.0]),
+    )
+    _plan_evictions(world, chance)
+    return world
+
+
+def _faults(chance: random.Random) -> Faults:
+    return Faults(
+        loss=chance.choice([0.0, 0.1, 0.3, 0.5]),
+        repetition=chance.choice([0.0, 0.1, 0.5]),
+        longest_delay=chance.choice([0.02, 0.2, 1.0]),
+        crashes=chance.choice([0.0, 0.1, 0.4]),
+        kills=chance.choice([0.0, 0.003, 0.02]),
+        partitions=chance.choice([0.0, 0.3]),
+        freezes=chance.choice([0.0, 0.3]),
+        until=BAD,
+    )
+
+
+def _graph(chance: random.Random, n: int) -> pg.Graph:
+    """A random tree, and some edges more."""
+    edges = {(chance.randrange(k), k) for k in range(1, n)}
+    for _ in range(chance.randint(0, n)):
+        i, j = sorted(chance.sample(range(n), 2))
+        edges.add((i, j))
+    return pg.Graph(n, sorted(edges))
+
+
+def _plan_evictions(world: World, chance: random.Random) -> None:
+    """Some lose members for ever, or evict living ones; also two at once, by different peers."""
+    victims: list[str] = []
+    for _ in range(chance.choice([0, 0, 1, 2])):
+        left = [name for name in world.names if name not in victims]
+        victim = chance.choice(left)
+        left.remove(victim)
+        if len(left) >= 2 and _is_connected(world, left):
+            victims.append(victim)
+    when = chance.uniform(0.5, BAD - 1)
+    for victim in victims:
+        if chance.random() < 0.7:
+            world._at(when, lambda victim=victim: world.lose_for_ever(victim))  # type: ignore[misc]
+        others = [name for name in world.names if name not in victims]
+        for by in chance.sample(others, chance.choice([1, 1, 2])):
+            at = when + chance.uniform(0.0, 1.0)
+            world._at(at, lambda by=by, victim=victim: world.evict(by, [victim]))  # type: ignore[misc]
+
+
+def _is_connected(world: World, names: list[str]) -> bool:
+    reached, todo = {names[0]}, [names[0]]
+    while todo:
+        for other in world.neighbors[todo.pop()]:
+            if other in names and other not in reached:
+                reached.add(other)
+                todo.append(other)
+    return len(reached) == len(names)

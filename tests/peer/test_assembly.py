@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import math
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
+from pairgossip.kernels import Pairs
+from pairgossip.peer import assembly as assembly_module
+from pairgossip.peer import invitations, records, setting
+from pairgossip.peer.assembly import Assembly, assemble
+from pairgossip.peer.exchange import held_records
+from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.journal import SqliteJournal
+from pairgossip.peer.messages import Notice, encode
+from pairgossip.peer.records import signed_record
+from pairgossip.peer.rules import WeightedMixing
+from tests.peer.homes import (
+    GINI,
+    LOSS,
+    Pair,
+    introduce,
+    introduce_each_other,
+    make_home,
+    make_pair,
+)
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> list[Home]:
+    return make_pair(tmp_path, [1.0, 4.0], [6.0, 50.0, 7.5])
+
+
+@pytest.fixture
+def ann(homes: list[Home]) -> Iterator[Assembly]:
+    assembly = assemble(homes[0])
+    yield assembly
+    assembly.close()
+
+
+# Parts
+
+
+def test_the_setting_follows_from_the_folder(homes: list[Home], ann: Assembly) -> None:
+    bob = assemble(homes[1])
+    bob.close()
+    setting = ann.setting
+    assert (setting.me, setting.neighbors) == (ann.identity.id, (bob.identity.id,))
+    assert (setting.spec, setting.text) == (ann.spec.hash, ann.spec.text)
+    assert setting.own == ((1.0,), (4.0,))
+    assert isinstance(setting.rule, WeightedMixing)
+    assert setting.rule.weight == pytest.approx(2 / 3)
+    assert setting.frame_limit < 1 << 20
+    assert ann.problems == ()
+    assert ann.settings.name == "ann"
+
+
+def test_frames_of_an_exchange_fit_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(LOSS)
+    (tmp_path / "data.csv").write_text("a,b,class\n1,2,1\n3,4,0\n")
+    made = [
+        create_home(tmp_path / name, name, tmp_path / "run.toml", tmp_path / "data.csv")
+        for name in ("ann", "bob")
+    ]
+    introduce_each_other(made)
+    pair = Pair(made)
+    pair.deliver()
+    pair.ask(0)
+    offer = pair.running[pair.ids[0]].exchange._offer()
+    assert len(encode(offer)) < pair.assemblies[pair.ids[0]].setting.frame_limit
+    pair.deliver()
+    assert [runtime.exchange.state.exchanges for runtime in pair.running.values()] == [1, 1]
+    pair.close()
+
+
+def test_own_records_pass_everybodys_check(homes: list[Home], ann: Assembly) -> None:
+    bob = assemble(homes[1])
+    bob.close()
+    for maker in (ann, bob):
+        for row in range(len(maker.setting.own)):
+            record = maker.setting.own_record(row, 5)
+            for checker in (ann, bob):
+                check = checker.setting.check
+                assert check.is_member(record)
+                assert check.is_sound(record, 5)
+                assert not check.is_sound(record, 6)
+                assert not check.is_sound(replace(record, value=(2.0,)), 5)
+                assert not check.is_member(replace(record, row=3))
+
+
+def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann: Assembly) -> None:
+    bob = assemble(homes[1])
+    bob.close()
+    check, me = bob.setting.check, ann.identity
+    value = (1.0,)
+    assert check.is_sound(signed_record(me.id, 0, 0, value, ann.spec.hash, me.sign), 0)
+    assert not check.is_sound(signed_record(me.id, 0, 0, value, "another", me.sign), 0)
+    for_me = signed_record(me.id, 0, 0, value, ann.spec.hash, bob.identity.sign)
+    assert not check.is_sound(for_me, 0)
+    outside = signed_record(me.id, 0, 0, (101.0,), ann.spec.hash, me.sign)
+    assert not check.is_sound(outside, 0)
+    longer = signed_record(me.id, 0, 0, (1.0, 1.0), ann.spec.hash, me.sign)
+    assert not check.is_sound(longer, 0)
+    stranger = signed_record("f" * 64, 0, 0, value, ann.spec.hash, me.sign)
+    assert not check.is_member(stranger)
+    assert not check.is_sound(stranger, 0)
+
+
+def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
+    bob = assemble(homes[1])
+    bob.close()
+    notice = ann.setting.announce(1 << 32, ("c" * 64,))
+    assert notice.announcer == ann.identity.id
+    for reader in (ann, bob):
+        genuine = reader.setting.is_notice_of_member
+        assert genuine(notice)
+        assert not genuine(replace(notice, generation=2 << 32))
+        assert not genuine(replace(notice, evicted=()))
+        assert not genuine(replace(notice, announcer=bob.identity.id))
+        assert not genuine(replace(notice, announcer="f" * 64))
+        assert not genuine(Notice(1 << 32, (), ann.identity.id, b""))
+
+
+def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> None:
+    notice = ann.setting.announce(0, ())
+    record = ann.setting.own_record(0, 0)
+    assert not ann.setting.is_notice_of_member(replace(notice, signature=record.signature))
+    assert not ann.setting.check.is_sound(replace(record, signature=notice.signature), 0)
+
+
+def test_no_purpose_begins_like_another() -> None:
+    purposes = [invitations.PURPOSE, records.PURPOSE, setting.PURPOSE]
+    assert all(purpose.endswith(b"\x00") for purpose in purposes)
+    assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
+
+
+# Starting, and starting again
+
+
+def test_every_start_finds_the_same(homes: list[Home]) -> None:
+    first = assemble(homes[0])
+    first.close()
+    second = assemble(homes[0])
+    second.close()
+    assert first.state == second.state
+    assert first.setting.draw_seed == second.setting.draw_seed
+    other = assemble(homes[1])
+    other.close()
+    assert other.setting.draw_seed != first.setting.draw_seed
+
+
+def test_a_first_start_killed_before_its_state_was_saved_comes_out_the_same(
+    homes: list[Home],
+) -> None:
+    before = assemble(homes[0])
+    before.close()
+    base = sqlite3.connect(homes[0].state)
+    base.execute("DELETE FROM peer")
+    base.execute("DELETE FROM nodes")
+    base.commit()
+    base.close()
+    after = assemble(homes[0])
+    after.close()
+    assert after.state == before.state
+    journal = SqliteJournal(homes[0].state, create=False)
+    assert journal.load() == before.state
+    journal.close()
+
+
+def test_a_peer_that_lost_its_state_does_not_begin_again(homes: list[Home]) -> None:
+    homes[0].state.unlink()
+    with pytest.raises(InputError, match=r"There is no .*state\.sqlite: restore it if the peer"):
+        assemble(homes[0])
+    assert not homes[0].state.exists()
+
+
+def test_no_list_no_start(tmp_path: Path) -> None:
+    home = make_home(tmp_path, "ann", [1.0])
+    with pytest.raises(InputError, match="has no neighbors: exchange invitations"):
+        assemble(home)
+    other = make_home(tmp_path, "bob", [2.0])
+    introduce(home, other, is_neighbor=False)
+    with pytest.raises(InputError, match="has no neighbors"):
+        assemble(home)
+
+
+def test_a_member_that_is_no_neighbor_counts_in_the_records_only(
+    tmp_path: Path, homes: list[Home]
+) -> None:
+    cid = make_home(tmp_path, "cid", [2.0])
+    introduce(homes[0], cid, is_neighbor=False)
+    introduce(cid, homes[0])
+    ann, third = assemble(homes[0]), assemble(cid)
+    assert third.identity.id not in ann.setting.neighbors
+    assert ann.setting.check.is_sound(third.setting.own_record(0, 0), 0)
+    assert isinstance(ann.setting.rule, WeightedMixing)
+    assert ann.setting.rule.weight == pytest.approx(2 / 3)
+    ann.close()
+    third.close()
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [("spec", GINI.replace("100", "200")), ("data", "income\n1.0\n5.0\n"), ("data", "income\n1\n")],
+)
+def test_parts_that_were_changed_are_refused(homes: list[Home], part: str, text: str) -> None:
+    file: Path = getattr(homes[0], part)
+    before = file.read_bytes()
+    file.write_text(text)
+    with pytest.raises(InputError, match=f"{file.name} is not the one that state.sqlite was made"):
+        assemble(homes[0])
+    file.write_bytes(before)
+    assemble(homes[0]).close()
+
+
+def test_another_peers_key_is_refused(homes: list[Home]) -> None:
+    for mine, theirs in ((homes[0].key, homes[1].key), (homes[0].cert, homes[1].cert)):
+        mine.write_bytes(theirs.read_bytes())
+    homes[0].members.write_text('{"members": []}')
+    with pytest.raises(InputError, match="has no neighbors"):
+        assemble(homes[0])
+    introduce(homes[0], make_home(homes[0].folder.parent, "cid", [1.0]))
+    with pytest.raises(InputError, match=r"key\.pem is not the one that state\.sqlite was made"):
+        assemble(homes[0])
+
+
+def test_a_state_of_another_run_is_refused(homes: list[Home]) -> None:
+    assembly = assemble(homes[0])
+    nodes = assembly.state.nodes
+    base = sqlite3.connect(homes[0].state)
+    base.execute("DELETE FROM nodes WHERE row = 1")
+    base.commit()
+    base.close()
+    assembly.close()
+    assert len(nodes) == 2
+    with pytest.raises(InputError, match="is not of this run"):
+        assemble(homes[0])
+
+
+def test_an_expired_certificate_is_told(homes: list[Home], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly_module, "is_expired", lambda certificate: True)
+    with pytest.raises(InputError, match=r"cert\.pem expired on 20\d\d-"):
+        assemble(homes[0])
+
+
+def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:
+    spec = GINI.replace("[ranges]", 'target = "u"\nmembers = 9\n[ranges]')
+    assembly = assemble(make_pair(tmp_path, [1.0, 4.0], [6.0], spec)[0])
+    assembly.close()
+    (problem,) = assembly.problems
+    assert "have 3 rows in all, but the specification says 9: join the others" in problem
+
+
+# Exchanges of two homes
+
+
+def check_conserved(pair: Pair) -> None:
+    """Nobody's record is lost or doubled, and every update added its weight once."""
+    states = [pair.running[who].exchange.state for who in pair.ids]
+    expected = {
+        (who, row): 1
+        for who, assembly in pair.assemblies.items()
+        for row in range(len(assembly.setting.own))
+    }
+    assert held_records(states) == expected
+    assert all(state.pending is None for state in states)
+
+
+def test_two_homes_exchange_and_lose_nothing(homes: list[Home]) -> None:
+    pair = Pair(homes)
+    pair.deliver()
+    for step in range(40):
+        pair.ask(step % 2)
+        pair.deliver()
+        check_conserved(pair)
+    assert [pair.running[who].exchange.state.exchanges for who in pair.ids] == [40, 40]
+    held = {node.record.origin for node in pair.running[pair.ids[0]].exchange.state.nodes}
+    assert held <= set(pair.ids)
+    pair.close()
+
+
+def test_the_disk_is_never_behind_nor_ahead(homes: list[Home]) -> None:
+    pair = Pair(homes)
+    pair.deliver()
+    chance = random.Random(1)
+    for _ in range(30):
+        pair.ask(chance.randrange(2))
+        pair.deliver()
+        for who in pair.ids:
+            assert pair.assemblies[who].journal.load() == pair.running[who].exchange.state
+    pair.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_lost_when_peers_stop_and_start_anywhere(homes: list[Home], seed: int) -> None:
+    pair = Pair(homes)
+    pair.deliver()
+    chance = random.Random(seed)
+    for _ in range(60):
+        asking = chance.randrange(2)
+        pair.ask(asking)
+        match chance.randrange(5):
+            case 0:  # the offer is lost
+                pair.lose()
+            case 1:  # the one that asks stops before the answer
+                pair.restart(asking)
+            case 2:  # the other stops before the offer
+                pair.restart(1 - asking)
+            case 3:  # the offer arrives, the answer is lost, and both stop
+                sender, to, frame = pair._frames.popleft()
+                pair.running[to].received(sender, frame, pair.now)
+                pair.lose()
+                pair.restart(0)
+                pair.restart(1)
+        pair.deliver()
+        pair.repeat()
+        pair.repeat()
+        check_conserved(pair)
+    assert all(runtime.exchange.state.exchanges >= 40 for runtime in pair.running.values())
+    pair.close()
+
+
+def test_two_homes_come_to_the_exact_value(tmp_path: Path) -> None:
+    data = [1.0, 4.0, 6.0, 50.0]
+    spec = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')
+    homes = make_pair(tmp_path, data[:2], data[2:], spec)
+    for home in homes:  # the disk's own speed does not matter here
+        home.peer.write_text(home.peer.read_text().replace("true", "false"))
+    pair = Pair(homes)
+    pair.deliver()
+    for step in range(3000):
+        if step == 1000:
+            pair.restart(0)
+            pair.restart(1)
+            pair.deliver()
+        pair.ask(step % 2)
+        pair.deliver()
+    target = Pairs(data, "gini", "u").exact()
+    for who in pair.ids:
+        assembly, state = pair.assemblies[who], pair.running[who].exchange.state
+        for node in state.nodes:
+            found = assembly.spec.value(assembly.setting.rule.readout(node.mass, node.private))
+            assert math.isclose(found, target, rel_tol=0.1)
+    pair.close()
+
+
+def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: list[Home]) -> None:
+    cid = make_home(tmp_path, "cid", [2.0])
+    introduce(homes[0], cid)
+    pair = Pair(homes)
+    gone = next(
+        who for who in pair.assemblies[pair.ids[0]].setting.neighbors if who not in pair.ids
+    )
+    rule = pair.assemblies[pair.ids[0]].setting.rule
+    assert isinstance(rule, WeightedMixing)
+    assert rule.weight == pytest.approx(1 / 3)
+    pair.running[pair.ids[0]].evict([gone], 0.0)
+    pair._frames = type(pair._frames)(f for f in pair._frames if f[1] in pair.running)
+    pair.close()
+    again = assemble(homes[0])
+    again.close()
+    assert again.state.evicted == (gone,)
+    assert isinstance(again.setting.rule, WeightedMixing)
+    assert again.setting.rule.weight == pytest.approx(2 / 3)

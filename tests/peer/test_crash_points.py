@@ -1,0 +1,52 @@
+"""Kill a peer at every write and every send, lose every number of unsynced writes, start again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.peer.audit import Violated
+from tests.peer.crash_points import (
+    SCRIPTS,
+    A,
+    B,
+    Script,
+    one_exchange,
+    run,
+    sweep_doubly,
+    sweep_singly,
+)
+from tests.peer.defects import DEFECTS
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_one_kill_anywhere_breaks_nothing(script: Script, rows: int) -> None:
+    assert sweep_singly(script, rows) > 20
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_a_kill_is_planned_at_every_kind_of_point(script: Script) -> None:
+    stage = run(script, 1, ())
+    assert stage.plan.passed[A] >= 4
+    assert stage.plan.passed[B] >= 5
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_two_kills_break_nothing(script: Script) -> None:
+    """Every pair for one exchange; of the others a part: `benchmarks.peer_crash_points` has all."""
+    assert sweep_doubly(script, stride=1 if script is one_exchange else 20) > 150
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "the offer is sent before it is safe",
+        "the answer is sent before it is safe",
+        "the new generation is told before it is safe",
+        "the disk says it is safe and is not",
+    ],
+)
+def test_the_sweep_notices(name: str) -> None:
+    with pytest.raises(Violated):
+        for script in SCRIPTS.values():
+            sweep_singly(script, 1, DEFECTS[name])

@@ -1,0 +1,286 @@
+"""One exchange at a time: the plain algorithms' numbers, and what each side writes and says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from numpy.random import SeedSequence
+
+import pairgossip as pg
+from pairgossip.algorithms import gossip_dual_averaging_async, gosta_async, weighted_gosta
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.schedule import Schedule
+from pairgossip.kernels.kernel import as_kernel, evaluate
+from pairgossip.losses import Ball, as_loss
+from pairgossip.peer.exchange import (
+    Exchange,
+    Phase,
+    RepeatLater,
+    Save,
+    Send,
+    first_state,
+    held_records,
+)
+from pairgossip.peer.messages import Accept, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from tests.peer.books import QuickMixing
+from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
+from tests.peer.settings import make_setting, name_of, sealed_record
+
+EXCHANGES = 300
+GRAPH = pg.graphs.build("watts_strogatz", 8, seed=3)
+
+
+def make_peers(data: FloatArray, rule: Callable[[int], Rule]) -> list[Exchange]:
+    """One peer per row, all of whom have said hello."""
+    names = [name_of(k) for k in range(len(data))]
+    peers = []
+    for k, me in enumerate(names):
+        others = [name for name in names if name != me]
+        own = (tuple(np.atleast_1d(data[k]).tolist()),)
+        setting = make_setting(me, others, own, dict.fromkeys(names, 1), rule(k))
+        peers.append(Exchange(setting, first_state(setting), agreed=set(others)))
+    return peers
+
+
+def exchange(peers: list[Exchange], i: int, j: int) -> None:
+    """Let peer i ask peer j; nothing is lost."""
+    _, asked, _ = peers[i].ring(name_of(j))
+    assert isinstance(asked, Send)
+    _, answered = peers[j].receive(name_of(i), encode(asked.message))
+    assert isinstance(answered, Send)
+    peers[i].receive(name_of(j), encode(answered.message))
+
+
+def schedule() -> list[tuple[int, int]]:
+    (drawn,) = Schedule(GRAPH, "uniform-edges", SeedSequence(1)).draw(EXCHANGES)
+    return [(int(i), int(j)) for i, j in drawn]
+
+
+def held_by(peers: list[Exchange]) -> list[int]:
+    return [int(peer.state.nodes[0].record.origin[-2:]) for peer in peers]
+
+
+def masses(peers: list[Exchange]) -> FloatArray:
+    return np.array([peer.state.nodes[0].mass for peer in peers])
+
+
+def privates(peers: list[Exchange]) -> FloatArray:
+    return np.array([peer.state.nodes[0].private for peer in peers])
+
+
+def kernel_values(name: str, data: FloatArray) -> Callable[[IntArray, IntArray], FloatArray]:
+    kernel = as_kernel(name)
+    return lambda nodes, held: np.column_stack(
+        [evaluate(part, data[nodes], data[held]) for part in kernel.components]
+    )
+
+
+def observations(kernel: str) -> FloatArray:
+    rng = np.random.default_rng(0)
+    if kernel == "auc":
+        return np.column_stack([rng.normal(size=8), [0, 1] * 4])
+    return rng.normal(size=8)
+
+
+@pytest.mark.parametrize("kernel", ["gini", "auc", "variance"])
+def test_paper_mixing_equals_gosta_async(kernel: str) -> None:
+    data = observations(kernel)
+    peers = make_peers(data, lambda _: PaperMixing(as_kernel(kernel)))
+    plain = gosta_async.init(8, len(as_kernel(kernel).components))
+    for i, j in schedule():
+        exchange(peers, i, j)
+        plain = gosta_async.step(plain, np.array([[i, j]]), kernel_values(kernel, data))
+        assert held_by(peers) == plain.held.tolist()
+        np.testing.assert_allclose(masses(peers), plain.z, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(privates(peers)[:, 0], plain.picks)
+
+
+@pytest.mark.parametrize("kernel", ["gini", "auc", "variance"])
+def test_weighted_mixing_equals_weighted_gosta(kernel: str) -> None:
+    data = observations(kernel)
+    weights = 1 / np.bincount(GRAPH.edges.ravel())
+    peers = make_peers(data, lambda k: WeightedMixing(as_kernel(kernel), weight=weights[k]))
+    plain = weighted_gosta.init(8, len(as_kernel(kernel).components))
+    for i, j in schedule():
+        exchange(peers, i, j)
+        plain = weighted_gosta.step(plain, np.array([[i, j]]), kernel_values(kernel, data), weights)
+        assert held_by(peers) == plain.held.tolist()
+        np.testing.assert_allclose(masses(peers), plain.mass, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("phi", ["logistic", "squared-hinge"])
+def test_dual_averaging_equals_the_plain_algorithm(phi: str) -> None:
+    rng = np.random.default_rng(0)
+    data = np.column_stack([rng.normal(size=(8, 2)), [0, 1] * 4])
+    loss, prox = as_loss(f"auc-{phi}"), Ball(1.0).map
+    degrees = np.bincount(GRAPH.edges.ravel())
+    chances = degrees / len(GRAPH.edges)
+
+    def gamma(t: float) -> float:
+        return 0.1 / np.sqrt(t)
+
+    def gradient(theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        return loss.gradient(theta, data[nodes], data[held])
+
+    peers = make_peers(data, lambda k: DualAveraging(loss, 2, prox, gamma, float(chances[k])))
+    plain = gossip_dual_averaging_async.init(8, 2)
+    for i, j in schedule():
+        exchange(peers, i, j)
+        plain = gossip_dual_averaging_async.step(
+            plain, np.array([[i, j]]), gradient, prox, gamma, chances
+        )
+        np.testing.assert_allclose(masses(peers), plain.z, rtol=1e-12, atol=1e-12)
+        told = np.column_stack([plain.theta, plain.mean, plain.picks])
+        np.testing.assert_allclose(privates(peers), told, rtol=1e-12, atol=1e-12)
+    assert np.abs(plain.mean).max() > 0.01
+
+
+# What each side writes and says
+
+
+def test_a_start_syncs_before_it_speaks() -> None:
+    peer = make_victim(is_asking=True)
+    save, *told, later = peer.start()
+    assert isinstance(save, Save)
+    assert (save.sync, save.everything, save.state) == (True, True, peer.state)
+    assert [type(action.message) for action in told] == [Hello, Hello, Offer]  # type: ignore[union-attr]
+    assert later == RepeatLater(peer.state.seq)
+
+
+def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
+    peer = make_victim(is_asking=False)
+    peer.agreed.clear()
+    (told,) = peer.ring(HIGH)
+    assert isinstance(told, Send)
+    assert isinstance(told.message, Hello)
+    assert peer.phase is Phase.FREE
+
+
+def test_a_neighbor_with_another_specification_is_not_asked() -> None:
+    peer = make_victim(is_asking=False)
+    peer.receive(HIGH, encode(Hello("another", "its text", 0, True)))
+    assert peer.disagreeing == {HIGH: "its text"}
+    peer.ring(HIGH)
+    assert peer.state.pending is None
+    peer.receive(HIGH, encode(Hello(peer.setting.spec, "", 0, False)))
+    assert peer.disagreeing == {}
+    peer.ring(HIGH)
+    assert peer.phase is Phase.ASKING
+
+
+def an_offer(peer: Exchange, seq: int) -> bytes:
+    generation = peer.state.generation
+    record = sealed_record(FAR, 0, generation, VALUES[FAR, 0])
+    return encode(Offer(generation, seq, record, (1.0, 1.0)))
+
+
+def test_the_same_answer_is_told_again() -> None:
+    peer = make_victim(is_asking=False)
+    _, answer = peer.receive(HIGH, an_offer(peer, 6))
+    state = peer.state
+    assert peer.receive(HIGH, an_offer(peer, 6)) == [answer]
+    assert peer.state is state
+
+
+def test_a_lower_id_waits_and_a_higher_is_rejected() -> None:
+    peer = make_victim(is_asking=True)
+    assert peer.receive(LOW, an_offer(peer, 6)) == []
+    _, told = peer.receive(HIGH, an_offer(peer, 6))
+    assert told == Send(HIGH, Reject(0, 6, "busy"))
+    actions = peer.receive(HIGH, encode(Reject(0, peer.state.seq, "busy")))
+    assert [type(action) for action in actions] == [Save, Save, Send]
+    answer = actions[-1]
+    assert isinstance(answer, Send)
+    assert answer.to == LOW
+    assert isinstance(answer.message, Accept)
+
+
+def test_nobody_waits_for_an_offer_that_must_be_repeated() -> None:
+    peer = make_victim(is_asking=True)
+    peer.receive(LOW, an_offer(peer, 6))
+    actions = peer.repeat(peer.state.seq)
+    assert actions[-1] == Send(LOW, Reject(0, 6, "busy"))
+    _, told = peer.receive(LOW, an_offer(peer, 7))
+    assert told == Send(LOW, Reject(0, 7, "busy"))
+    assert peer.receive(LOW, an_offer(peer, 6))[-1] == Send(LOW, Reject(0, 6, "stale"))
+
+
+def test_the_evicted_are_told_and_then_not_listened_to() -> None:
+    peer = make_victim(is_asking=True)
+    save, *told = peer.evict([HIGH])
+    assert isinstance(save, Save)
+    assert save.sync
+    assert save.everything
+    assert {action.to for action in told if isinstance(action, Send)} == {LOW, HIGH}
+    assert all(isinstance(a.message, Notice) for a in told if isinstance(a, Send))
+    assert peer.phase is Phase.FREE
+    assert peer.receive(HIGH, an_offer(peer, 9)) == []
+    assert peer.counts["refused: evicted"] == 1
+
+
+def test_one_that_was_away_when_evicted_learns_of_it() -> None:
+    peer = make_victim(is_asking=False)
+    peer.evict([HIGH])
+    (told,) = peer.receive(HIGH, encode(Hello("", "", 0, True)))
+    assert isinstance(told, Send)
+    assert told.to == HIGH
+    assert isinstance(told.message, Notice)
+    assert told.message.evicted == (HIGH,)
+
+
+def test_a_generation_begins_from_the_peers_own_records() -> None:
+    peer = make_victim(is_asking=True)
+    seq = peer.state.seq
+    peer.evict([HIGH])
+    assert held_records([peer.state]) == Counter({(ME, 0): 1})
+    assert peer.state.nodes[0].mass == (0.0, 0.0)
+    assert peer.state.outcomes == {}
+    assert (peer.state.seq, peer.state.exchanges) == (seq, 0)
+
+
+def many_rows(rows: int) -> Exchange:
+    own = tuple((float(row),) for row in range(rows))
+    setting = make_setting(ME, (LOW, HIGH), own, {ME: rows, LOW: 1, HIGH: 1, FAR: 1}, QuickMixing())
+    return Exchange(setting, first_state(setting), agreed={LOW, HIGH})
+
+
+def test_rows_exchange_locally_for_free() -> None:
+    peer = many_rows(4)
+    save, _ = peer.receive(HIGH, an_offer(peer, 1))
+    assert isinstance(save, Save)
+    assert len(set(save.nodes)) >= 2
+    assert held_records([peer.state]).total() == 4
+    updates = sum(node.private[1] for node in peer.state.nodes)
+    assert updates == 3  # one by the network, two locally
+
+
+def test_the_row_offered_next_does_not_follow_from_the_last_local_exchange() -> None:
+    """Lots drawn for two purposes from the same state must not be the same lots."""
+    agreeing = 0
+    trials = 400
+    for seq in range(1, trials + 1):
+        peer = many_rows(4)
+        save, _ = peer.receive(HIGH, an_offer(peer, seq))
+        assert isinstance(save, Save)
+        peer.state = replace(peer.state, seq=seq)
+        first_local = peer._exchange_locally()[0]
+        peer.ring(HIGH)
+        assert peer.state.pending is not None
+        agreeing += peer.state.pending.node == first_local
+    assert 0.15 < agreeing / trials < 0.35
+
+
+def test_a_frozen_row_stays_as_it_is() -> None:
+    peer = many_rows(3)
+    peer.ring(HIGH)
+    pending = peer.state.pending
+    assert pending is not None
+    frozen = peer.state.nodes[pending.node]
+    for seq in range(1, 30):
+        peer.receive(LOW, an_offer(peer, seq))
+        assert peer.state.nodes[pending.node] is frozen

@@ -1,0 +1,117 @@
+"""Numbers of generations, and two peers that begin different ones at once."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import pairgossip as pg
+from pairgossip.peer.generations import BITS, FIRST, MOST, count, following, is_consistent, number
+from tests.peer.audit import check_settled
+from tests.peer.books import QuickMixing
+from tests.peer.settings import name_of
+from tests.peer.world import Faults, World
+
+
+def test_the_first_has_the_number_zero() -> None:
+    assert number(0, ()) == FIRST == 0
+
+
+def test_a_number_says_how_many_there_were_and_who_is_gone() -> None:
+    assert count(number(5, ("a", "b"))) == 5
+    numbers = {number(1, gone) for gone in ((), ("a",), ("b",), ("a", "b"))}
+    assert len(numbers) == 4
+    assert number(2, ("b", "a")) == number(2, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("generation", "evicted", "expected"),
+    [
+        (number(3, ("a", "b")), ("a", "b"), True),
+        (number(3, ("a", "b")), ("a",), False),
+        (number(3, ("a", "b")), ("b", "a"), False),
+        (number(3, ("a", "a")), ("a", "a"), False),
+        (number(MOST, ()), (), False),
+        ((3 << BITS) + 1, (), False),
+    ],
+)
+def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: bool) -> None:
+    assert is_consistent(generation, evicted) is expected
+
+
+def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
+    a, b = number(1, ("a",)), number(4, ("b",))
+    generation, gone = following((a, b), ("b", "a", "b"))
+    assert count(generation) == 5
+    assert gone == ("a", "b")
+    assert generation > max(a, b)
+    assert is_consistent(generation, gone)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_evictions_by_different_peers_at_once_end_in_one_generation(seed: int) -> None:
+    world = World(
+        pg.graphs.complete(7),
+        [float(k) for k in range(7)],
+        seed,
+        Faults(loss=0.4, repetition=0.3, longest_delay=0.5, until=6.0),
+        make_rule=lambda _: QuickMixing(),
+    )
+    world.run(2.0)
+    for by, victim in ((0, 4), (1, 5), (2, 6)):
+        world.evict(name_of(by), [name_of(victim)])
+    world.run(10.0)
+    world.heal()
+    world.settle()
+    check_settled(world)
+    last = world.state(name_of(0))
+    assert last.evicted == tuple(name_of(k) for k in (4, 5, 6))
+    assert count(last.generation) <= 4
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_that_evict_each_other_do_not_divide_the_rest(seed: int) -> None:
+    """One is gone, or both: whoever is heard first is believed, and who is evicted no more."""
+    world = World(
+        pg.graphs.complete(5),
+        [1.0, 2.0, 3.0, 4.0, 5.0],
+        seed,
+        Faults(loss=0.2, until=5.0),
+        make_rule=lambda _: QuickMixing(),
+    )
+    world.run(2.0)
+    world.evict(name_of(0), [name_of(1)])
+    world.evict(name_of(1), [name_of(0)])
+    world.run(30.0)
+    gone = world.state(name_of(4)).evicted
+    assert set(gone) & {name_of(0), name_of(1)}
+    members = [name for name in world.names if name not in gone]
+    assert {world.state(name).evicted for name in members} == {gone}
+    assert len({world.state(name).generation for name in members}) == 1
+
+
+def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
+    world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed=0)
+    world.run(2.0)
+    world.evict(name_of(0), [name_of(3)])
+    world.evict(name_of(1), [name_of(3)])
+    world.run(10.0)
+    assert {world.state(name_of(k)).generation for k in range(3)} == {number(1, (name_of(3),))}
+
+
+def test_all_orders_of_three_notices_end_alike() -> None:
+    """Whatever is heard first, and whatever is heard twice, all end without all three."""
+    from tests.peer.hostile import FAR, make_victim
+    from tests.peer.settings import sealed_notice
+
+    notices = [sealed_notice(number(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
+    for order in itertools.permutations(notices):
+        peer = make_victim(is_asking=True)
+        reached = [peer.state.generation]
+        for notice in (*order, *order):
+            peer._notice(notice)
+            reached.append(peer.state.generation)
+        assert peer.state.evicted == ("x", "y", "z")
+        assert reached == sorted(reached)
+        assert count(peer.state.generation) == 3

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer import home as founding
+from pairgossip.peer.home import Home, Settings, create_home, open_home
+from pairgossip.peer.identity import load_identity
+from pairgossip.peer.journal import SqliteJournal, export
+from tests.peer.homes import AUC, GINI, make_home
+
+
+def mode(file: Path) -> int:
+    return stat.S_IMODE(file.stat().st_mode)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path, "ann", [3.5, 7.25])
+
+
+def test_a_new_home_has_all_its_parts(home: Home) -> None:
+    names = {file.name for file in home.folder.iterdir()}
+    assert names == {
+        "peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json", "state.sqlite",
+    }  # fmt: skip
+    assert mode(home.folder) == 0o700
+    assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600
+    assert home.read_settings() == Settings("ann", "tls/127.0.0.1:7447")
+    assert home.read_rows() == ((3.5,), (7.25,))
+    assert home.read_members().listed == ()
+    assert load_identity(home.folder).name == "ann"
+    assert open_home(home.folder).folder == home.folder
+
+
+def test_the_first_state_is_there_from_the_beginning(home: Home) -> None:
+    me = load_identity(home.folder).id
+    journal = SqliteJournal(home.state, create=False)
+    state = journal.load()
+    journal.close()
+    assert state is not None
+    assert (state.generation, state.seq, state.exchanges) == (0, 0, 0)
+    assert [(node.record.origin, node.record.row) for node in state.nodes] == [(me, 0), (me, 1)]
+    assert [node.record.value for node in state.nodes] == [(3.5,), (7.25,)]
+    assert export(home.state)["peer"] == me
+
+
+def test_only_the_columns_of_the_run_are_copied(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(AUC)
+    (tmp_path / "data.csv").write_text("name;score;diseased\nEve;0.5;1\nBob;0.25;0\n")
+    home = create_home(tmp_path / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
+    assert home.data.read_text() == "score,diseased\n0.5,1.0\n0.25,0.0\n"
+    assert home.spec.read_text() == AUC
+    assert home.read_rows() == ((0.5, 1.0), (0.25, 0.0))
+
+
+def test_settings_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(GINI)
+    (tmp_path / "data.csv").write_text("income\n1\n")
+    home = create_home(
+        tmp_path / "a",
+        "a",
+        tmp_path / "run.toml",
+        tmp_path / "data.csv",
+        "tls/[::1]:99",
+        power_safe=False,
+        metrics="127.0.0.1:9464",
+    )
+    assert home.read_settings() == Settings("a", "tls/[::1]:99", False, "127.0.0.1:9464")
+
+
+def test_a_home_may_have_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(GINI)
+    Path("data.csv").write_text("income\n1\n")
+    home = create_home("ann", "ann", "run.toml", "data.csv")
+    assert home.folder == Path("ann")
+    assert open_home("ann").read_rows() == ((1.0,),)
+
+
+def test_nothing_that_exists_is_overwritten(tmp_path: Path, home: Home) -> None:
+    before = {file.name: file.read_bytes() for file in home.folder.iterdir()}
+    with pytest.raises(InputError, match="exists already and is left as it is: choose another"):
+        make_home(tmp_path, "ann", [1.0])
+    assert {file.name: file.read_bytes() for file in home.folder.iterdir()} == before
+    (tmp_path / "bob").write_text("a file")
+    with pytest.raises(InputError, match="exists already"):
+        make_home(tmp_path, "bob", [1.0])
+    (tmp_path / "cid").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="exists already"):
+        make_home(tmp_path, "cid", [1.0])
+    (tmp_path / "dan").mkdir()
+    with pytest.raises(InputError, match="exists already"):
+        make_home(tmp_path, "dan", [1.0])
+    assert (tmp_path / "bob").read_text() == "a file"
+
+
+def made_of(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir() if file.suffix not in (".toml", ".csv"))
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["write_new", "create_identity", "_write_first_state", "_check_copies", "_sync_folder"],
+)
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, problem: BaseException
+) -> None:
+    def fail(*_: object) -> None:
+        raise problem
+
+    with monkeypatch.context() as patch:
+        patch.setattr(founding, step, fail)
+        with pytest.raises((InputError, KeyboardInterrupt)) as caught:
+            make_home(tmp_path, "ann", [1.0])
+    if isinstance(problem, OSError):
+        assert "ann: No space left on device." in str(caught.value)
+    assert made_of(tmp_path) == []
+    make_home(tmp_path, "ann", [1.0])
+    assert made_of(tmp_path) == ["ann"]
+
+
+def test_a_folder_that_appears_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def appear(*_: object) -> None:
+        (tmp_path / "ann").mkdir()
+        (tmp_path / "ann" / "mine").write_text("x")
+
+    monkeypatch.setattr(founding, "_check_copies", appear)
+    with pytest.raises(InputError, match="exists already"):
+        make_home(tmp_path, "ann", [1.0])
+    assert made_of(tmp_path) == ["ann"]
+    assert (tmp_path / "ann" / "mine").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "listen", "rows", "sentence"),
+    [
+        ("a/b", "tls/1.2.3.4:5", "1", "is no name for a peer"),
+        ("..", "tls/1.2.3.4:5", "1", "is no name for a peer"),
+        ("a", "1.2.3.4:5", "1", "is no address: write it as tls/HOST:PORT"),
+        ("a", "tls/1.2.3.4:5", "101", "outside the agreed range"),
+        ("a", "tls/1.2.3.4:5", "x", "is not a number"),
+    ],
+)
+def test_wrong_input_makes_no_home(
+    tmp_path: Path, name: str, listen: str, rows: str, sentence: str
+) -> None:
+    (tmp_path / "run.toml").write_text(GINI)
+    (tmp_path / "data.csv").write_text(f"income\n{rows}\n")
+    with pytest.raises(InputError, match=sentence):
+        create_home(tmp_path / "h", name, tmp_path / "run.toml", tmp_path / "data.csv", listen)
+    assert made_of(tmp_path) == []
+
+
+def test_a_home_needs_a_folder_to_be_in(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(GINI)
+    (tmp_path / "data.csv").write_text("income\n1\n")
+    with pytest.raises(InputError, match=r"There is no folder .*absent: make it first"):
+        create_home(tmp_path / "absent" / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
+
+
+# Opening
+
+
+def test_what_is_no_home_is_told(tmp_path: Path, home: Home) -> None:
+    with pytest.raises(InputError, match=r"There is no folder .*absent: run peer init"):
+        open_home(tmp_path / "absent")
+    with pytest.raises(InputError, match="is not the folder of a peer: run peer init"):
+        open_home(tmp_path)
+    home.folder.chmod(0o750)
+    with pytest.raises(InputError, match=r"Others can enter .*: run chmod 700 "):
+        open_home(home.folder)
+    home.folder.chmod(0o700)
+    home.members.unlink()
+    with pytest.raises(InputError, match=r"members\.json is missing in .*: restore it"):
+        open_home(home.folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("name = ", "is not valid TOML"),
+        ("", "name is missing: add it."),
+        ('name = "a"\nlisten = 3', "listen must be text in quotes, but it is a whole number."),
+        ('name = "a"\nlisen = "x"', "Unknown key 'lisen': did you mean 'listen'?"),
+        ('name = "a b"', "is no name for a peer"),
+        ('name = "a"\nlisten = "x"', "'x' is no address"),
+        ('name = "a"\nmetrics = "9464"', "metrics is '9464': write it as HOST:PORT"),
+        ('name = "a"\npower_safe = 1', "power_safe must be true or false, but it is a whole"),
+    ],
+)
+def test_wrong_settings_are_told(home: Home, text: str, sentence: str) -> None:
+    home.peer.write_text(text)
+    with pytest.raises(InputError) as caught:
+        open_home(home.folder)
+    assert sentence in str(caught.value)
+    assert "peer.toml" in str(caught.value)
+
+
+# One process, one peer
+
+
+def test_a_home_is_held_by_one_process_only(home: Home) -> None:
+    assert not home.is_running()
+    with home.lock():
+        assert home.is_running()
+        with (
+            pytest.raises(InputError, match=f"already running as process {os.getpid()}: stop it"),
+            Home(home.folder).lock(),
+        ):
+            pass
+        assert home.is_running()
+    assert not home.is_running()
+    with home.lock():
+        pass
+
+
+HOLD = """
+import sys, time
+from pairgossip.peer.home import Home
+with Home(sys.argv[1]).lock():
+    sys.stdout.write("held\\n")
+    sys.stdout.flush()
+    time.sleep(600)
+"""
+
+
+def test_a_killed_process_holds_nothing(home: Home) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(home.folder)], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == b"held\n"
+        with (
+            pytest.raises(InputError, match=f"already running as process {process.pid}"),
+            home.lock(),
+        ):
+            pass
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    with home.lock():
+        assert home.is_running()

@@ -1,0 +1,287 @@
+"""Frames that no honest neighbor sends: refused, counted, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import msgspec
+import numpy as np
+import pytest
+
+from pairgossip.losses import as_loss
+from pairgossip.peer import exchange, messages
+from pairgossip.peer.exchange import Exchange, Phase, RestoredBackup, Save, Send, first_state
+from pairgossip.peer.generations import number
+from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.records import Record, RecordCheck
+from pairgossip.peer.rules import DualAveraging
+from tests.peer.audit import Violated
+from tests.peer.books import QuickMixing
+from tests.peer.hostile import (
+    FAR,
+    HIGH,
+    LOW,
+    ME,
+    STRANGER,
+    VALUES,
+    check_frame,
+    fuzz,
+    honest_frames,
+    make_victim,
+)
+from tests.peer.settings import SPEC, make_setting, seal, sealed_notice, sealed_record
+
+GENUINE = sealed_record(FAR, 0, 0, VALUES[FAR, 0])
+MASS = (1.0, 1.0)
+
+
+def changed(**fields: object) -> Record:
+    return msgspec.structs.replace(GENUINE, **fields)
+
+
+BAD_EXCHANGES: dict[str, tuple[Record, tuple[float, ...], str]] = {
+    "NaN in the mass": (GENUINE, (math.nan, 1.0), "refused: not finite"),
+    "infinity in the mass": (GENUINE, (math.inf, 1.0), "refused: not finite"),
+    "a huge mass": (GENUINE, (1e308, 1.0), "refused: implausible mass"),
+    "a negative weight": (GENUINE, (1.0, -1.0), "refused: implausible mass"),
+    "a mass too short": (GENUINE, (1.0,), "refused: implausible mass"),
+    "a mass too long": (GENUINE, (1.0,) * 3, "refused: implausible mass"),
+    "another's value": (changed(value=(1.0,)), MASS, "refused: record not genuine"),
+    "another's row": (
+        changed(origin=HIGH, row=1),
+        MASS,
+        "refused: record not genuine",
+    ),
+    "another's seal": (
+        changed(signature=seal(HIGH, b"something else")),
+        MASS,
+        "refused: record not genuine",
+    ),
+    "no signature": (changed(signature=b""), MASS, "refused: record not genuine"),
+    "NaN in the record": (changed(value=(math.nan,)), MASS, "refused: not finite"),
+    "two columns": (
+        sealed_record(FAR, 0, 0, (1.0, 2.0)),
+        MASS,
+        "refused: record not genuine",
+    ),
+    "outside the range": (sealed_record(FAR, 0, 0, (2e6,)), MASS, "refused: record not genuine"),
+    "of another generation": (
+        sealed_record(FAR, 0, 1, VALUES[FAR, 0]),
+        MASS,
+        "refused: record not genuine",
+    ),
+}
+"""Records and masses that are wrong in offers and in answers alike."""
+
+
+@pytest.mark.parametrize("case", BAD_EXCHANGES.values(), ids=BAD_EXCHANGES)
+@pytest.mark.parametrize("kind", [Offer, Accept])
+def test_a_bad_exchange_is_refused(
+    kind: Callable[..., AnyMessage], case: tuple[Record, tuple[float, ...], str]
+) -> None:
+    record, mass, verdict = case
+    victim = make_victim(is_asking=kind is Accept)
+    seq = victim.state.seq if kind is Accept else 6
+    before = victim.state
+    assert check_frame(victim, HIGH, encode(kind(0, seq, record, mass))) == verdict
+    assert victim.state is before
+
+
+def a_frame(*raw: object) -> bytes:
+    return msgspec.msgpack.encode(raw)
+
+
+BAD_FRAMES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "refused: malformed"),
+    "truncated": (encode(Offer(0, 6, GENUINE, MASS))[:-3], "refused: malformed"),
+    "extended": (encode(Offer(0, 6, GENUINE, MASS)) + b"\x00", "refused: malformed"),
+    "oversized": (b"\x00" * (1 << 20), "refused: too long"),
+    "a long text": (encode(Hello(SPEC, "x" * 66_000, 0, True)), "refused: too long"),
+    "an unknown kind": (a_frame("shutdown", 0), "refused: malformed"),
+    "a field too many": (a_frame("reject", 0, 1, "busy", 1), "refused: malformed"),
+    "a made-up reason": (a_frame("reject", 0, 1, "because"), "refused: malformed"),
+    "a map": (msgspec.msgpack.encode({"kind": "hello"}), "refused: malformed"),
+    "text that is not UTF-8": (b"\x95\xa5hello\xa2\xff\xfe\xa0\x00\xc3", "refused: malformed"),
+    "nested": (b"\x91" * 50_000, "refused: malformed"),
+    "nested maps": (b"\x81\x01" * 20_000, "refused: malformed"),
+    "a huge array": (b"\xdd\xff\xff\xff\xff", "refused: malformed"),
+    "a huge mass": (
+        encode(Offer(0, 6, GENUINE, ()))[:-1] + b"\xdd\xff\xff\xff\xff",
+        "refused: malformed",
+    ),
+    "a huge string": (b"\x95\xdb\xff\xff\xff\xff", "refused: malformed"),
+    "a negative number": (encode(Offer(0, -1, GENUINE, MASS)), "refused: malformed"),
+    "the number zero": (encode(Offer(0, 0, GENUINE, MASS)), "refused: malformed"),
+    "a number no database holds": (encode(Offer(0, 1 << 63, GENUINE, MASS)), "refused: malformed"),
+    "a negative generation": (encode(Hello(SPEC, "", -1, True)), "refused: malformed"),
+    "a generation no database holds": (
+        encode(sealed_notice(number(1 << 31, ()), (), FAR)),
+        "refused: malformed",
+    ),
+    "more generations than can be": (
+        encode(sealed_notice(number(1 << 30, ()), (), FAR)),
+        "refused: malformed",
+    ),
+    "a generation under another's number": (
+        encode(sealed_notice(number(1, ("x",)), ("y",), FAR)),
+        "refused: malformed",
+    ),
+    "a notice that names one twice": (
+        encode(sealed_notice(number(1, ("x", "x")), ("x", "x"), FAR)),
+        "refused: malformed",
+    ),
+    "a notice nobody signed": (
+        encode(Notice(number(1, ("x",)), ("x",), FAR, b"")),
+        "refused: notice not genuine",
+    ),
+    "a stranger's notice": (
+        encode(sealed_notice(number(1, ("x",)), ("x",), STRANGER)),
+        "refused: notice not genuine",
+    ),
+    "an offer of a later generation": (
+        encode(Offer(1 << 32, 6, GENUINE, MASS)),
+        "messages of another generation",
+    ),
+    "an old offer replayed": (encode(Offer(0, 4, GENUINE, MASS)), "offers older than the last"),
+    "another specification": (
+        encode(Hello("other", "text", 0, True)),
+        "refused: another specification",
+    ),
+    "an answer to nothing": (encode(Accept(0, 99, GENUINE, MASS)), "answers told again"),
+}
+
+
+@pytest.mark.parametrize("is_asking", [False, True])
+@pytest.mark.parametrize("case", BAD_FRAMES.values(), ids=BAD_FRAMES)
+def test_a_bad_frame_is_refused(case: tuple[bytes, str], is_asking: bool) -> None:
+    frame, verdict = case
+    victim = make_victim(is_asking=is_asking)
+    before = victim.state
+    actions = victim.receive(HIGH, frame)
+    assert victim.counts == {verdict: 1}
+    assert victim.state is before
+    assert all(isinstance(action, Send) for action in actions)
+
+
+def test_a_stranger_gets_no_data_and_no_reason() -> None:
+    victim = make_victim(is_asking=True)
+    for frame in honest_frames(victim.state):
+        before = victim.state
+        assert victim.receive(STRANGER, frame) == []
+        assert victim.state is before
+    assert set(victim.counts) == {"refused: stranger"}
+
+
+def test_a_member_that_is_no_neighbor_is_a_stranger() -> None:
+    victim = make_victim(is_asking=False)
+    assert victim.receive(FAR, encode(Offer(0, 6, GENUINE, MASS))) == []
+    assert victim.counts == {"refused: stranger": 1}
+
+
+def test_a_record_of_no_member_is_rejected_durably() -> None:
+    """Silence would keep an honest neighbor that knows more members asking for ever."""
+    victim = make_victim(is_asking=False)
+    nodes = victim.state.nodes
+    offer = encode(Offer(0, 6, sealed_record(STRANGER, 0, 0, (1.0,)), MASS))
+    save, send = victim.receive(HIGH, offer)
+    assert isinstance(save, Save)
+    assert save.sync
+    assert send == Send(HIGH, Reject(0, 6, "member"))
+    assert victim.state.nodes == nodes
+    assert victim.receive(HIGH, offer) == [send]
+
+
+@pytest.mark.parametrize("kind", [Offer, Accept])
+def test_an_evicted_members_record_is_not_taken(kind: Callable[..., AnyMessage]) -> None:
+    victim = make_victim(is_asking=False)
+    generation = number(1, (FAR,))
+    victim.receive(LOW, encode(sealed_notice(generation, (FAR,), LOW)))
+    victim.agreed.add(HIGH)
+    victim.ring(HIGH)
+    nodes, seq = victim.state.nodes, victim.state.seq
+    record = sealed_record(FAR, 0, generation, VALUES[FAR, 0])
+    victim.receive(HIGH, encode(kind(generation, seq, record, MASS)))
+    assert victim.state.nodes == nodes
+    assert victim.phase is Phase.ASKING
+
+
+def test_a_restored_backup_is_noticed_and_changes_nothing() -> None:
+    victim = make_victim(is_asking=True)
+    before = victim.state
+    with pytest.raises(RestoredBackup, match=HIGH):
+        victim.receive(HIGH, encode(Reject(0, before.seq, "stale")))
+    assert victim.state is before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_frames_raise_nothing_and_change_nothing(seed: int) -> None:
+    verdicts = fuzz(5_000, seed)
+    assert verdicts.total() == 5_000
+    assert len(verdicts) >= 10
+
+
+LAYERS: list[tuple[object, str, object]] = [
+    (messages, "_is_finite", lambda _: True),
+    (QuickMixing, "is_plausible", lambda _, mass: len(mass) == 2),
+    (exchange, "math", SimpleNamespace(isfinite=lambda _: True)),
+]
+"""The checks that a number passes before it touches the state."""
+
+
+def test_numbers_that_are_none_are_noticed_if_nothing_checks_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for owner, name, unchecked in LAYERS:
+        monkeypatch.setattr(owner, name, unchecked)
+    with pytest.raises(Violated, match=r"not finite|changed by|Counter"):
+        fuzz(20_000, seed=0)
+
+
+@pytest.mark.parametrize("kept", range(len(LAYERS)))
+def test_each_check_of_numbers_alone_keeps_the_state_finite(
+    kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number_, (owner, name, unchecked) in enumerate(LAYERS):
+        if number_ != kept:
+            monkeypatch.setattr(owner, name, unchecked)
+    victim = make_victim(is_asking=False)
+    before = victim.state
+    for bad in (math.nan, math.inf):
+        victim.receive(HIGH, encode(Offer(0, 6, GENUINE, (bad, 1.0))))
+        assert victim.state is before
+
+
+def test_a_check_of_records_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecordCheck, "is_sound", lambda *_: True)
+    with pytest.raises(Violated, match=r"changed by|not genuine|Counter"):
+        fuzz(20_000, seed=0)
+
+
+def test_a_check_of_notices_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    victim = make_victim(is_asking=False)
+    unchecked = dataclasses.replace(victim.setting, is_notice_of_member=lambda _: True)
+    victim = Exchange(unchecked, victim.state)
+    frame = encode(Notice(number(1, ("x",)), ("x",), FAR, b""))
+    with pytest.raises(Violated):
+        check_frame(victim, HIGH, frame)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loss", ["auc-logistic", "ranking-squared-hinge"])
+def test_a_huge_mass_leaves_no_number_that_is_none(loss: str) -> None:
+    """What a neighbor can lie about within the limits must not make models infinite."""
+    chance = random.Random(0)
+    rule = DualAveraging(as_loss(loss), 2, lambda z, gamma, _: -gamma * z, lambda t: 1.0, 0.5)
+    own = ((0.5, 0.25, 1.0),)
+    setting = make_setting(ME, (LOW, HIGH), own, {ME: 1, FAR: 1, LOW: 1, HIGH: 1}, rule)
+    victim = Exchange(setting, first_state(setting))
+    record = sealed_record(FAR, 0, 0, (0.125, 0.5, 0.0))
+    for seq in range(1, 50):
+        mass = tuple(chance.choice([1e149, -1e149, 1e10, -1.0]) for _ in range(2))
+        victim.receive(HIGH, encode(Offer(0, seq, record, mass)))
+        for node in victim.state.nodes:
+            assert np.isfinite([*node.mass, *node.private]).all()

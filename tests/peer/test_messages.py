@@ -1,0 +1,102 @@
+"""Messages come out as they went in, and nothing else does."""
+
+from __future__ import annotations
+
+import math
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from pairgossip.peer.messages import (
+    LARGEST_NUMBER,
+    Accept,
+    AnyMessage,
+    BadFrame,
+    Hello,
+    Notice,
+    Offer,
+    Reject,
+    decode,
+    encode,
+    frame_limit,
+)
+from pairgossip.peer.records import Record
+
+WHOLE = st.integers(0, LARGEST_NUMBER)
+POSITIVE = st.integers(1, LARGEST_NUMBER)
+TEXT = st.text(max_size=70)
+NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5).map(tuple)
+RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), WHOLE, NUMBERS, st.binary(max_size=64))
+MESSAGES = st.one_of(
+    st.builds(Hello, TEXT, TEXT, WHOLE, st.booleans()),
+    st.builds(Offer, WHOLE, POSITIVE, RECORDS, NUMBERS),
+    st.builds(Accept, WHOLE, POSITIVE, RECORDS, NUMBERS),
+    st.builds(Reject, WHOLE, POSITIVE, st.sampled_from(["busy", "member", "stale", "generation"])),
+    st.builds(Notice, WHOLE, st.lists(TEXT, max_size=3).map(tuple), TEXT, st.binary(max_size=64)),
+)
+
+
+@given(MESSAGES)
+def test_a_message_comes_out_as_it_went_in(message: AnyMessage) -> None:
+    assert decode(encode(message)) == message
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_message_or_a_bad_frame(frame: bytes) -> None:
+    try:
+        decode(frame)
+    except BadFrame as problem:
+        assert str(problem) in {"malformed", "not finite", "too long"}
+
+
+@given(MESSAGES, st.data())
+def test_a_frame_cut_short_is_bad(message: AnyMessage, data: st.DataObject) -> None:
+    frame = encode(message)
+    cut = data.draw(st.integers(0, len(frame) - 1))
+    with pytest.raises(BadFrame, match="malformed"):
+        decode(frame[:cut])
+
+
+RECORD = Record("o" * 64, 1, 2, (1.0, 2.0), b"s" * 64)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("kind", [Offer, Accept])
+def test_numbers_that_are_none_are_bad(kind: type[Offer | Accept], bad: float) -> None:
+    with pytest.raises(BadFrame, match="not finite"):
+        decode(encode(kind(0, 1, RECORD, (1.0, bad))))
+    record = Record("o", 1, 2, (bad,), b"")
+    with pytest.raises(BadFrame, match="not finite"):
+        decode(encode(kind(0, 1, record, (1.0,))))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Hello("", "", -1, True),
+        Offer(-1, 1, RECORD, ()),
+        Offer(0, 0, RECORD, ()),
+        Accept(0, -5, RECORD, ()),
+        Reject(0, LARGEST_NUMBER + 1, "busy"),
+        Reject(LARGEST_NUMBER + 1, 1, "busy"),
+        Notice(-1, (), "", b""),
+    ],
+)
+def test_numbers_out_of_range_are_bad(message: AnyMessage) -> None:
+    with pytest.raises(BadFrame, match="malformed"):
+        decode(encode(message))
+
+
+def test_a_frame_longer_than_a_run_can_have_is_bad() -> None:
+    limit = frame_limit(2, 3)
+    longest = Offer(LARGEST_NUMBER, LARGEST_NUMBER, RECORD, (1.0,) * 3)
+    assert len(encode(longest)) < limit
+    with pytest.raises(BadFrame, match="too long"):
+        decode(b"\x00" * (limit + 1), limit)
+
+
+def test_the_longest_text_still_fits() -> None:
+    hello = Hello("s" * 64, "x" * (1 << 16), LARGEST_NUMBER, True)
+    assert decode(encode(hello), frame_limit(1, 1)) == hello

@@ -1,0 +1,86 @@
+"""The local half of each algorithm: beginnings, updates, what is plausible, what is read out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pairgossip.kernels.kernel import as_kernel
+from pairgossip.losses import Ball, as_loss
+from pairgossip.peer.rules import LARGEST, DualAveraging, PaperMixing, Rule, WeightedMixing
+
+GINI = as_kernel("gini")
+LEARNING = DualAveraging(as_loss("auc-logistic"), 2, Ball(1.0).map, lambda t: 0.5, 0.25)
+RULES: list[Rule] = [PaperMixing(GINI), WeightedMixing(GINI, weight=0.5), LEARNING]
+ROWS = [((1.0,), (4.0,)), ((1.0,), (4.0,)), ((1.0, 2.0, 1.0), (0.0, 1.0, 0.0))]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_sizes_say_how_long_mass_and_private_part_are(rule: Rule) -> None:
+    mass, private = rule.begin()
+    assert (len(mass), len(private)) == rule.sizes
+    own, held = ROWS[RULES.index(rule)]
+    mass, private = rule.update(mass, private, own, held, False)
+    assert (len(mass), len(private)) == rule.sizes
+    assert all(type(entry) is float for entry in (*mass, *private))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_nothing_is_known_before_the_first_pick(rule: Rule) -> None:
+    assert np.isnan(rule.readout(*rule.begin())).all()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10 * LARGEST, -10 * LARGEST])
+def test_an_implausible_mass_is_known(rule: Rule, bad: float) -> None:
+    mass, _ = rule.begin()
+    assert rule.is_plausible(mass)
+    assert not rule.is_plausible((bad, *mass[1:]))
+    assert not rule.is_plausible((*mass, 0.0))
+    assert not rule.is_plausible(mass[1:])
+
+
+def test_a_weight_is_never_negative() -> None:
+    assert not WeightedMixing(GINI).is_plausible((1.0, -1e-9))
+
+
+def test_paper_mixing_folds_in_one_over_the_picks() -> None:
+    rule = PaperMixing(GINI)
+    mass, private = rule.update((7.0,), (0.0,), (1.0,), (4.0,), False)
+    assert (mass, private) == ((3.0,), (1.0,))  # the first pick discards what was there
+    mass, private = rule.update(mass, private, (1.0,), (2.0,), False)
+    assert (mass, private) == ((2.0,), (2.0,))
+    assert rule.readout(mass, private).tolist() == [2.0]
+
+
+def test_weighted_mixing_adds_value_and_weight() -> None:
+    rule = WeightedMixing(GINI, weight=0.5)
+    mass, private = rule.update((1.0, 1.0), (), (1.0,), (4.0,), False)
+    assert (mass, private) == ((2.5, 1.5), ())
+    assert rule.readout(mass, private) == pytest.approx([2.5 / 1.5])
+
+
+@pytest.mark.parametrize("mixing", [PaperMixing, WeightedMixing])
+def test_a_row_paired_with_itself_counts_only_in_the_v_statistic(
+    mixing: type[PaperMixing | WeightedMixing],
+) -> None:
+    kernel = as_kernel("auc")
+    own = (0.5, 1.0)
+    counting, leaving_out = mixing(kernel), mixing(kernel, scale=2.0, counts_own=False)
+    assert leaving_out.values(own, own, True).tolist() == [0.0] * len(kernel.components)
+    other = (0.25, 0.0)
+    np.testing.assert_array_equal(
+        leaving_out.values(own, other, False), 2 * counting.values(own, other, False)
+    )
+
+
+def test_dual_averaging_reads_out_the_mean_model() -> None:
+    own, held = ROWS[2]
+    mass, private = LEARNING.update(*LEARNING.begin(), own, held, False)
+    first = LEARNING.readout(mass, private)
+    assert 0 < np.linalg.norm(first) <= 1.0 + 1e-12
+    again, later = LEARNING.update(mass, private, own, held, False)
+    theta = np.array(later[:2])
+    np.testing.assert_allclose(LEARNING.readout(again, later), (first + theta) / 2)

@@ -1,0 +1,339 @@
+"""The loop of a peer, with real folders and a network in memory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer.assembly import Assembly, assemble
+from pairgossip.peer.evictions import find_member, request_eviction, requested_evictions
+from pairgossip.peer.exchange import Save, held_records
+from pairgossip.peer.home import Home
+from pairgossip.peer.identity import load_identity
+from pairgossip.peer.logs import writing_logs
+from pairgossip.peer.members import Members
+from pairgossip.peer.observer import Observer
+from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Service
+from pairgossip.peer.status import Status, read_status
+from pairgossip.peer.view import view
+from pairgossip.peer.zenoh_link import OnFrame
+
+from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
+from .zenoh_people import until
+
+FAST = GINI + "[algorithm]\nrate = 500.0\n"
+
+
+class Switchboard:
+    """A network in memory: a frame to somebody who is not there is lost."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, OnFrame] = {}
+
+    def connect(self, parts: Assembly, on_frame: OnFrame) -> Line:
+        return Line(self, parts.identity.id, on_frame)
+
+
+class Line:
+    def __init__(self, board: Switchboard, me: str, on_frame: OnFrame) -> None:
+        self._board, self._me = board, me
+        board.lines[me] = on_frame
+        self._counts: Counter[str] = Counter()
+
+    def send(self, to: str, frame: bytes) -> None:
+        self._counts["frames sent"] += 1
+        if to in self._board.lines:
+            self._board.lines[to](self._me, frame)
+
+    def counts(self) -> Counter[str]:
+        return self._counts
+
+    def connected(self) -> set[str]:
+        return set(self._board.lines) - {self._me}
+
+    def close(self) -> None:
+        self._board.lines.pop(self._me, None)
+
+
+class Running:
+    """A service in a thread of its own, as it has a process of its own in the field."""
+
+    def __init__(self, home: Home, board: Switchboard, fails_after: int | None = None) -> None:
+        self.home, self._board, self._fails_after = home, board, fails_after
+        self.code: int | None = None
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        assert self._ready.wait(20)
+
+    def _run(self) -> None:
+        with self.home.lock():
+            parts = assemble(self.home)
+            if self._fails_after is not None:
+                _fill_disk(parts, self._fails_after)
+            with Service(parts, self._board.connect, patience=1.0) as service:
+                self.service = service
+                self._ready.set()
+                self.code = service.run()
+            parts.close()
+
+    def status(self) -> Status:
+        found = read_status(self.home.status)
+        assert found is not None
+        return found
+
+    def stop(self) -> int:
+        self.service.stop()
+        return self.wait()
+
+    def wait(self) -> int:
+        self._thread.join(20)
+        assert self.code is not None
+        return self.code
+
+
+def _fill_disk(parts: Assembly, after: int) -> None:
+    left = iter(range(after))
+    save = parts.journal.save
+
+    def failing(change: Save) -> None:
+        if next(left, None) is None:
+            raise InputError("The disk is full: free some space and start the peer again.")
+        save(change)
+
+    parts.journal.save = failing  # type: ignore[method-assign]
+
+
+@contextmanager
+def running(*homes: Home, board: Switchboard | None = None) -> Iterator[list[Running]]:
+    board = board or Switchboard()
+    started = [Running(home, board) for home in homes]
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.service.stop()
+        for one in started:
+            one.wait()
+
+
+def exchanges(home: Home) -> int:
+    return view(home).state.exchanges
+
+
+def test_peers_exchange_stop_and_go_on(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0, 3.0], [10.0], FAST)
+    with running(*homes) as both:
+        assert until(lambda: exchanges(homes[0]) > 50)
+        assert until(lambda: both[0].home.status.exists() and both[0].status().exchanges > 0)
+        assert not both[0].status().stopped
+    assert [one.code for one in both] == [0, 0]
+    before = [view(home).state for home in homes]
+    ids = [load_identity(home.folder).id for home in homes]
+    assert held_records(before) == Counter({(ids[0], 0): 1, (ids[0], 1): 1, (ids[1], 0): 1})
+    assert all(state.pending is None for state in before)
+    status = both[0].status()
+    assert status.stopped and status.exchanges == before[0].exchanges
+    assert (status.covers.members, status.covers.rows) == (2, 3)
+    assert status.neighbors["bob"].agreed and status.counts["offers"] > 0
+    with running(*homes):
+        assert until(lambda: exchanges(homes[0]) > before[0].exchanges + 20)
+
+
+def test_a_stop_parks_an_offer_that_nobody_answers(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    with running(*homes) as (ann, bob):
+        assert until(lambda: exchanges(homes[0]) > 5)
+        bob.stop()
+        assert until(lambda: view(homes[0]).state.pending is not None)
+        assert ann.stop() == 0
+    assert view(homes[0]).state.pending is not None
+    assert ann.status().pending
+    with running(*homes):
+        assert until(lambda: view(homes[0]).state.exchanges > 200)
+    states = [view(home).state for home in homes]
+    assert sorted(held_records(states).values()) == [1, 1]
+
+
+def test_an_offer_is_repeated_as_soon_as_its_neighbor_is_back(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    board = Switchboard()
+    with running(homes[0], board=board) as (ann,):
+        with running(homes[1], board=board):
+            assert until(lambda: exchanges(homes[0]) > 5)
+        assert until(lambda: view(homes[0]).state.pending is not None)
+        time.sleep(1.2)
+        ann.service._runtime.repeats_at += 1000.0  # as after a night of waiting
+        before = exchanges(homes[0])
+        with running(homes[1], board=board):
+            assert until(lambda: exchanges(homes[0]) > before + 5)
+
+
+def test_another_specification_is_shown_and_not_exchanged_with(tmp_path: Path) -> None:
+    ann = make_home(tmp_path, "ann", [1.0], FAST)
+    bob = make_home(tmp_path, "bob", [2.0], FAST)
+    introduce_each_other([ann, bob])
+    # The same member, from a folder in which somebody has tampered with the specification.
+    other = make_home(tmp_path, "carl", [2.0], FAST.replace("100]", "200]"))
+    listed = ann.read_members().listed[0]
+    stranger = load_identity(other.folder)
+    Members().with_member(
+        type(listed)(stranger.id, "carl", 1, stranger.certificate, None, True)
+    ).save(ann.members)
+    me = load_identity(ann.folder)
+    Members().with_member(type(listed)(me.id, "ann", 1, me.certificate, None, True)).save(
+        other.members
+    )
+    with running(ann, other) as (first, second):
+        assert until(lambda: ann.status.exists() and first.status().problems)
+        assert until(lambda: other.status.exists() and second.status().problems)
+    (problem,) = first.status().problems
+    assert problem.startswith("Neighbor 'carl' runs another specification: ")
+    assert "income" in problem and "200" in problem
+    assert first.status().exchanges == 0
+    assert first.status().counts["refused: another specification"] > 0
+
+
+def test_a_restored_backup_stops_with_a_sentence(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    backup = tmp_path / "backup.sqlite"
+    shutil.copy(homes[0].state, backup)
+    with running(*homes):
+        assert until(lambda: exchanges(homes[0]) > 50)
+    shutil.copy(backup, homes[0].state)
+    with writing_logs(), running(*homes) as (ann, _):
+        assert ann.wait() == EXIT_UNFIT
+    sentence = (
+        "Neighbor 'bob' has seen later offers of this peer than its own state knows: the state is "
+        "a restored backup or a copy. Have the others run peer evict ann, and join again from a "
+        "new folder."
+    )
+    assert ann.status().problems == (sentence,)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert sentence in [line["event"] for line in lines if line["level"] == "error"]
+
+
+def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
+    introduce_each_other(homes)
+    ids = [load_identity(home.folder).id for home in homes]
+    with running(*homes) as (a, b, c):
+        assert until(lambda: all(exchanges(home) > 10 for home in homes))
+        lost = find_member(homes[0].read_members(), ids[0], "c")
+        assert lost == ids[2]
+        request_eviction(homes[0], lost)
+        assert c.wait() == EXIT_UNFIT
+        assert until(lambda: view(homes[1]).state.evicted == (ids[2],))
+        assert until(lambda: all(exchanges(home) > 10 for home in homes[:2]))
+        assert until(lambda: requested_evictions(homes[0]) == ())
+    assert c.status().problems == (
+        "The other members have evicted this peer: make a new one with peer init, and exchange "
+        "invitations again.",
+    )
+    states = [view(home).state for home in homes[:2]]
+    assert held_records(states) == Counter({(ids[0], 0): 1, (ids[1], 0): 1})
+    assert a.status().evicted == ("c",) and a.status().generation == 1
+    assert (a.status().covers.members, a.status().covers.of_members) == (2, 2)
+    # Updates weigh by the neighbors that are left: one instead of two.
+    expected = view(homes[1]).setting.rule
+    assert b.service._exchange.setting.rule == expected
+
+
+def test_an_eviction_asked_of_a_stopped_peer_waits_for_its_start(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
+    introduce_each_other(homes)
+    lost = load_identity(homes[2].folder).id
+    request_eviction(homes[0], lost)
+    request_eviction(homes[0], lost)
+    assert requested_evictions(homes[0]) == (lost,)
+    with running(homes[0], homes[1]):
+        assert until(lambda: view(homes[1]).state.evicted == (lost,))
+    assert requested_evictions(homes[0]) == ()
+    with running(homes[0]):
+        time.sleep(0.2)
+    assert view(homes[0]).state.generation == view(homes[1]).state.generation
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nobody", "No member is called 'nobody': the members are bob."),
+        ("", "No member is called '': the members are bob."),
+    ],
+)
+def test_only_members_can_be_evicted(tmp_path: Path, name: str, sentence: str) -> None:
+    ann, _ = make_pair(tmp_path, [1.0], [2.0])
+    with pytest.raises(InputError) as told:
+        find_member(ann.read_members(), load_identity(ann.folder).id, name)
+    assert str(told.value) == sentence
+
+
+def test_a_peer_does_not_evict_itself(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0], [2.0])
+    me = load_identity(ann.folder).id
+    with pytest.raises(InputError, match="does not evict itself"):
+        find_member(ann.read_members(), me, me)
+
+
+@pytest.mark.parametrize("writes", [0, 1, 7])
+def test_a_full_disk_stops_the_peer_which_then_goes_on(tmp_path: Path, writes: int) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    board = Switchboard()
+    with running(homes[1], board=board):
+        full = Running(homes[0], board, fails_after=writes)
+        assert full.wait() == EXIT_FAILED
+        assert full.status().problems[-1].startswith("The disk is full")
+        with running(homes[0], board=board):
+            assert until(lambda: exchanges(homes[0]) > 20)
+    assert until(lambda: not homes[0].is_running())
+    states = [view(home).state for home in homes]
+    if all(state.pending is None for state in states):
+        assert sorted(held_records(states).values()) == [1, 1]
+
+
+def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.1)
+    ann, _ = make_pair(tmp_path, [1.0], [10.0])
+    with running(ann) as (alone,):
+        assert until(lambda: ann.status.exists() and alone.status().problems)
+    assert "No neighbor was heard of for" in alone.status().problems[0]
+
+
+def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: Path) -> None:
+    ann, bob = make_pair(tmp_path, [1.0], [10.0])
+    parts = assemble(ann)
+    try:
+        from pairgossip.peer.exchange import Exchange
+        from pairgossip.peer.logs import Log
+
+        exchange = Exchange(parts.setting, parts.state)
+        them = load_identity(bob.folder).id
+        observer = Observer(parts, exchange, Log("ann"))
+        for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
+            exchange.disagreeing = {them: text}
+            observer.look({}, set(), is_last=False)
+            assert observer.status is not None
+            (problem,) = observer.status.problems
+            assert problem.isprintable() and len(problem) < 1200
+    finally:
+        parts.close()
+
+
+def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0], [10.0, 11.0])
+    introduce(ann, make_home(tmp_path, "carl", [1.0, 2.0, 3.0]), is_neighbor=False)
+    status = view(ann).status()
+    assert (status.covers.of_members, status.covers.of_rows) == (3, 6)
+    assert (status.covers.members, status.covers.rows) == (1, 1)
+    assert list(status.neighbors) == ["bob"]

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.kernels import Pairs
+from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.spec import Spec, differences, parse_spec, read_spec, rule_for
+from tests.peer.homes import AUC, GINI, LOSS
+
+U = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')
+
+
+def test_a_specification_says_what_the_file_says() -> None:
+    spec = parse_spec(AUC)
+    assert (spec.kernel, spec.columns, spec.label) == ("auc", ("score",), "diseased")
+    assert spec.observed == ("score", "diseased")
+    assert spec.limits == ((0.0, 1.0), (0.0, 1.0))
+    assert (spec.algorithm.mixing, spec.algorithm.rate) == ("weighted", 10.0)
+    assert spec.target == "v"
+    assert spec.hash == hashlib.sha256(spec.text.encode()).hexdigest()
+
+
+def test_the_canonical_text_never_changes() -> None:
+    # Peers of different versions of this program must come to the same hash.
+    assert parse_spec(GINI).text == (
+        '{"algorithm":{"mixing":"weighted","rate":10.0},"columns":["income"],"kernel":"gini",'
+        '"label":null,"learning":null,"loss":null,"members":null,'
+        '"ranges":{"income":[0.0,100.0]},"stop":null,"target":"v"}'
+    )
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        """
+        # other order, defaults written out, other spelling
+        columns = [ "income", ]
+        target = "V"
+        kernel = "GINI"
+        [algorithm]
+        rate = 10
+        mixing = "weighted"
+        [stop]
+        [ranges]
+        income = [-0.0, 1e2]
+        """,
+        GINI.replace("\n", "\r\n"),
+    ],
+)
+def test_files_that_mean_the_same_have_the_same_hash(same: str) -> None:
+    assert parse_spec(same).hash == parse_spec(GINI).hash
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GINI.replace("gini", "variance"),
+        GINI.replace("100", "101"),
+        GINI.replace("income", "wealth"),
+        U,
+        GINI + "[algorithm]\nrate = 5",
+        GINI + '[algorithm]\nmixing = "paper"',
+        GINI + "[stop]\nexchanges = 5",
+    ],
+)
+def test_files_that_mean_something_else_have_another_hash(other: str) -> None:
+    assert parse_spec(other).hash != parse_spec(GINI).hash
+
+
+WRONG = [
+    ("", 'kernel is missing: name what to estimate, as in kernel = "auc", or what to learn'),
+    (GINI + 'loss = "x"', "loss stands under [ranges]: move it above all tables."),
+    (GINI + "[algorithm]\nmembers = 3", "members stands under [algorithm]: move it above all"),
+    ('loss = "auc-logistic"' + GINI, "kernel and loss are both given: keep the one"),
+    (GINI.replace("gini", "ginni"), "Unknown kernel 'ginni': did you mean 'gini'?"),
+    (LOSS.replace("auc-logistic", "auc-logstic"), "Unknown loss 'auc-logstic': did you mean"),
+    (GINI.replace("columns", "colums"), "Unknown key 'colums': did you mean 'columns'?"),
+    (GINI + "[algorithm]\nrat = 3", "Unknown key 'rat' of [algorithm]: did you mean 'rate'?"),
+    (GINI.replace('"gini"', "3"), "kernel must be text in quotes, but it is a whole number."),
+    (GINI.replace('["income"]', '"income"'), "columns must be a list of names"),
+    (GINI.replace('["income"]', "[]"), "columns is empty: name at least one column."),
+    (GINI.replace('["income"]', '["income", ""]'), "A column has an empty name"),
+    (GINI.replace('["income"]', '["income", "income"]'), "columns names 'income' twice"),
+    (AUC.replace('["score"]', '["score", "diseased"]'), "label 'diseased' is also among columns"),
+    (AUC.replace('label = "diseased"', ""), "ranges.diseased is for no column of this run"),
+    (
+        AUC.replace('label = "diseased"', "").replace("diseased = [0, 1]", ""),
+        "label is missing: kernel 'auc' needs one, so name its column.",
+    ),
+    (
+        GINI.replace("[ranges]", 'label = "l"\n[ranges]\nl = [0, 1]'),
+        "label is given but kernel 'gini' takes none: remove it.",
+    ),
+    (
+        AUC.replace('["score"]', '["score", "x"]') + "x = [0, 1]",
+        "columns names 2, but kernel 'auc' takes score besides the label: name just those.",
+    ),
+    (
+        'kernel = "kendall"\ncolumns = ["x"]\n[ranges]\nx = [0, 1]',
+        "columns names 1, but kernel 'kendall' takes x, y: name just those.",
+    ),
+    (GINI.replace("income = [0, 100]", ""), "ranges.income is missing: say between which values"),
+    (GINI.partition("[ranges]")[0], "ranges is missing: add a table [ranges]"),
+    (GINI.replace("[0, 100]", "[100, 0]"), "ranges.income is [100, 0]: the first bound must be"),
+    (GINI.replace("[0, 100]", "[5, 5]"), "ranges.income is [5, 5]: the first bound must be below"),
+    (GINI.replace("[0, 100]", "[0, inf]"), "ranges.income is [0, inf]: both bounds must be finite"),
+    (GINI.replace("[0, 100]", "[nan, 1]"), "ranges.income is [nan, 1]: both bounds must be finite"),
+    (GINI.replace("100", "1e300"), "ranges.income goes beyond 1e+60: rescale the column."),
+    (GINI.replace("100", "1" + "0" * 400), "ranges.income goes beyond 1e+60: rescale the column."),
+    (GINI.replace("[0, 100]", "[0]"), "ranges.income must be two numbers, as in income = [0, 1]."),
+    (GINI.replace("[0, 100]", "[false, true]"), "ranges.income must be two numbers"),
+    (GINI + "[algorithm]\nrate = 0", "algorithm.rate is 0.0: give a finite number > 0."),
+    (GINI + "[algorithm]\nrate = -1", "algorithm.rate is -1.0: give a finite number > 0."),
+    (GINI + "[algorithm]\nrate = nan", "algorithm.rate is nan: give a finite number > 0."),
+    (GINI + '[algorithm]\nrate = "3"', "algorithm.rate must be a number, but it is text in"),
+    (GINI + "[algorithm]\nrate = true", "algorithm.rate must be a number, but it is true or"),
+    (GINI + "[algorithm]\nrate = 1" + "0" * 400, "algorithm.rate "),
+    ("algorithm = 3\n" + GINI, "algorithm must be a table, but it is a whole number."),
+    (GINI + '[algorithm]\nmixing = "wieghted"', "Unknown algorithm.mixing 'wieghted': did you"),
+    (LOSS + '[algorithm]\nmixing = "paper"', "algorithm.mixing is for a kernel: remove it"),
+    (GINI + "[learning]\nstep = 1", "learning is for a loss: remove the table"),
+    (LOSS.partition("[learning]")[0], "learning is missing: a loss needs a table [learning]"),
+    (LOSS.replace("step = 0.5", ""), "learning.step is missing: add it."),
+    (LOSS.replace("step = 0.5", "step = 0"), "learning.step is 0.0: give a finite number > 0."),
+    (LOSS.replace("10.0", "inf"), "learning.radius is inf: give a finite number > 0."),
+    (LOSS.replace("0.01", "-0.01"), "learning.l2 is -0.01: give a finite number > 0."),
+    (U.replace("members = 4", ""), 'target = "u" needs members: say how many rows'),
+    (U.replace("= 4", "= 1"), "members is 1: a run needs at least 2 rows in all."),
+    (U.replace("= 4", "= 4.5"), "members must be a whole number, but it is a number."),
+    (U.replace('"u"', '"w"'), 'target is "w": choose "v" or "u".'),
+    (
+        LOSS.replace("[ranges]", 'target = "u"\n[ranges]'),
+        'target = "u" is for a kernel: remove it from a run with a loss.',
+    ),
+    (GINI + "[stop]\nerror = 0.0", "stop.error is 0.0: give a finite number > 0."),
+    (GINI + "[stop]\nexchanges = 0", "stop.exchanges is 0: give a finite number > 0."),
+    ("kernel = ", "This is not valid TOML: "),
+    (GINI.replace("income", "i" * 70_000), "The specification is too long to be sent"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), WRONG)
+def test_wrong_values_get_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_spec(text)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_reading_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    with pytest.raises(InputError, match=r"Cannot read .*run\.toml: No such file"):
+        read_spec(file)
+    file.write_text(GINI.replace("gini", "gin"))
+    with pytest.raises(InputError, match=r"run\.toml: Unknown kernel 'gin': did you mean 'gini'"):
+        read_spec(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"run\.toml is not UTF-8 text"):
+        read_spec(file)
+    file.write_text("\ufeff" + AUC)
+    assert read_spec(file) == parse_spec(AUC)
+
+
+def test_differences_are_told_key_by_key() -> None:
+    mine = parse_spec(AUC).text
+    theirs = parse_spec(AUC.replace("score = [0, 1]", "score = [0, 2]") + "[stop]\nerror = 0.1")
+    assert differences(mine, theirs.text) == [
+        "ranges.score is [0.0, 1.0] here but [0.0, 2.0] there.",
+        "stop.error is absent here but 0.1 there.",
+    ]
+    assert differences(mine, mine) == []
+    assert 'kernel is "auc" here but "gini" there.' in differences(mine, parse_spec(GINI).text)
+
+
+@pytest.mark.parametrize("theirs", ["", "[]", "3", "{", "[" * 100_000, '{"a":' * 50_000, "\x00"])
+def test_a_specification_that_cannot_be_read_is_told_as_such(theirs: str) -> None:
+    assert differences(parse_spec(GINI).text, theirs) == ["Their specification cannot be read."]
+
+
+def test_what_a_neighbor_wrote_is_escaped_and_cut() -> None:
+    hostile: dict[str, object] = {"\x1b[31m" + "k" * 500: "v" * 500}
+    hostile["kernel"] = "\x1b]0;owned\x07\x7f\u202e"
+    hostile |= {f"key{i}": i for i in range(100)}
+    told = differences(parse_spec(GINI).text, json.dumps(hostile))
+    assert len(told) == 21
+    assert told[-1].startswith("There are ")
+    assert all(len(sentence) < 250 for sentence in told)
+    assert all(character.isprintable() and character.isascii() for s in told for character in s)
+
+
+# Rules
+
+
+def test_rules_follow_the_specification() -> None:
+    weighted = rule_for(parse_spec(GINI), degree=4, rows=1)
+    assert isinstance(weighted, WeightedMixing)
+    assert (weighted.weight, weighted.scale, weighted.counts_own) == (1 / 4, 1.0, True)
+    paper = rule_for(parse_spec(GINI + '[algorithm]\nmixing = "paper"'), degree=4, rows=1)
+    assert isinstance(paper, PaperMixing)
+    learned = rule_for(parse_spec(LOSS), degree=4, rows=2)
+    assert isinstance(learned, DualAveraging)
+    assert (learned.dimension, learned.sizes) == (2, (2, 5))
+    assert learned.probability == 6.0
+    assert learned.gamma(4.0) == 0.25
+    # the penalty shrinks by 1 + 2 l2 t gamma, the ball holds the rest
+    far = learned.prox(np.array([-1e9, 0.0]), 0.25, 4.0)
+    assert np.allclose(far, [10.0, 0.0])
+    near = learned.prox(np.array([-1.0, 0.0]), 0.25, 4.0)
+    assert np.allclose(near, [0.25 / 1.02, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("degree", "rows", "weight"), [(1, 1, 1.0), (3, 1, 1 / 3), (3, 6, 2 / 3), (2, 2, 1 / 3)]
+)
+def test_a_row_weighs_one_over_its_picks(degree: int, rows: int, weight: float) -> None:
+    rule = rule_for(parse_spec(GINI), degree, rows)
+    assert isinstance(rule, WeightedMixing)
+    assert rule.weight == pytest.approx(weight)
+
+
+@pytest.mark.parametrize("mixing", ["weighted", "paper"])
+def test_the_u_statistic_comes_out_of_all_pairs(mixing: str) -> None:
+    data = [1.0, 4.0, 6.0, 50.0]
+    spec = parse_spec(U + f'[algorithm]\nmixing = "{mixing}"')
+    rule = rule_for(spec, degree=1, rows=1)
+    mass, private = rule.begin()
+    for k, own in enumerate(data):
+        for other, held in enumerate(data):
+            mass, private = rule.update(mass, private, (own,), (held,), k == other)
+    assert spec.value(rule.readout(mass, private)) == pytest.approx(
+        Pairs(data, "gini", "u").exact()
+    )
+
+
+def test_the_u_statistic_counts_who_is_left() -> None:
+    rule = rule_for(parse_spec(U), degree=1, rows=1, evicted_rows=1)
+    assert isinstance(rule, WeightedMixing)
+    assert rule.scale == 3 / 2
+
+
+def test_own_pairs_count_only_in_the_v_statistic() -> None:
+    scatter = 'kernel = "metric-learning-risk"\ncolumns = ["x"]\nlabel = "l"\nTARGET\n'
+    scatter += "[ranges]\nx = [0, 1]\nl = [0, 1]"
+    for target, counts in (("", True), ('target = "u"\nmembers = 2', False)):
+        rule = rule_for(parse_spec(scatter.replace("TARGET", target)), 1, 1)
+        assert isinstance(rule, WeightedMixing)
+        assert rule.counts_own is counts
+
+
+def test_the_auc_is_a_ratio_of_two_components() -> None:
+    spec = parse_spec(AUC)
+    rule = rule_for(spec, degree=1, rows=1)
+    data = [(0.1, 0.0), (0.4, 1.0), (0.35, 0.0), (0.8, 1.0), (0.4, 0.0)]
+    mass, private = rule.begin()
+    assert math.isnan(spec.value(rule.readout(mass, private)))
+    for k, own in enumerate(data):
+        for other, held in enumerate(data):
+            mass, private = rule.update(mass, private, own, held, k == other)
+    readout = rule.readout(mass, private)
+    assert readout.shape == (2,)
+    assert spec.value(readout) == pytest.approx(Pairs(data, "auc").exact())
+    assert math.isnan(spec.value(np.zeros(2)))
+
+
+def test_a_loss_has_no_single_value() -> None:
+    spec = parse_spec(LOSS)
+    with pytest.raises(InputError, match="it gives a model, not one number"):
+        spec.value(np.zeros(2))
+
+
+def test_a_specification_is_not_changed_by_accident() -> None:
+    spec: Spec = parse_spec(GINI)
+    with pytest.raises(AttributeError):
+        spec.kernel = "auc"  # type: ignore[misc]

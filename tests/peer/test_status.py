@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer.exchange import first_state
+from pairgossip.peer.rules import PaperMixing, WeightedMixing
+from pairgossip.peer.setting import setting_for
+from pairgossip.peer.state import Node, State
+from pairgossip.peer.status import estimate_of, read_status, write_status
+from pairgossip.peer.view import View, view
+
+from .homes import AUC, GINI, make_home, make_pair
+
+
+def with_masses(state: State, *masses: tuple[float, ...], private: tuple[float, ...] = ()) -> State:
+    nodes = tuple(
+        Node(node.record, mass, private) for node, mass in zip(state.nodes, masses, strict=True)
+    )
+    return msgspec.structs.replace(state, nodes=nodes)
+
+
+@pytest.fixture
+def seen(tmp_path: Path) -> View:
+    ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
+    return view(ann)
+
+
+def test_a_peer_that_never_ran_is_described_by_its_disk(seen: View) -> None:
+    status = seen.status()
+    assert (status.name, status.measure, status.exchanges) == ("ann", "gini", 0)
+    assert status.estimate is None and status.interval is None and status.pid is None
+    assert (status.covers.rows, status.covers.of_rows) == (2, 3)
+    assert not status.neighbors["bob"].agreed
+    assert status.neighbors["bob"].address == "tls/127.0.0.1:7447"
+
+
+def test_weights_count_when_rows_are_put_together(seen: View) -> None:
+    assert isinstance(seen.setting.rule, WeightedMixing)
+    state = with_masses(seen.state, (6.0, 1.0), (2.0, 3.0))
+    assert estimate_of(seen.spec, seen.setting, state) == (2.0,)
+    assert estimate_of(seen.spec, seen.setting, with_masses(state, (0.0, 0.0), (0.0, 0.0))) is None
+
+
+def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Path) -> None:
+    home = make_home(tmp_path, "ann", [1.0, 2.0], GINI + '[algorithm]\nmixing = "paper"\n')
+    found = view(home)
+    assert isinstance(found.setting.rule, PaperMixing)
+    fresh = first_state(found.setting)
+    assert estimate_of(found.spec, found.setting, fresh) is None
+    one = msgspec.structs.replace(
+        fresh, nodes=(fresh.nodes[0], Node(fresh.nodes[1].record, (3.0,), (1.0,)))
+    )
+    assert estimate_of(found.spec, found.setting, one) == (3.0,)
+
+
+def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
+    spec, data = tmp_path / "auc.toml", tmp_path / "auc.csv"
+    spec.write_text(AUC)
+    data.write_text("score,diseased\n0.5,1\n0.2,0\n")
+    from pairgossip.peer.home import create_home
+
+    found = view(create_home(tmp_path / "ann", "ann", spec, data))
+    state = with_masses(found.state, (3.0, 4.0, 8.0), (1.0, 4.0, 2.0))
+    assert estimate_of(found.spec, found.setting, state) == (0.5,)
+    nothing = with_masses(found.state, (0.0, 0.0, 8.0), (0.0, 0.0, 2.0))
+    assert estimate_of(found.spec, found.setting, nothing) is None
+
+
+def test_evicted_members_are_not_covered(seen: View) -> None:
+    lost = seen.members.listed[0].id
+    state = msgspec.structs.replace(seen.state, evicted=(lost,))
+    from pairgossip.peer.status import status_of
+
+    setting = setting_for(seen.identity, seen.spec, seen.setting.own, seen.members, evicted=(lost,))
+    status = status_of("ann", seen.spec, seen.members, setting, state, met=[lost])
+    assert status.evicted == ("bob",)
+    assert (status.covers.members, status.covers.of_members) == (1, 1)
+    assert status.neighbors["bob"].evicted
+
+
+def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
+    status = msgspec.structs.replace(
+        seen.status(), estimate=(math.pi,), interval=(3.0, 4.0), updated=1.5
+    )
+    path = tmp_path / "status.json"
+    assert read_status(path) is None
+    write_status(path, status)
+    assert read_status(path) == status
+    assert list(tmp_path.glob(".status*")) == []
+    path.write_text("{")
+    with pytest.raises(InputError, match="is no status of a peer: remove it"):
+        read_status(path)
+
+
+def test_a_status_that_cannot_be_written_is_nobodys_problem(tmp_path: Path, seen: View) -> None:
+    write_status(tmp_path / "nowhere" / "status.json", seen.status())

@@ -1,0 +1,128 @@
+"""The table of transitions says what the machine does: every phase with every event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pairgossip.peer.diagram import BEGIN, END, IMAGE, PAGE, main, page_with_table, svg
+from pairgossip.peer.exchange import TRANSITIONS, Action, Exchange, Phase, Save, Send
+from pairgossip.peer.generations import number
+from pairgossip.peer.messages import Accept, Hello, Offer, Reject, encode
+from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, honest_frames, make_victim
+from tests.peer.settings import SPEC, sealed_notice, sealed_record
+
+DOCS = Path(__file__).parents[2] / "docs"
+Event = Callable[[Exchange], list[Action]]
+
+
+def record(generation: int = 0) -> object:
+    return sealed_record(FAR, 0, generation, VALUES[FAR, 0])
+
+
+def offer(seq: int, sender: str = HIGH) -> Event:
+    return lambda peer: peer.receive(sender, encode(Offer(0, seq, record(), (1.0, 1.0))))  # type: ignore[arg-type]
+
+
+def accept(ahead: int, sender: str = HIGH) -> Event:
+    def event(peer: Exchange) -> list[Action]:
+        answer = Accept(0, peer.state.seq + ahead, record(), (1.0, 1.0))  # type: ignore[arg-type]
+        return peer.receive(sender, encode(answer))
+
+    return event
+
+
+def reject(ahead: int, sender: str = HIGH) -> Event:
+    return lambda peer: peer.receive(sender, encode(Reject(0, peer.state.seq + ahead, "busy")))
+
+
+def notice(count: int, evicted: tuple[str, ...]) -> Event:
+    told = sealed_notice(number(count, evicted), evicted, FAR)
+    return lambda peer: peer.receive(HIGH, encode(told))
+
+
+EVENTS: dict[str, list[Event]] = {
+    "ring": [lambda peer: peer.ring(HIGH)],
+    "repeat": [lambda peer: peer.repeat(peer.state.seq)],
+    "offer": [offer(4), offer(5), offer(6), offer(6, LOW), offer(4, LOW)],
+    "accept": [accept(0), accept(1), accept(0, LOW)],
+    "reject": [reject(0), reject(1), reject(0, LOW)],
+    "notice": [notice(1, ()), notice(1, (ME,)), notice(2, (LOW,)), notice(0, ())],
+}
+"""Every way in which an event can turn out."""
+
+
+def test_the_table_has_every_phase_and_every_event() -> None:
+    assert set(TRANSITIONS) == {(phase, event) for phase in Phase for event in EVENTS}
+
+
+@pytest.mark.parametrize(("phase", "event"), TRANSITIONS, ids=str)
+def test_the_machine_does_as_the_table_says(phase: Phase, event: str) -> None:
+    reached = set()
+    for happens in EVENTS[event]:
+        peer = make_victim(is_asking=phase is Phase.ASKING)
+        assert peer.phase is phase
+        happens(peer)
+        reached.add(peer.phase)
+    assert reached == set(TRANSITIONS[phase, event].then)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_hello_changes_no_phase(phase: Phase) -> None:
+    for spec in (SPEC, "another"):
+        peer = make_victim(is_asking=phase is Phase.ASKING)
+        before = peer.state
+        peer.receive(HIGH, encode(Hello(spec, "", 0, True)))
+        assert peer.state is before
+
+
+@pytest.mark.parametrize(("phase", "event"), TRANSITIONS, ids=str)
+def test_what_is_told_is_safe_first(phase: Phase, event: str) -> None:
+    """If an event changes the state and tells of it, a synced save comes before."""
+    for happens in EVENTS[event]:
+        peer = make_victim(is_asking=phase is Phase.ASKING)
+        before = peer.state
+        actions = happens(peer)
+        saved = [action for action in actions if isinstance(action, Save)]
+        assert bool(saved) == (peer.state is not before)
+        if saved:
+            assert saved[-1].state == peer.state
+        is_safe = True
+        for action in actions:
+            if isinstance(action, Save):
+                is_safe = action.sync
+            elif isinstance(action, Send):
+                assert is_safe
+
+
+def test_honest_frames_reach_both_phases() -> None:
+    """The frames that hostile ones are made of are worth mutating."""
+    phases = set()
+    for asking in (False, True):
+        for frame in honest_frames(make_victim(is_asking=asking).state):
+            peer = make_victim(is_asking=asking)
+            peer.receive(HIGH, frame)
+            phases.add((asking, peer.phase))
+    assert phases == {(False, Phase.FREE), (True, Phase.ASKING), (True, Phase.FREE)}
+
+
+def test_the_page_shows_the_table_and_the_diagram() -> None:
+    """`python -m pairgossip.peer.diagram docs` writes them anew."""
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    assert text == page_with_table(text)
+    assert (DOCS / IMAGE).read_text(encoding="utf-8") == svg()
+
+
+def test_the_diagram_names_every_event(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / PAGE).write_text(f"before {BEGIN} old {END} after", encoding="utf-8")
+    main(tmp_path)
+    drawn = (tmp_path / IMAGE).read_text(encoding="utf-8")
+    shown = (tmp_path / PAGE).read_text(encoding="utf-8")
+    assert shown.startswith("before") and shown.endswith("after") and " old " not in shown
+    for (phase, event), does in TRANSITIONS.items():
+        assert event in drawn
+        assert phase.value in drawn
+        assert does.what in shown

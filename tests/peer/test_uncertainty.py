@@ -1,0 +1,299 @@
+"""Whether a peer knows how far off it is: coverage on simulated networks, and what else it says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.algorithms import weighted_gosta
+from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.course import MOST_BATCHES, Course
+from pairgossip.peer.records import Record
+from pairgossip.peer.rules import DualAveraging, WeightedMixing
+from pairgossip.peer.spec import Stop
+from pairgossip.peer.state import Node, State
+from pairgossip.peer.status import interval_of
+from pairgossip.peer.uncertainty import Uncertainty
+from pairgossip.peer.view import view
+from tests.peer.coverage import Network, coverage, make_data, pair_values
+from tests.peer.homes import make_pair
+from tests.peer.test_service import FAST, running
+from tests.peer.zenoh_people import until
+
+
+def make_network(n: int = 8, kernel: str = "gini", seed: int = 1, **more: object) -> Network:
+    data = make_data(kernel, n, np.random.default_rng(seed))
+    return Network(pg.graphs.complete(n), data, kernel, seed, (0, 1), **more)  # type: ignore[arg-type]
+
+
+def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> State:
+    node = Node(Record(origin, 0, 0, (), b""), (top, bottom), ())
+    return State(0, (), 0, (node,), None, {}, exchanges)
+
+
+def lonely(*others: int) -> Uncertainty:
+    """What one peer sees whose masses a test tells."""
+    return Uncertainty(WeightedMixing(as_kernel("gini")), make_state(0.0, 0.0, 0), others)
+
+
+def width_of(network: Network, peer: int = 0) -> float:
+    width = network.seers[peer].half_width()
+    assert width is not None
+    return width
+
+
+def test_the_networks_here_are_those_of_the_algorithm() -> None:
+    network = make_network(6, "auc")
+    table = pair_values(as_kernel("auc"), network.data)
+    state = weighted_gosta.init(6, 2)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        i, j = rng.choice(6, 2, replace=False).tolist()
+        network.meet(i, j)
+        state = weighted_gosta.step(
+            state, np.array([[i, j]]), lambda k, held: table[k, held], np.array(network.weights)
+        )
+    np.testing.assert_allclose(network.mass, state.mass, rtol=0, atol=1e-12)
+    assert network.held == state.held.tolist()
+
+
+RUNS = 24
+LEAST = 0.95 - 2.6 * math.sqrt(0.05 * 0.95 / RUNS)
+"""The binomial law passes this once in a hundred times; peers of one run hardly differ."""
+
+
+@pytest.mark.parametrize(
+    ("graph", "n", "kernel", "length", "mixing"),
+    [
+        ("complete", 16, "gini", 512, "weighted"),
+        ("watts-strogatz", 24, "auc", 384, "weighted"),
+        ("torus", 16, "variance", 384, "weighted"),
+        ("cycle", 12, "gini", 768, "weighted"),
+        ("star", 12, "variance", 512, "weighted"),
+        ("complete", 4, "gini", 256, "weighted"),
+        ("watts-strogatz", 24, "gini", 384, "paper"),
+    ],
+)
+def test_intervals_hold_the_exact_value(
+    graph: str, n: int, kernel: str, length: int, mixing: str
+) -> None:
+    (found,) = coverage(graph, n, kernel, [length], RUNS, watched=2, mixing=mixing)
+    assert found.given > 0.9
+    assert found.share >= LEAST
+    # Wide enough is not enough: an interval of a few standard errors is asked for.
+    error = float(np.sqrt(np.mean(np.square(found.errors))))
+    assert np.median(found.widths) < 6 * error
+
+
+def test_a_tenth_of_the_width_would_not_do() -> None:
+    """The coverage test can fail."""
+    (found,) = coverage("complete", 16, "gini", [512], 12)
+    missed = np.abs(found.errors) > np.array(found.widths) / 10
+    assert 1 - missed.mean() < LEAST
+
+
+def test_it_shrinks_with_the_root_of_the_exchanges() -> None:
+    early, late = coverage("complete", 8, "gini", [512, 8192], 4)
+    ratio = np.median(early.widths) / np.median(late.widths)
+    assert 2.8 < ratio < 8  # 4 by the root of 16; faster while peers still disagree
+
+
+def test_a_young_peer_says_not_yet() -> None:
+    network = make_network()
+    assert network.seers[0].interval() is None
+    network.run_until(20)
+    assert network.seers[0].interval() is None
+    network.run_until(100)
+    low, high = network.seers[0].interval() or (0.0, 0.0)
+    assert low < network.estimate(0) < high
+
+
+def test_on_a_long_cycle_it_waits_until_records_have_spread() -> None:
+    data = make_data("gini", 64, np.random.default_rng(0))
+    network = Network(pg.graphs.cycle(64), data, "gini", 0, (0, 32))
+    network.run_until(300)
+    assert network.seers[0].interval() is None
+
+
+def test_when_records_no_longer_come_it_takes_its_word_back() -> None:
+    """Two peers cut off from the rest agree with each other ever better, on the wrong value."""
+    network = make_network(12)
+    network.run_until(200)
+    assert network.seers[0].interval() is not None
+    network.asleep = frozenset(range(2, 12))
+    network.run_until(2000)
+    assert network.seers[0].interval() is None
+
+
+def test_a_frozen_neighbor_does_not_make_it_narrow() -> None:
+    network = make_network(8, seed=3)
+    network.run_until(1000)
+    network.asleep = frozenset({7})
+    network.run_until(2000)
+    with_all = make_network(8, seed=3)
+    with_all.run_until(2000)
+    assert width_of(network) > width_of(with_all) / 3
+
+
+def test_all_the_same_gives_no_width() -> None:
+    network = Network(pg.graphs.complete(6), np.ones(6), "gini", 0, (0,))
+    network.run_until(200)
+    assert network.seers[0].interval() == (0.0, 0.0)
+
+
+def test_two_peers_whose_batches_are_all_equal_do_not_claim_to_be_exact() -> None:
+    """Their records alternate, and after an odd number of exchanges the mean is off."""
+    network = Network(pg.graphs.path(2), np.array([0.0, 1.0]), "gini", 0, (0,))
+    network.run(1001)
+    low, high = network.seers[0].interval() or (0.0, 0.0)
+    assert network.estimate(0) != network.exact
+    assert low <= network.exact <= high
+
+
+def test_a_quotient_without_a_denominator_has_no_interval() -> None:
+    seen = lonely()
+    for k in range(1, 200):
+        seen.observe(make_state(0.0, 0.0, k), (0,))
+    assert seen.interval() is None
+
+
+def test_memory_is_bounded() -> None:
+    seen = lonely()
+    for k in range(1, 5_001):
+        seen.observe(make_state(float(k % 3), float(k), k), (0,))
+        assert len(seen.course.marks) <= MOST_BATCHES
+    assert len(msgspec.json.encode(seen.course)) < 2_500
+    assert len(seen.course.marks) > MOST_BATCHES // 2
+
+
+def test_it_waits_for_the_member_with_the_most_rows() -> None:
+    alone, with_one, with_many = lonely(), lonely(1), lonely(100)
+    for k in range(1, 1000):
+        for seen in (alone, with_one, with_many):
+            seen.observe(make_state(math.sin(k) + k, float(k), k, "ab"[k % 2]), (0,))
+    assert alone.interval() == with_one.interval() is not None
+    assert with_many.interval() is None
+
+
+def test_only_one_row_counts_whom_it_has_met() -> None:
+    """Many rows together have met everybody at once."""
+    rule = WeightedMixing(as_kernel("gini"))
+
+    def state(k: int, first: str, second: str) -> State:
+        one = make_state(math.sin(k) + k, float(k), k, first)
+        return msgspec.structs.replace(
+            one, nodes=one.nodes + make_state(math.cos(k) + k, float(k), k, second).nodes
+        )
+
+    apart, mixed = (Uncertainty(rule, state(0, "a", "b"), [1]) for _ in range(2))
+    for k in range(1, 200):
+        apart.observe(state(k, "a", "b"), (0, 1))
+        mixed.observe(state(k, "ab"[k % 2], "ba"[k % 2]), (0, 1))
+    assert apart.interval() is None
+    assert mixed.interval() is not None
+
+
+def test_an_exchange_told_twice_counts_once() -> None:
+    seen, again = lonely(), lonely()
+    for k in range(1, 100):
+        state = make_state(math.sin(k) + k, float(k), k)
+        seen.observe(state, (0,))
+        again.observe(state, (0,))
+        again.observe(state, (0,))
+    assert seen.interval() is not None
+    assert seen.interval() == again.interval()
+
+
+def test_it_goes_on_after_a_restart() -> None:
+    network = make_network()
+    network.run_until(500)
+    old = network.seers[0]
+    kept = msgspec.json.decode(msgspec.json.encode(old.course), type=Course)
+    rule = WeightedMixing(as_kernel("gini"))
+    origins = [str(k) for k in range(8)]
+    new = Uncertainty(rule, network.state(0), [1] * 7, kept, origins)
+    assert new.half_width() == pytest.approx(width_of(network))
+    network.seers[0] = new
+    network.run_until(600)
+    assert new.interval() is not None
+
+
+def test_without_its_past_it_waits_until_half_of_the_weight_is_new() -> None:
+    network = make_network()
+    network.run_until(500)
+    rule = WeightedMixing(as_kernel("gini"))
+    network.seers[0] = Uncertainty(rule, network.state(0), [1] * 7)
+    network.run_until(900)
+    assert network.seers[0].interval() is None
+    network.run_until(1300)
+    assert width_of(network) > width_of(network, 1) / 3
+
+
+def test_a_course_that_a_crash_has_overtaken_is_left_out() -> None:
+    network = make_network()
+    before = network.state(0)
+    network.run_until(500)
+    rule = WeightedMixing(as_kernel("gini"))
+    new = Uncertainty(rule, before, [1] * 7, network.seers[0].course)
+    assert len(new.course.marks) == 1
+
+
+def test_a_new_generation_begins_anew() -> None:
+    network = make_network()
+    network.run_until(500)
+    seen = network.seers[0]
+    seen.observe(msgspec.structs.replace(make_state(0.0, 0.0, 0), generation=1 << 32), (0,))
+    assert seen.course.generation == 1 << 32
+    assert seen.interval() is None
+
+
+def test_stopping() -> None:
+    network = make_network()
+    network.run_until(500)
+    seen, width = network.seers[0], width_of(network) / network.estimate(0)
+    assert not seen.should_stop(None)
+    assert seen.should_stop(Stop(error=1.01 * width))
+    assert not seen.should_stop(Stop(error=0.99 * width))
+    assert seen.should_stop(Stop(exchanges=network.picks[0]))
+    assert not seen.should_stop(Stop(exchanges=network.picks[0] + 1))
+    assert seen.should_stop(Stop(error=1e-9, exchanges=10)), "what comes first"
+    assert not lonely().should_stop(Stop(error=1.0))
+
+
+def test_a_model_has_no_interval_but_a_spread() -> None:
+    loss = pg.losses.as_loss("auc-logistic")
+    rule = DualAveraging(loss, 2, lambda z, *_: -z, lambda _: 1.0, 1.0)
+    private = (0.0,) * 5
+    record = Record("a", 0, 0, (), b"")
+
+    def state(z: tuple[float, float], k: int) -> State:
+        return State(0, (), 0, (Node(record, z, private),), None, {}, k)
+
+    seen = Uncertainty(rule, state((0.0, 0.0), 0), ())
+    assert seen.spread() is None
+    for k in range(1, 400):
+        seen.observe(state((10.0 + k % 2, 0.0), k), (0,))
+    assert seen.interval() is None
+    assert seen.spread() == pytest.approx(0.1, abs=0.06)
+
+
+def test_a_running_peer_shows_it_and_a_restart_does_not_forget(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0, 3.0], [10.0], FAST + "[stop]\nexchanges = 60\n")
+    with running(*homes) as both:
+        assert until(lambda: homes[0].status.exists() and both[0].status().interval is not None)
+        assert until(lambda: both[0].status().done)
+    told = both[0].status()
+    assert told.course is not None
+    kept = view(homes[0])
+    found = interval_of(kept.members, kept.setting, kept.state, told)
+    assert found == pytest.approx(told.interval)
+    with running(*homes) as both:
+        assert until(lambda: both[0].status().exchanges > told.exchanges + 20)
+        course = both[0].status().course
+    assert course is not None
+    assert course.marks[0] == told.course.marks[0], "the way begins where it began"

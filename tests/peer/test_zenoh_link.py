@@ -1,0 +1,319 @@
+"""Real sessions over TLS on 127.0.0.1: who is heard, and who is not."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zenoh
+
+from pairgossip.errors import InputError
+from pairgossip.peer.access import configuration, inbox_of, key_between
+from pairgossip.peer.zenoh_link import Inbox, ZenohLink, signed_part
+
+from .zenoh_people import Heard, Person, free_address, linked, site_of, until
+
+LONG_ENOUGH = 1.0
+"""Seconds in which what is not refused would long have been heard."""
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Callable[..., Person]:
+    def person(name: str, **options: Any) -> Person:
+        return Person(tmp_path, name, **options)
+
+    return person
+
+
+@contextmanager
+def bare_session(me: Person, others: Sequence[Person], connect: str) -> Iterator[zenoh.Session]:
+    """A session of somebody who keeps to no rules of ours."""
+    config = configuration(site_of(me, others, connect=connect))
+    config["access_control"] = {"enabled": False}
+    session = zenoh.open(zenoh.Config.from_json5(json.dumps(config)))
+    try:
+        yield session
+    finally:
+        session.close()  # type: ignore[no-untyped-call]
+
+
+def put_signed(
+    session: zenoh.Session, signer: Person, sender: str, to: str, frame: bytes = b"evil"
+) -> None:
+    signature = signer.sign(signed_part(sender, to, frame))
+    session.put(key_between(sender, to), signature + frame)
+
+
+def has_connected(session: zenoh.Session) -> bool:
+    return bool(session.info.links())
+
+
+def keep_trying(doing: Callable[[], None]) -> None:
+    end = time.monotonic() + LONG_ENOUGH
+    while time.monotonic() < end:
+        doing()
+        time.sleep(0.05)
+
+
+def test_one_link_serves_both_ways(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        linked(b, site_of(b, [a], connect=place)) as (link_b, heard_b),
+    ):
+        assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"to a"))
+        assert until(lambda: heard_b.frames, lambda: link_a.send(b.id, b"to b"))
+        assert heard_a.frames[0] == (b.id, b"to a")
+        assert heard_b.frames[0] == (a.id, b"to b")
+        assert link_a.connected() == {b.id} and link_b.connected() == {a.id}
+        counted = link_a.counts()
+        assert counted["frames received"] == len(heard_a.frames)
+        assert counted["bytes in frames received"] == len(heard_a.frames) * (64 + 4)
+        assert link_b.counts()["frames sent"] >= counted["frames received"]
+
+
+def test_both_may_connect_to_each_other(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    at_a, at_b = free_address(), free_address()
+    with (
+        linked(a, site_of(a, [b], listen=at_a, connect=at_b)) as (link_a, heard_a),
+        linked(b, site_of(b, [a], listen=at_b, connect=at_a)) as (link_b, heard_b),
+    ):
+        assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
+        assert until(lambda: heard_b.frames, lambda: link_a.send(b.id, b"y"))
+        time.sleep(LONG_ENOUGH)  # until both connections are made
+        heard_a.frames.clear()
+        link_b.send(a.id, b"once")
+        assert until(lambda: heard_a.frames)
+        time.sleep(0.2)
+        assert heard_a.frames == [(b.id, b"once")]
+
+
+def test_the_connection_comes_back_after_a_restart(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    with linked(b, site_of(b, [a], connect=place)) as (link_b, heard_b):
+        for _ in range(2):  # also: the one that connects may be up first
+            with linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a):
+                assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
+                heard_b.frames.clear()
+                assert until(lambda: heard_b.frames, lambda: link_a.send(b.id, b"y"))
+
+
+def test_sending_to_an_absent_neighbor_does_not_wait_or_fail(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    with linked(a, site_of(a, [b], connect=free_address())) as (link_a, _):
+        for _ in range(1000):
+            link_a.send(b.id, b"x" * 1000)
+        assert link_a.connected() == set()
+
+
+def test_a_stranger_cannot_connect(people: Callable[..., Person]) -> None:
+    a, b, stranger = people("a"), people("b"), people("stranger")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        bare_session(stranger, [a], place) as session,
+    ):
+        keep_trying(lambda: put_signed(session, stranger, stranger.id, a.id))
+        keep_trying(lambda: put_signed(session, stranger, b.id, a.id))
+        assert not has_connected(session)
+        assert heard_a.frames == [] and link_a.connected() == set()
+        # The door is open for those who may come in.
+        with linked(b, site_of(b, [a], connect=place)) as (link_b, _):
+            assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
+
+
+def test_a_stranger_in_a_neighbors_place_is_told_nothing(people: Callable[..., Person]) -> None:
+    a, b, stranger = people("a"), people("b"), people("stranger")
+    place = free_address()
+    with (
+        linked(stranger, site_of(stranger, [a], listen=place)) as (_, fake),
+        linked(a, site_of(a, [b], connect=place)) as (link_a, _),
+    ):
+        keep_trying(lambda: link_a.send(b.id, b"secret"))
+        assert fake.frames == [] and link_a.connected() == set()
+
+
+def test_an_insider_is_not_heard_under_anothers_name(people: Callable[..., Person]) -> None:
+    a, b, insider = people("a"), people("b"), people("insider")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b, insider], listen=place)) as (link_a, heard_a),
+        bare_session(insider, [a], place) as session,
+    ):
+        assert until(
+            lambda: heard_a.frames, lambda: put_signed(session, insider, insider.id, a.id, b"own")
+        )
+        heard_a.frames.clear()
+        # Even with a frame that b really signed, and kept from an earlier day.
+        keep_trying(lambda: put_signed(session, b, b.id, a.id))
+        assert [frame for frame in heard_a.frames if frame[0] == b.id] == []
+        assert link_a.counts()["frames refused: not signed by their sender"] == 0, "the rules"
+
+
+def test_a_certificate_issued_in_anothers_name_does_not_help(
+    people: Callable[..., Person],
+) -> None:
+    """TLS and the rules take what a neighbor's key has signed; the frame's signature does not."""
+    a, b, insider = people("a"), people("b"), people("insider")
+    forged = people("forged", pretended_id=b.id, issuer=insider)
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b, insider], listen=place)) as (link_a, heard_a),
+        bare_session(forged, [a], place) as session,
+    ):
+        refused = "frames refused: not signed by their sender"
+        assert until(
+            lambda: link_a.counts()[refused] >= 3,
+            lambda: put_signed(session, forged, b.id, a.id),
+        )
+        assert heard_a.frames == []
+
+
+def test_an_insider_hears_nothing_meant_for_others(people: Callable[..., Person]) -> None:
+    a, b, insider = people("a"), people("b"), people("insider")
+    place = free_address()
+    overheard: list[str] = []
+    with (
+        linked(a, site_of(a, [b, insider], listen=place)) as (link_a, heard_a),
+        linked(b, site_of(b, [a], connect=place)) as (_, heard_b),
+        bare_session(insider, [a], place) as session,
+    ):
+        for key in ("pairgossip/**", inbox_of(b.id), inbox_of(insider.id)):
+            session.declare_subscriber(key, lambda sample: overheard.append(str(sample.key_expr)))
+        assert until(lambda: overheard, lambda: link_a.send(insider.id, b"own"))
+        keep_trying(lambda: link_a.send(b.id, b"secret"))
+        assert heard_b.frames
+        assert set(overheard) == {key_between(a.id, insider.id)}
+        assert heard_a.frames == []
+
+
+def test_an_expired_certificate_is_refused(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    late = people("late", days=(-10, -1))
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b, late], listen=place)) as (link_a, heard_a),
+        bare_session(late, [a], place) as session,
+    ):
+        keep_trying(lambda: put_signed(session, late, late.id, a.id))
+        assert not has_connected(session)
+        assert heard_a.frames == [] and link_a.connected() == set()
+
+
+def test_only_tls_1_3_is_spoken(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    host, port = place.removeprefix("tls/").split(":")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(b.certificate_file, b.key_file)
+    with linked(a, site_of(a, [b], listen=place)):
+        with (
+            socket.create_connection((host, int(port))) as plain,
+            pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"),
+        ):
+            context.wrap_socket(plain)
+        context.maximum_version = ssl.TLSVersion.TLSv1_3
+        with (
+            socket.create_connection((host, int(port))) as plain,
+            context.wrap_socket(plain) as secured,
+        ):
+            assert secured.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("size", [2_000, 200_000, 3_000_000])
+def test_frames_too_long_are_refused_and_the_link_goes_on(
+    people: Callable[..., Person], size: int
+) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place, longest_frame=1_000)) as (link_a, heard_a),
+        linked(b, site_of(b, [a], connect=place)) as (link_b, _),
+    ):
+        assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
+        for _ in range(3):
+            link_b.send(a.id, b"x" * size)
+        assert until(lambda: (b.id, b"y") in heard_a.frames, lambda: link_b.send(a.id, b"y"))
+        assert max(len(frame) for _, frame in heard_a.frames) == 1
+        if size < 10_000:
+            assert link_a.counts()["frames refused: too long"] == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"x" * 63, b"x" * 64, b"x" * 400])
+def test_what_is_not_signed_is_refused(people: Callable[..., Person], content: bytes) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        bare_session(b, [a], place) as session,
+    ):
+        refused = "frames refused: not signed by their sender"
+        assert until(
+            lambda: link_a.counts()[refused],
+            lambda: session.put(key_between(b.id, a.id), content),
+        )
+        assert heard_a.frames == []
+
+
+def test_a_frame_for_another_receiver_is_not_taken(people: Callable[..., Person]) -> None:
+    """A neighbor cannot pass on what was said to itself, as if it had been said to others."""
+    a, b, c = people("a"), people("b"), people("c")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        bare_session(b, [a], place) as session,
+    ):
+        said_to_c = b.sign(signed_part(b.id, c.id, b"hi")) + b"hi"
+        assert until(
+            lambda: link_a.counts()["frames refused: not signed by their sender"],
+            lambda: session.put(key_between(b.id, a.id), said_to_c),
+        )
+        assert heard_a.frames == []
+
+
+def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        site = site_of(a, [b], listen=f"tls/127.0.0.1:{port}")
+        with pytest.raises(InputError) as told:
+            ZenohLink(site, a.sign, Heard())
+    assert str(told.value) == (
+        f"Cannot listen: 127.0.0.1:{port} is in use by another program: "
+        "stop it, or give another port in peer.toml."
+    )
+
+
+def test_an_address_of_another_machine_is_named(people: Callable[..., Person]) -> None:
+    a, b = people("a"), people("b")
+    with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is no address of this machine"):
+        ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a.sign, Heard())
+
+
+def test_a_full_inbox_drops_and_counts() -> None:
+    inbox = Inbox(size=2)
+    for number in range(5):
+        inbox.put("b", bytes([number]))
+    assert inbox.dropped == 3
+    assert [inbox.get(0) for _ in range(3)] == [("b", b"\x00"), ("b", b"\x01"), None]
+
+
+def test_a_woken_inbox_returns_at_once() -> None:
+    inbox = Inbox()
+    inbox.wake()
+    assert inbox.get(timeout=1000) is None
+    assert inbox.get(timeout=0.001) is None

@@ -1,0 +1,342 @@
+"""A network of real peers on a virtual clock, with a seeded network and disk that fail.
+
+Everything a peer runs is the code that runs in the field; only the clock, the chance, the network
+and the disk are simulated. One seed gives one history, event for event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.exchange import Exchange, Save, first_state
+from pairgossip.peer.rules import Rule, WeightedMixing
+from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.state import State
+from tests.peer.audit import Auditor, is_in_one_generation, is_settled
+from tests.peer.disk import Disk, Killed
+from tests.peer.settings import make_setting, name_of
+
+
+@dataclass(frozen=True)
+class Faults:
+    """How bad the world is, while it is."""
+
+    loss: float = 0.0
+    repetition: float = 0.0
+    longest_delay: float = 0.1
+    crashes: float = 0.0
+    """Power failures per second and peer."""
+    kills: float = 0.0
+    """The chance to be killed at any write or send; every other time the power fails as well."""
+    partitions: float = 0.0
+    """Per second."""
+    freezes: float = 0.0
+    """Per second."""
+    until: float = math.inf
+
+
+@dataclass
+class World:
+    """Peers on a graph, and the queue of what will happen."""
+
+    graph: pg.Graph
+    values: Sequence[float | Sequence[float]]
+    """The row, or the rows, of each peer."""
+    seed: int
+    faults: Faults = Faults()
+    kernel: str = "gini"
+    make_rule: Callable[[int], Rule] | None = None
+    exchange_class: type[Exchange] = Exchange
+    disk_class: type[Disk] = Disk
+    runtime_class: type[Runtime] = Runtime
+    rate: float = 1.0
+    mortal: Callable[[str, str], bool] | None = None
+    """``mortal(peer, point)``: whether a peer is killed at this point."""
+    now: float = 0.0
+    events: int = 0
+    peers: dict[str, Runtime | None] = field(default_factory=dict)
+    disks: dict[str, Disk] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        self.trace = hashlib.blake2b(digest_size=16)
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._cut: set[frozenset[str]] = set()
+        self._frozen_until: dict[str, float] = {}
+        self.gone: set[str] = set()
+        self.names = [name_of(k) for k in range(self.graph.n)]
+        self.own = {
+            name: tuple((float(v),) for v in np.atleast_1d(value))
+            for name, value in zip(self.names, self.values, strict=True)
+        }
+        self.rows = {name: len(rows) for name, rows in self.own.items()}
+        self.neighbors: dict[str, list[str]] = {name: [] for name in self.names}
+        for i, j in self.graph.edges.tolist():
+            self.neighbors[name_of(i)].append(name_of(j))
+            self.neighbors[name_of(j)].append(name_of(i))
+        self.settings = {
+            name: make_setting(
+                name, self.neighbors[name], self.own[name], self.rows, self._rule(k), self.seed
+            )
+            for k, name in enumerate(self.names)
+        }
+        self.auditor = Auditor(self)
+        for name in self.names:
+            self.disks[name] = self.disk_class()
+            self.disks[name].save(Save(first_state(self.settings[name]), True, everything=True))
+            self.disks[name].point = self._points_of(name)
+            self.peers[name] = None
+        for name in self.names:
+            self.start(name)
+        if self.faults.partitions:
+            self._later(self.chance.expovariate(self.faults.partitions), self._partition)
+        if self.faults.freezes:
+            self._later(self.chance.expovariate(self.faults.freezes), self._freeze)
+
+    def _rule(self, number: int) -> Rule:
+        if self.make_rule:
+            return self.make_rule(number)
+        return WeightedMixing(as_kernel(self.kernel), weight=self.weight(number))
+
+    def weight(self, number: int) -> float:
+        """One over how often each of the peer's rows is picked, if all links ring at rate one."""
+        name = name_of(number)
+        picks = 1 if self.rows[name] == 1 else 3
+        return self.rows[name] / (picks * len(self.neighbors[name]))
+
+    # Life and death
+
+    def start(self, name: str) -> None:
+        """Start a peer, or start it again from its disk."""
+        if name in self.gone or self.peers[name] is not None:
+            return
+        state = self.disks[name].load()
+        assert state is not None
+        runtime = self.runtime_class(
+            self.exchange_class(self.settings[name], state, counts=self.counts),
+            self.disks[name],
+            _Line(self, name),
+            random.Random(self.chance.random()),
+            rate=self.rate,
+        )
+        self.peers[name] = runtime
+        self._note("start", name)
+        self._live(name, runtime, lambda: runtime.start(self.now))
+        if self.faults.crashes and self.is_bad:
+            self._later(
+                self.chance.expovariate(self.faults.crashes), lambda: self._crash(name, runtime)
+            )
+
+    def _live(self, name: str, runtime: Runtime, what: Callable[[], None]) -> None:
+        """Let a peer do something, as far as it comes."""
+        try:
+            what()
+        except Killed:
+            self.stop(name, power=self.chance.random() < 0.5)
+            self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+        else:
+            self._attend(name, runtime)
+
+    def _attend(self, name: str, runtime: Runtime) -> None:
+        """Call the peer when something of its own is due."""
+        due = runtime.due()
+        if due < math.inf:
+            self._at(max(due, self.now), lambda: self._advance(name, runtime, due))
+
+    def _advance(self, name: str, runtime: Runtime, due: float) -> None:
+        if self.peers[name] is not runtime or runtime.due() != due:
+            return
+        if self._is_frozen(name):
+            self._at(self._frozen_until[name], lambda: self._advance(name, runtime, due))
+            return
+        self._note("advance", name)
+        self._live(name, runtime, lambda: runtime.advance(self.now))
+
+    def _points_of(self, name: str) -> Callable[[str], None]:
+        def point(where: str) -> None:
+            if self.peers.get(name) is None:
+                raise Killed(where)
+            if self.mortal is not None and self.mortal(name, where):
+                raise Killed(where)
+            if self.faults.kills and self.is_bad and self.chance.random() < self.faults.kills:
+                raise Killed(where)
+
+        return point
+
+    def _crash(self, name: str, runtime: Runtime) -> None:
+        if self.is_bad and self.peers[name] is runtime:
+            self.stop(name)
+            self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+
+    def stop(self, name: str, *, power: bool = True) -> None:
+        """Kill a peer, and cut its power unless told otherwise."""
+        self.peers[name] = None
+        self._note("stop", name)
+        if power:
+            self.disks[name].lose_power(self.chance)
+        self.counts["power failures" if power else "kills"] += 1
+
+    def lose_for_ever(self, name: str) -> None:
+        """Kill a peer that will never start again."""
+        self.gone.add(name)
+        self.stop(name)
+
+    def evict(self, by: str, members: Sequence[str]) -> None:
+        """Let a peer evict others, as soon as it runs."""
+        runtime = self.peers[by]
+        if runtime is None:
+            self._later(0.5, lambda: self.evict(by, members))
+            return
+        self._note("evict", by, *members)
+        self.counts["evictions"] += 1
+        self._live(by, runtime, lambda: runtime.evict(members, self.now))
+        if self.peers[by] is None:  # killed on the way: the operator asks again
+            self._later(0.5, lambda: self.evict_again(by, members))
+
+    def evict_again(self, by: str, members: Sequence[str]) -> None:
+        """Evict unless it has been done."""
+        if not set(members) <= set(self.state(by).evicted):
+            self.evict(by, members)
+
+    def ring(self, name: str, to: str) -> None:
+        """Let a peer's clock ring now, for a neighbor."""
+        runtime = self.peers[name]
+        if runtime is not None:
+            carry_out = runtime._carry_out
+            ring = runtime.exchange.ring
+            self._live(name, runtime, lambda: carry_out(ring(to), self.now))
+
+    # The network
+
+    @property
+    def is_bad(self) -> bool:
+        return self.now < self.faults.until
+
+    def transmit(self, sender: str, to: str, frame: bytes) -> None:
+        """Lose, repeat or delay a frame."""
+        self.disks[sender].point("before sending")
+        self.auditor.sent(sender, to, frame)
+        if not (self.is_bad and self.chance.random() < self.faults.loss):
+            copies = 1 + (self.is_bad and self.chance.random() < self.faults.repetition)
+            for _ in range(copies):
+                delay = self.chance.uniform(0.001, self.faults.longest_delay)
+                self._later(delay, lambda: self._deliver(sender, to, frame))
+        self.disks[sender].point("sent")
+
+    def _deliver(self, sender: str, to: str, frame: bytes) -> None:
+        runtime = self.peers[to]
+        if runtime is None or (self.is_bad and frozenset((sender, to)) in self._cut):
+            return
+        if self._is_frozen(to):
+            self._at(self._frozen_until[to], lambda: self._deliver(sender, to, frame))
+            return
+        self._note("deliver", sender, to, frame)
+        self._live(to, runtime, lambda: runtime.received(sender, frame, self.now))
+
+    def _partition(self) -> None:
+        if not self.is_bad:
+            return
+        side = set(self.chance.sample(self.names, self.chance.randint(1, len(self.names) - 1)))
+        self._cut = {
+            frozenset((a, b))
+            for a in self.names
+            for b in self.neighbors[a]
+            if (a in side) != (b in side)
+        }
+        self.counts["partitions"] += 1
+        self._later(self.chance.expovariate(0.5), self._cut.clear)
+        self._later(self.chance.expovariate(self.faults.partitions), self._partition)
+
+    def _freeze(self) -> None:
+        if self.is_bad:
+            self._frozen_until[self.chance.choice(self.names)] = self.now + self.chance.expovariate(
+                0.5
+            )
+            self.counts["freezes"] += 1
+            self._later(self.chance.expovariate(self.faults.freezes), self._freeze)
+
+    def _is_frozen(self, name: str) -> bool:
+        return self._frozen_until.get(name, 0.0) > self.now
+
+    # Time
+
+    def _note(self, *what: object) -> None:
+        self.trace.update(repr((self.now, what)).encode())
+
+    def _later(self, delay: float, what: Callable[[], None]) -> None:
+        self._at(self.now + delay, what)
+
+    def _at(self, when: float, what: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (when, next(self._order), what))
+
+    def run(self, until: float, after_each: Callable[[World], None] | None = None) -> None:
+        """Let everything happen up to a time, and audit the network after each event."""
+        while self._queue and self._queue[0][0] <= until:
+            self.now, _, what = heapq.heappop(self._queue)
+            what()
+            self.events += 1
+            self.auditor.check()
+            if after_each is not None:
+                after_each(self)
+        self.now = until
+
+    def heal(self, patience: float = 200.0) -> None:
+        """Go on ringing until all have heard of the last generation."""
+        end = self.now + patience
+        while self.now < end and not is_in_one_generation(self):
+            self.run(min(end, self.now + 5.0))
+
+    def settle(self, patience: float = 1000.0) -> None:
+        """Ring no more, and let every exchange in flight come to its end."""
+        for name, runtime in self.peers.items():
+            if runtime is not None:
+                runtime.stop_ringing()
+                self._attend(name, runtime)
+        end = self.now + patience
+        while self.now < end and not is_settled(self):
+            self.run(min(end, self.now + 10.0))
+
+    # What is true
+
+    def state(self, name: str) -> State:
+        """What the peer knows: in memory if it runs, on its disk if not."""
+        runtime = self.peers[name]
+        state = runtime.exchange.state if runtime is not None else self.disks[name].load()
+        assert state is not None
+        return state
+
+    def is_running(self, name: str) -> bool:
+        """Whether the peer has done all that the last event asked of it."""
+        return self.peers[name] is not None
+
+    def estimates(self) -> FloatArray:
+        """What every row of every peer knows, one after the other."""
+        return np.array(
+            [
+                self.settings[name].rule.readout(node.mass, node.private)[0]
+                for name in self.names
+                for node in self.state(name).nodes
+            ]
+        )
+
+
+class _Line:
+    def __init__(self, world: World, name: str) -> None:
+        self._world, self._name = world, name
+
+    def send(self, to: str, frame: bytes) -> None:
+        self._world.transmit(self._name, to, frame)

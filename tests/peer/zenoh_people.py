@@ -1,0 +1,142 @@
+"""Peers with real keys and certificates on 127.0.0.1, honest and otherwise."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import NameOID
+
+from pairgossip.peer.access import Neighbor, Site
+from pairgossip.peer.zenoh_link import ZenohLink
+
+PATIENCE = 20.0
+
+
+class Person:
+    """A key and a certificate, which says by default what a peer's must say."""
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        *,
+        pretended_id: str | None = None,
+        issuer: Person | None = None,
+        days: tuple[int, int] = (-1, 3650),
+    ) -> None:
+        self.key = Ed25519PrivateKey.generate()
+        self.id = id_of(self.key)
+        self.certificate = _certificate(
+            self.key,
+            pretended_id or self.id,
+            issuer.key if issuer else self.key,
+            issuer.id if issuer else pretended_id or self.id,
+            days,
+        )
+        self.certificate_file = folder / f"{name}.pem"
+        self.certificate_file.write_text(self.certificate)
+        self.key_file = folder / f"{name}.key"
+        self.key_file.write_bytes(
+            self.key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+        )
+
+    def sign(self, content: bytes) -> bytes:
+        return self.key.sign(content)
+
+
+def id_of(key: Ed25519PrivateKey) -> str:
+    public = key.public_key().public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return hashlib.sha256(public).hexdigest()
+
+
+def _certificate(
+    key: Ed25519PrivateKey,
+    name: str,
+    issuing_key: Ed25519PrivateKey,
+    issuer: str,
+    days: tuple[int, int],
+) -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(_called(name))
+        .issuer_name(_called(issuer))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + datetime.timedelta(days=days[0]))
+        .not_valid_after(now + datetime.timedelta(days=days[1]))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("peer")]), critical=False)
+        .sign(issuing_key, None)
+    )
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _called(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def free_address() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"tls/127.0.0.1:{taken.getsockname()[1]}"
+
+
+@dataclass
+class Heard:
+    """What a link has handed over."""
+
+    frames: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def __call__(self, sender: str, frame: bytes) -> None:
+        self.frames.append((sender, frame))
+
+
+def site_of(
+    me: Person,
+    neighbors: Sequence[Person],
+    *,
+    listen: str | None = None,
+    connect: str | None = None,
+    longest_frame: int = 1 << 17,
+) -> Site:
+    """A site whose neighbors are all to be found at one address, or at none."""
+    known = [Neighbor(one.id, one.certificate, connect) for one in neighbors]
+    return Site(me.id, known, me.certificate_file, me.key_file, listen, longest_frame)
+
+
+@contextmanager
+def linked(me: Person, site: Site) -> Iterator[tuple[ZenohLink, Heard]]:
+    heard = Heard()
+    link = ZenohLink(site, me.sign, heard)
+    try:
+        yield link, heard
+    finally:
+        link.close()
+
+
+def until(is_so: Callable[[], object], doing: Callable[[], None] = lambda: None) -> bool:
+    """Do something again and again until something is so, or patience ends."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        doing()
+        if is_so():
+            return True
+        time.sleep(0.05)
+    return False
