@@ -72,9 +72,10 @@ def estimate(
     graph
         A `Graph`, or the name of a family, built on n nodes with its default parameters.
     method, clock, order
-        ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"u1"``, ``"u2"`` or ``"averaging"``;
-        GoSta-sync updates before each exchange as printed (``"update-first"``, the default) or
-        after it as in the proofs (``"exchange-first"``).
+        ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"weighted-gosta"`` (``"async"`` only; what
+        peers run), ``"u1"``, ``"u2"`` or ``"averaging"``; GoSta-sync updates before each exchange
+        as printed (``"update-first"``, the default) or after it as in the proofs
+        (``"exchange-first"``).
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
         neighbor).

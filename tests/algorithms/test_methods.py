@@ -21,9 +21,13 @@ def test_every_method_has_a_description_and_a_clock() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (("boyd",), r"^Unknown method 'boyd': choose one of averaging, gosta, u1, u2\.$"),
+        (
+            ("boyd",),
+            r"^Unknown method 'boyd': choose one of averaging, gosta, u1, u2, weighted-gosta\.$",
+        ),
         (("gosta", "asynch"), r"^Unknown clock 'asynch': did you mean 'async'\?$"),
         (("u2", "async"), r"^Method 'u2' has no asynchronous form"),
+        (("weighted-gosta",), r"^Method 'weighted-gosta' has no synchronous form: use clock='as"),
         (("u2", "sync", 2), r"^Method 'u2' needs at least 3 nodes, not 2"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairgossip import kernels
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms import Method, find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.engines import build_engine
 from pairgossip.engine.schedule import Schedule
@@ -23,6 +23,7 @@ VARIANTS = [
     ("gosta", "sync", "update-first"),
     ("gosta", "sync", "exchange-first"),
     ("gosta", "async", "update-first"),
+    ("weighted-gosta", "async", "update-first"),
     ("u1", "sync", "update-first"),
     ("u2", "sync", "update-first"),
 ]
@@ -51,13 +52,18 @@ PROBLEMS: dict[str, tuple[Any, Callable[[int], FloatArray]]] = {
 }
 
 
+def weights_for(method: Method, graph: Graph, law: str) -> FloatArray | None:
+    return weighted_gosta.weights(graph.pick_probabilities(law)) if method.weighs_by_picks else None
+
+
 def final_estimates(
     engine: str, problem: Pairs | Means, graph: Graph, variant: tuple[str, str, str], law: str
 ) -> FloatArray:
     method, clock, order = variant
     chosen = find_method(method, clock)
     schedule = Schedule(graph, law, root_seed(7), chosen.exchanges_per_iteration)
-    network = build_engine(engine, problem, chosen, clock, order)
+    weights = weights_for(chosen, graph, law)
+    network = build_engine(engine, problem, chosen, clock, order, weights)
     for block in (1, 2, 40, 157):
         network.advance(schedule.draw(block))
         network.estimates()  # reading must not disturb the run
@@ -95,7 +101,8 @@ def test_long_blocks_equal_many_short_ones(problem: str, variant: tuple[str, str
     results = []
     for sizes in blocks:
         schedule = Schedule(graph, "uniform-edges", root_seed(3), chosen.exchanges_per_iteration)
-        network = build_engine("auto", pairs, chosen, clock, order)
+        weights = weights_for(chosen, graph, "uniform-edges")
+        network = build_engine("auto", pairs, chosen, clock, order, weights)
         for size in sizes:
             network.advance(schedule.draw(size))
         results.append(network.estimates())
@@ -112,7 +119,7 @@ def test_averaging_engine_equals_the_plain_algorithm(graph: Graph) -> None:
     np.testing.assert_array_equal(fast, plain)
 
 
-@pytest.mark.parametrize("variant", VARIANTS[:4], ids="-".join)
+@pytest.mark.parametrize("variant", VARIANTS[:5], ids="-".join)
 def test_two_nodes(variant: tuple[str, str, str]) -> None:
     graph = SMALL_GRAPHS["two nodes"]
     pairs = Pairs(rows(2), "gini")
@@ -120,6 +127,19 @@ def test_two_nodes(variant: tuple[str, str, str]) -> None:
     for engine in ("tokens", "fused"):
         fast = final_estimates(engine, pairs, graph, variant, "uniform-edges")
         np.testing.assert_allclose(fast, plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["plain", "tokens", "fused"])
+@pytest.mark.parametrize("method", ["gosta", "weighted-gosta"])
+def test_nodes_that_were_never_picked_estimate_zero(method: str, engine: str) -> None:
+    graph, chosen = SMALL_GRAPHS["star"], find_method(method, "async")
+    pairs = Pairs(rows(graph.n), "gini")
+    weights = weights_for(chosen, graph, "uniform-edges")
+    network = build_engine(engine, pairs, chosen, "async", "update-first", weights)
+    network.advance((graph.edges[:1],))
+    estimates = network.estimates()[:, 0]
+    picked = np.isin(np.arange(graph.n), graph.edges[0])
+    assert (estimates[picked] > 0).all() and not estimates[~picked].any()
 
 
 def test_every_builtin_kernel_is_compiled() -> None:

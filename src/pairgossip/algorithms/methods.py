@@ -26,6 +26,8 @@ class Method:
     estimates: Literal["statistic", "row-mean", "mean"]
     exchanges_per_iteration: int = 1
     smallest_network: int = 1
+    weighs_by_picks: bool = False
+    """Whether it needs to know how often each node is picked."""
 
     def updates_first(self, order: str) -> bool:
         """Whether all nodes update before an iteration's exchange."""
@@ -45,6 +47,13 @@ METHODS: dict[str, Method] = {
             "swap auxiliary observations and average estimates (Algorithm 1)",
             ("sync", "async"),
             "statistic",
+        ),
+        Method(
+            "weighted-gosta",
+            "swap auxiliary observations, average weighted sums and weights: withstands restarts",
+            ("async",),
+            "statistic",
+            weighs_by_picks=True,
         ),
         Method(
             "u1",
@@ -77,6 +86,11 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
         raise unknown_name("method", str(name), METHODS)
     if clock not in CLOCKS:
         raise unknown_name("clock", str(clock), CLOCKS)
+    if clock not in method.clocks and clock == "sync":
+        raise InputError(
+            f"Method '{method.name}' has no synchronous form: "
+            "use clock='async', or method='gosta' with clock='sync'."
+        )
     if clock not in method.clocks:
         raise InputError(
             f"Method '{method.name}' has no asynchronous form: "

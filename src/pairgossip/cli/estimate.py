@@ -13,6 +13,7 @@ from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, 
 from pairgossip.cli.observations import check_labels, read_observations
 from pairgossip.cli.options import METHOD, STATISTIC, Seed, Whole
 from pairgossip.cli.run_outputs import NO_OUTPUTS, RunOutputs
+from pairgossip.cli.specified import METHODS, Specified
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -34,8 +35,12 @@ class StatisticOptions:
     auc, the last class is the positive one; ranking-risk and concordance take numbers only."""
     kernel: str | None = None
     """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
-    target: str = "v"
-    """v: over all pairs, a row with itself included; u: over pairs of different rows."""
+    target: str | None = None
+    """v (unless given): over all pairs, a row with itself included; u: over pairs of different
+    rows."""
+    spec: Path | None = None
+    """A run specification, the TOML file that peers agree on: it says columns, label, kernel,
+    target, method and clock, and the ranges in which values must lie."""
     reference: float | None = None
     """The exact value, if you know it: then it is not computed."""
 
@@ -45,10 +50,11 @@ class StatisticOptions:
 class MethodOptions:
     """How it is estimated, and for how long."""
 
-    method: str = "gosta"
-    """gosta, u1, u2, or averaging (the mean of one column, no pairs)."""
-    clock: str = "sync"
-    """sync: all nodes update at every exchange; async: only the two that meet."""
+    method: str | None = None
+    """gosta (unless given), weighted-gosta (async only; what peers run), u1, u2, or averaging (the
+    mean of one column, no pairs)."""
+    clock: str | None = None
+    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
     order: str | None = None
     """Whether a synchronous node updates before the exchange (update-first, unless given) or
     after it (exchange-first)."""
@@ -102,9 +108,17 @@ def estimate_command(
         A CSV file whose first line names its columns; - for standard input.
     """
     # Everything that can be wrong is found out before a run that may take hours.
-    outputs.check([file, network.graph_file], canonical(how.clock))
+    specified = None
+    if statistic.spec is not None:
+        specified = Specified.read(statistic.spec, how.law)
+        statistic, how = _settled(specified, statistic, how)
+    outputs.check([file, network.graph_file, statistic.spec], _clock(how))
     _check(statistic, how)
-    observations = read_observations(file, statistic.column, statistic.label)
+    observations = (
+        specified.observations(file)
+        if specified
+        else read_observations(file, statistic.column, statistic.label)
+    )
     check_labels(observations, statistic.kernel)
     outputs.check_size(len(observations.values))
     with spoken_warnings():
@@ -121,10 +135,38 @@ def estimate_command(
     return EXIT_INTERRUPTED if run.status == "interrupted" else 0
 
 
+def _settled(
+    specified: Specified, statistic: StatisticOptions, how: MethodOptions
+) -> tuple[StatisticOptions, MethodOptions]:
+    """Fill in the options that the specification settles."""
+    spec = specified.spec
+    if spec.kernel is None:
+        raise InputError(
+            f"{specified.path} has a loss, which is learned, not estimated: use pairgossip train."
+        )
+    statistic = specified.settled(
+        statistic,
+        kernel=spec.kernel,
+        column=list(spec.columns),
+        label=spec.label,
+        target=spec.target,
+    )
+    method = METHODS[str(spec.algorithm.mixing)]
+    return statistic, specified.settled(how, method=method, clock="async")
+
+
+def _method(how: MethodOptions) -> str:
+    return "gosta" if how.method is None else how.method
+
+
+def _clock(how: MethodOptions) -> str:
+    return "sync" if how.clock is None else canonical(how.clock)
+
+
 def _check(statistic: StatisticOptions, how: MethodOptions) -> None:
     from pairgossip.algorithms import find_method
 
-    if find_method(how.method).estimates != "mean" and statistic.kernel is None:
+    if find_method(_method(how), _clock(how)).estimates != "mean" and statistic.kernel is None:
         raise InputError(
             "Say what to average over pairs, such as --kernel gini; "
             "'pairgossip kernels' lists the kernels."
@@ -145,14 +187,14 @@ def _run(
         observations.values,
         statistic.kernel,
         graph,
-        method=how.method,
-        clock=canonical(how.clock),
+        method=_method(how),
+        clock=_clock(how),
         order=how.order,
         law=how.law,
         iterations=how.iterations,
         checkpoints=how.checkpoints,
         trials=how.trials,
-        target=canonical(statistic.target),
+        target="v" if statistic.target is None else canonical(statistic.target),
         labels=observations.labels,
         reference=statistic.reference,
         seed=how.seed,

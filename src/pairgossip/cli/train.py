@@ -12,10 +12,12 @@ from pairgossip.cli.model_file import Model, versions, write_model
 from pairgossip.cli.network import NO_NETWORK, NetworkOptions
 from pairgossip.cli.observations import read_observations
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.specified import Specified, StepOfPeers
 from pairgossip.cli.training_options import (
     DATA,
     NO_DESCENT,
     NO_FAMILY_PARAMETERS,
+    NO_LOSS,
     DescentOptions,
     LossOptions,
     TrainingFamilyParameters,
@@ -33,7 +35,7 @@ def train_command(
     file: Annotated[Path, Parameter(group=DATA)],
     /,
     *,
-    what: LossOptions,
+    what: LossOptions = NO_LOSS,
     outputs: TrainingOutputs,
     network: NetworkOptions = NO_NETWORK,
     parameters: TrainingFamilyParameters = NO_FAMILY_PARAMETERS,
@@ -57,15 +59,49 @@ def train_command(
     """
     # Everything that can be wrong is found out before a run that may take hours.
     check_figures([outputs.plot])
-    check_outputs([outputs.model, outputs.plot], [file, network.graph_file])
-    loss = _loss_name(what.loss)
+    check_outputs([outputs.model, outputs.plot], [file, network.graph_file, what.spec])
+    specified = None
+    if what.spec is not None:
+        specified = Specified.read(what.spec, how.law)
+        what, how = _settled(specified, what, how)
+    loss = _loss_name("auc-logistic" if what.loss is None else what.loss)
     settings = _settings(what, how)
-    observations = _observations(file, what, loss)
+    observations = specified.observations(file) if specified else _observations(file, what, loss)
     with spoken_warnings():
         graph = network.build(len(observations.values), parameters, how.seed)
+        if specified and how.step is not None:
+            settings["step"] = StepOfPeers(how.step, graph.edge_count)
         fit = _fit(observations, loss, graph, how, settings)
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
+
+
+def _settled(
+    specified: Specified, what: LossOptions, how: DescentOptions
+) -> tuple[LossOptions, DescentOptions]:
+    """Fill in the options that the specification settles."""
+    spec, learning = specified.spec, specified.spec.learning
+    if learning is None:
+        raise InputError(
+            f"{specified.path} has a kernel, which is estimated, not learned: "
+            "use pairgossip estimate."
+        )
+    what = specified.settled(
+        what,
+        loss=spec.loss,
+        column=list(spec.columns),
+        label=spec.label,
+        radius=learning.radius,
+        l1=None,
+        l2=learning.l2,
+    )
+    return what, specified.settled(how, step=learning.step, clock="async")
+
+
+def _label(what: LossOptions) -> str:
+    if what.label is None:
+        raise InputError("Name the column of labels: give --label, or a --spec that names it.")
+    return what.label
 
 
 def _loss_name(name: str) -> str:
@@ -99,18 +135,17 @@ def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
 
 
 def _observations(file: Path, what: LossOptions, loss: str) -> Observations:
+    label = _label(what)
     observations = (
-        read_observations(file, what.column, what.label)
-        if what.column
-        else _all_columns(file, what.label)
+        read_observations(file, what.column, label) if what.column else _all_columns(file, label)
     )
-    if what.label in observations.columns:
-        raise InputError(f"Column '{what.label}' is the label: leave it out of --column.")
+    if label in observations.columns:
+        raise InputError(f"Column '{label}' is the label: leave it out of --column.")
     if isinstance(observations.labels, list):
         classes = sorted(set(observations.labels))
         if loss.startswith("ranking-"):
             raise InputError(
-                f"Loss '{loss}' compares labels by size, but column '{what.label}' holds text "
+                f"Loss '{loss}' compares labels by size, but column '{label}' holds text "
                 f"such as '{classes[0][:40]}': give numbers instead."
             )
         if len(classes) == 2:
@@ -151,7 +186,7 @@ def _fit(
             observations.labels,
             loss,
             graph,
-            clock=how.clock,
+            clock="sync" if how.clock is None else how.clock,
             law=how.law,
             iterations=how.iterations,
             checkpoints=how.checkpoints,
@@ -178,7 +213,7 @@ def _write(
         loss=fit.loss,
         columns=list(observations.columns),
         theta=found["theta"],
-        label=what.label,
+        label=_label(what),
         classes=found["classes"],
         settings=described_settings(fit, what, how),
         versions=versions(),

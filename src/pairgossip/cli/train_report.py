@@ -63,6 +63,7 @@ def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict
         },
         "clock": fit.clock,
         "law": fit.law,
+        **({} if what.spec is None else {"spec": what.spec.name}),
         "step": {"kind": fit.step, "scale": how.step},
         "radius": what.radius,
         "l1": what.l1,

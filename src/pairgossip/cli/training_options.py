@@ -19,20 +19,24 @@ DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 class LossOptions:
     """What is learned."""
 
-    label: str
-    """Column of labels. For auc losses two classes, numbers or text, of which the last in order
-    is to be scored higher; for ranking losses numbers."""
+    label: str | None = None
+    """Column of labels, needed unless --spec names it. For auc losses two classes, numbers or
+    text, of which the last in order is to be scored higher; for ranking losses numbers."""
     column: list[str] | None = None
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
-    loss: str = "auc-logistic"
-    """auc- or ranking-, followed by logistic, hinge, squared-hinge or smoothed-hinge."""
+    loss: str | None = None
+    """auc- or ranking-, followed by logistic, hinge, squared-hinge or smoothed-hinge;
+    auc-logistic unless given."""
     radius: float | None = None
     """The largest norm of a model; any unless given."""
     l1: float | None = None
     """Strength of the penalty on the sum of absolute coefficients."""
     l2: float | None = None
     """Strength of the penalty on the sum of squared coefficients."""
+    spec: Path | None = None
+    """A run specification, the TOML file that peers agree on: it says columns, label, loss, step,
+    radius, l2 and clock, and the ranges in which values must lie."""
 
 
 @Parameter(name="*", group=NETWORK)
@@ -51,8 +55,8 @@ class DescentOptions:
 
     step: float | None = None
     """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
-    clock: str = "sync"
-    """sync: all nodes update at every exchange; async: only the two that meet."""
+    clock: str | None = None
+    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
     law: str = "uniform-edges"
     """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
     iterations: Whole | None = None
@@ -80,5 +84,6 @@ class TrainingOutputs:
     """Print one JSON object instead of a table."""
 
 
+NO_LOSS = LossOptions()
 NO_FAMILY_PARAMETERS = TrainingFamilyParameters()
 NO_DESCENT = DescentOptions()

@@ -58,24 +58,31 @@ def check_engine(name: str, problem: Pairs | Means) -> None:
 
 
 def build_engine(
-    name: str, problem: Pairs | Means, method: Method, clock: str, order: str
+    name: str,
+    problem: Pairs | Means,
+    method: Method,
+    clock: str,
+    order: str,
+    weights: FloatArray | None = None,
 ) -> Engine:
     """Build the engine of this name; "auto" takes the fastest that can run the problem.
 
     ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
     whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
-    reference algorithms one exchange at a time and needs numpy only.
+    reference algorithms one exchange at a time and needs numpy only. ``weights`` are those of
+    the nodes, for a method that weighs by picks.
     """
     check_engine(name, problem)
     if problem.n == 1:
         return LoneNode(problem)
+    assert (weights is not None) == method.weighs_by_picks
     if name == "plain":
-        return PlainEngine(problem, method, clock, order)
+        return PlainEngine(problem, method, clock, order, weights)
     with needed_for("The fast engine (engine='plain' runs without it)"):
         from pairgossip.engine.fused import AveragingEngine, FusedEngine
         from pairgossip.engine.tokens import TokenEngine
     if isinstance(problem, Means):
         return AveragingEngine(problem)
     if name == "fused" or (name == "auto" and problem.fusible):
-        return FusedEngine(problem, method, clock, order)
-    return TokenEngine(problem, method, clock, order)
+        return FusedEngine(problem, method, clock, order, weights)
+    return TokenEngine(problem, method, clock, order, weights)

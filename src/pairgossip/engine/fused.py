@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import fused_loops as loops
 from pairgossip.kernels import Pairs
@@ -17,12 +17,20 @@ class FusedEngine:
     """Keeps each node's whole state in one row, so that an exchange touches two places in memory.
 
     A row holds the node's observation, its auxiliary observation, one sum per component kernel
-    and the number of the update its sums include (asynchronous: estimates and number of picks).
+    and the number of the update its sums include (asynchronous: estimates and number of picks;
+    weighted: sums, the sum of weights, and the node's own weight).
     On one column of data with one kernel that is 32 bytes. U2 keeps its two auxiliary
     observations in the first two fields.
     """
 
-    def __init__(self, pairs: Pairs, method: Method, clock: str, order: str) -> None:
+    def __init__(
+        self,
+        pairs: Pairs,
+        method: Method,
+        clock: str,
+        order: str,
+        weights: FloatArray | None = None,
+    ) -> None:
         self._scale = pairs.scale
         self._asynchronous = clock == "async"
         self._averages = method.name == "gosta"
@@ -33,7 +41,11 @@ class FusedEngine:
         self._parameters = tuple(float(c.parameter) for c in components)
         self._columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension
-        self._rows = _aligned_zeros(pairs.n, self._sums_at + len(components) + 1)
+        self._weighted = weights is not None
+        width = self._sums_at + len(components) + 1
+        self._rows = _aligned_zeros(pairs.n, width + self._weighted)
+        if weights is not None:
+            self._rows[:, width] = weights
         observations = pairs.data.reshape(pairs.n, -1)
         self._rows[:, : self._sums_at] = np.tile(observations, 2)
 
@@ -41,7 +53,9 @@ class FusedEngine:
         """Carry out a block of iterations."""
         state = (self._rows, self._columns, self._formulas, self._parameters)
         start = float(self._iterations + self._updates_first)
-        if self._asynchronous:
+        if self._weighted:
+            loops.weighted_gosta(*state, exchanges[0])
+        elif self._asynchronous:
             loops.gosta_async(*state, exchanges[0])
         elif len(exchanges) == 2:
             loops.two_walks(*state, *exchanges, start)
@@ -51,6 +65,8 @@ class FusedEngine:
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
+        if self._weighted:
+            return weighted_gosta.readout(self._rows[:, self._sums_at : -1], 0.0) * self._scale
         if self._asynchronous:
             estimates: FloatArray = self._rows[:, self._sums_at : -1] * self._scale
             return estimates

@@ -167,6 +167,30 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
 
 
 @loop
+def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
+    """Weighted GoSta: after the sums of a row come the sum of weights and the node's own weight."""
+    d = 1 if columns is None else columns
+    total = 2 * d + len(formulas)
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(d, 2 * d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+        weight_i = rows[i, total + 1]
+        weight_j = rows[j, total + 1]
+        mean = (rows[i, total] + rows[j, total]) / 2
+        rows[i, total] = mean + weight_i
+        rows[j, total] = mean + weight_j
+        for c in range(len(formulas)):
+            z = 2 * d + c
+            mean = (rows[i, z] + rows[j, z]) / 2
+            value_i = pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = pair_value(formulas[c], parameters[c], rows, j, columns)
+            rows[i, z] = mean + weight_i * value_i
+            rows[j, z] = mean + weight_j * value_j
+
+
+@loop
 def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-untyped-def]
     """Read every node's sums as of ``now`` without touching the rows."""
     d = 1 if columns is None else columns

@@ -15,6 +15,7 @@ from pairgossip.algorithms import (
     gosta_sync,
     u1_gossip,
     u2_gossip,
+    weighted_gosta,
 )
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.kernels import Pairs
@@ -26,7 +27,14 @@ Step = Callable[[Any, PairArray], Any]
 class PlainEngine:
     """Steps an algorithm of ``pairgossip.algorithms`` through a schedule."""
 
-    def __init__(self, problem: Pairs | Means, method: Method, clock: str, order: str) -> None:
+    def __init__(
+        self,
+        problem: Pairs | Means,
+        method: Method,
+        clock: str,
+        order: str,
+        weights: FloatArray | None = None,
+    ) -> None:
         self._state: Any
         self._step: Step
         init: Callable[..., Any]
@@ -39,6 +47,8 @@ class PlainEngine:
             init, step = u1_gossip.init, u1_gossip.step
         elif method.name == "u2":
             init, step = u2_gossip.init, u2_gossip.step
+        elif weights is not None:
+            init, step = weighted_gosta.init, partial(weighted_gosta.step, weights=weights)
         elif clock == "async":
             init, step = gosta_async.init, gosta_async.step
         else:
@@ -53,6 +63,8 @@ class PlainEngine:
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
+        if isinstance(self._state, weighted_gosta.State):
+            return weighted_gosta.readout(self._state.mass, unknown=0.0)
         estimates: FloatArray = self._state.z.copy()
         return estimates
 

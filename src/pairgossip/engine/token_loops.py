@@ -92,3 +92,24 @@ def fold(rows, components, nodes, values):  # type: ignore[no-untyped-def]
             mean = (rows[i, c] + rows[j, c]) / 2
             rows[i, c] = (1 - share_i) * mean + share_i * values[0, s, c]
             rows[j, c] = (1 - share_j) * mean + share_j * values[1, s, c]
+
+
+@loop
+def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-def]
+    """Weighted GoSta: both nodes average once, then add their new value and its weight.
+
+    A row is one node: K sums of weighted values, the sum of weights, and the node's own weight.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        i = np.uint64(nodes[0, s])
+        j = np.uint64(nodes[1, s])
+        weight_i = rows[i, K + 1]
+        weight_j = rows[j, K + 1]
+        mean = (rows[i, K] + rows[j, K]) / 2
+        rows[i, K] = mean + weight_i
+        rows[j, K] = mean + weight_j
+        for c in range(K):
+            mean = (rows[i, c] + rows[j, c]) / 2
+            rows[i, c] = mean + weight_i * values[0, s, c]
+            rows[j, c] = mean + weight_j * values[1, s, c]

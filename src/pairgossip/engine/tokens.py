@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.algorithms.exchange import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import token_loops as loops
@@ -17,7 +17,14 @@ NUMBERS_AT_ONCE = 1 << 13
 class TokenEngine:
     """Follows who holds whose observation; evaluates the kernel on each block's new pairs."""
 
-    def __init__(self, pairs: Pairs, method: Method, clock: str, order: str) -> None:
+    def __init__(
+        self,
+        pairs: Pairs,
+        method: Method,
+        clock: str,
+        order: str,
+        weights: FloatArray | None = None,
+    ) -> None:
         self._pairs = pairs
         self._asynchronous = clock == "async"
         self._averages = method.name == "gosta"
@@ -27,6 +34,11 @@ class TokenEngine:
         self._touched = 2 * method.exchanges_per_iteration
         self._piece = max(256, NUMBERS_AT_ONCE // (self._touched * pairs.dimension))
         self._components = tuple(range(pairs.components))
+        self._weighted = weights is not None
+        if weights is not None:
+            self._rows = np.zeros((pairs.n, pairs.components + 2))
+            self._rows[:, -1] = weights
+            return
         self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
         own = own_observations(pairs.n)
         self._rows[:, pairs.components : -1] = pairs.values(own, own)
@@ -50,7 +62,9 @@ class TokenEngine:
             loops.walk(exchanges[0], self._held[0], nodes, seconds)
         values = self._pairs.values(firsts.ravel(), seconds.ravel())
         values = values.reshape(self._touched, block, -1)
-        if self._asynchronous:
+        if self._weighted:
+            loops.fold_weighted(self._rows, self._components, nodes, values)
+        elif self._asynchronous:
             loops.fold(self._rows, self._components, nodes, values)
         else:
             start = float(self._iterations + self._updates_first)
@@ -60,6 +74,8 @@ class TokenEngine:
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
         K = len(self._components)
+        if self._weighted:
+            return weighted_gosta.readout(self._rows[:, :-1], unknown=0.0)
         if self._asynchronous:
             return self._rows[:, :K].copy()
         waiting = self._iterations - self._rows[:, -1:]

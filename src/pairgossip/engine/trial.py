@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.engines import Engine, build_engine
 from pairgossip.engine.schedule import Schedule
@@ -48,7 +48,9 @@ class Setup:
     def run_trial(self, seed: SeedSequence, record: TrialRecord, on_progress: OnProgress) -> None:
         """Run one trial to its last checkpoint, filling ``record`` as it goes."""
         schedule = Schedule(self.graph, self.law, seed, self.method.exchanges_per_iteration)
-        engine = build_engine(self.engine, self.problem, self.method, self.clock, self.order)
+        engine = build_engine(
+            self.engine, self.problem, self.method, self.clock, self.order, self._weights()
+        )
         done = 0
         for checkpoint in self.checkpoints.tolist():
             while done < checkpoint:
@@ -58,6 +60,12 @@ class Setup:
                 on_progress(block)
             time = schedule.time_of(done) if self.clock == "async" else np.nan
             record.write(self._read(engine), self.target, time)
+
+    def _weights(self) -> FloatArray | None:
+        """Return what each node's values weigh, if the method asks for it."""
+        if not self.method.weighs_by_picks or self.graph.n == 1:
+            return None
+        return weighted_gosta.weights(self.graph.pick_probabilities(self.law))
 
     def _read(self, engine: Engine) -> FloatArray:
         """Every node's estimate of the statistic, shape (n,)."""

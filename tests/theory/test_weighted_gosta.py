@@ -1,0 +1,106 @@
+"""Weighted GoSta: exact expectation of its sums, limit, rate and bias."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.algorithms import find_method, weighted_gosta
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.engines import build_engine
+from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import root_seed
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from tests.problems import SMALL_GRAPHS, rows, skewed
+
+METHOD = find_method("weighted-gosta", "async")
+STAR = pg.graphs.star(8)
+HUB_STANDS_OUT = np.array([10.0, *range(1, 8)])
+"""The node of degree 7 holds the outlier: who weighs by degree is far off."""
+
+
+def edge_probabilities(graph: Graph, law: str) -> FloatArray:
+    """The symmetric matrix of the probability that i and j meet."""
+    L = graph.laplacian_dense(law)
+    return np.diag(np.diag(L)) - L
+
+
+def expected_mass(
+    H: FloatArray, Q: FloatArray, weights: FloatArray, steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Step the expectations of sums and weights, which obey a linear recursion."""
+    n = len(H)
+    laplacian = np.diag(Q.sum(axis=1)) - Q
+    walk, S, W = np.eye(n), np.zeros(n), np.zeros(n)
+    for _ in range(steps):
+        # Picked together with j, node k then holds what j held.
+        added = (H * (Q @ walk)).sum(axis=1)
+        S = S - laplacian @ S / 2 + weights * added
+        W = W - laplacian @ W / 2 + weights * Q.sum(axis=1)
+        walk = walk - laplacian @ walk
+    return S, W
+
+
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+def test_sums_have_their_exact_expectation(law: str) -> None:
+    graph, steps, trials = SMALL_GRAPHS["pendant"], 25, 4_000
+    pairs = Pairs(rows(graph.n), skewed)
+    weights = weighted_gosta.weights(graph.pick_probabilities(law))
+    exact = np.column_stack(
+        expected_mass(pairs.matrix(), edge_probabilities(graph, law), weights, steps)
+    )
+    masses = np.empty((trials, graph.n, 2))
+    for trial in range(trials):
+        network = build_engine("tokens", pairs, METHOD, "async", "update-first", weights)
+        network.advance(Schedule(graph, law, root_seed(trial)).draw(steps))
+        masses[trial] = network._rows[:, :2]  # type: ignore[attr-defined]
+    standard_error = masses.std(axis=0) / np.sqrt(trials)
+    assert (np.abs(masses.mean(axis=0) - exact) < 5 * standard_error).all()
+    # The same weight is expected everywhere: the weights make up for unequal picks.
+    rarest = graph.pick_probabilities(law).min()
+    np.testing.assert_allclose(exact[:, 1], steps * rarest, rtol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+@pytest.mark.parametrize("name", ["star", "pendant", "cycle", "barabasi-albert"])
+def test_the_expected_ratio_tends_to_the_statistic(name: str, law: str) -> None:
+    graph = SMALL_GRAPHS[name]
+    pairs = Pairs(rows(graph.n), skewed)
+    Q = edge_probabilities(graph, law)
+    weights = weighted_gosta.weights(graph.pick_probabilities(law))
+    target, biases = pairs.exact(), []
+    for steps in (2_000, 4_000):
+        S, W = expected_mass(pairs.matrix(), Q, weights, steps)
+        biases.append(np.abs(S / W - target).max())
+    assert biases[1] < 0.02 * target
+    assert biases[1] == pytest.approx(biases[0] / 2, rel=0.01)
+
+
+def run_of(iterations: int, trials: int) -> pg.Run:
+    return pg.estimate(
+        HUB_STANDS_OUT, "variance", STAR, method="weighted-gosta", clock="async",
+        iterations=iterations, trials=trials, seed=0, n_jobs=1, progress=False,
+    )  # fmt: skip
+
+
+def test_the_limit_is_the_statistic_where_equal_weights_miss_it() -> None:
+    target = Pairs(HUB_STANDS_OUT, "variance").exact()
+    run = run_of(200_000, 20)
+    assert run.target == target
+    assert run.mean[-1] == pytest.approx(target, rel=5e-3)
+
+    pairs = Pairs(HUB_STANDS_OUT, "variance")
+    network = build_engine("fused", pairs, METHOD, "async", "update-first", np.ones(STAR.n))
+    network.advance(Schedule(STAR, "uniform-edges", root_seed(0)).draw(200_000))
+    by_degree = STAR.degrees @ pairs.row_means() / STAR.degrees.sum()
+    assert by_degree > 1.4 * target
+    assert network.estimates().mean() == pytest.approx(by_degree, rel=0.02)
+
+
+def test_errors_fall_like_one_over_the_root_of_time() -> None:
+    early, late = run_of(2_000, 200), run_of(32_000, 200)
+    ratio = early.error[-1] / late.error[-1]
+    assert ratio == pytest.approx(4, rel=0.25)
+    assert late.bias[-1] < 3 * late.error[-1] / np.sqrt(200)
