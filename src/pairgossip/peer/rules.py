@@ -140,7 +140,9 @@ class DualAveraging(_Zeros):
     prox: ProximalMap
     gamma: StepSize
     probability: float
-    """How often the node is picked, in any unit that all members share."""
+    """How often the node is picked in the time in which a link rings once; steps are capped at
+    that of the first such unit.
+    """
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]

@@ -48,8 +48,9 @@ class Algorithm(_Strict, frozen=True):
 class Learning(_Strict, frozen=True):
     """How a model is learned.
 
-    Steps shrink with the time, whose unit is that in which a link rings once: a simulation on a
-    graph of m edges counts m times as many exchanges, so there the same step is step / sqrt(m).
+    Steps shrink with the time, whose unit is that in which a link rings once, from the end of the
+    first unit on. A simulation on a graph of m edges counts m times as many exchanges, so there
+    the same step is step / sqrt(m) once m exchanges were made; `train --spec` takes care of that.
     """
 
     step: float
