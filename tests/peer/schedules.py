@@ -12,6 +12,7 @@ from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import Rule
 from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.state import picks_per_exchange
 from tests.peer.audit import check_settled
 from tests.peer.books import BookedMixing, QuickMixing
 from tests.peer.disk import Disk
@@ -61,7 +62,7 @@ def make_world(seed: int, defect: Defect = NONE) -> World:
 
     def make_rule(number: int) -> Rule:
         degree = int((graph.edges == number).sum())
-        weight = rows[number] / (degree if rows[number] == 1 else 3 * degree)
+        weight = rows[number] / (degree * picks_per_exchange(rows[number]))
         return QuickMixing(weight) if is_quick else BookedMixing(as_kernel("gini"), weight=weight)
 
     world = World(

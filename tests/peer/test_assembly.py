@@ -54,7 +54,7 @@ def test_the_setting_follows_from_the_folder(homes: list[Home], ann: Assembly) -
     assert (setting.spec, setting.text) == (ann.spec.hash, ann.spec.text)
     assert setting.own == ((1.0,), (4.0,))
     assert isinstance(setting.rule, WeightedMixing)
-    assert setting.rule.weight == pytest.approx(2 / 3)
+    assert setting.rule.weight == pytest.approx(2.0)
     assert setting.frame_limit < 1 << 20
     assert ann.problems == ()
     assert ann.settings.name == "ann"
@@ -199,7 +199,7 @@ def test_a_member_that_is_no_neighbor_counts_in_the_records_only(
     assert third.identity.id not in ann.setting.neighbors
     assert ann.setting.check.is_sound(third.setting.own_record(0, 0), 0)
     assert isinstance(ann.setting.rule, WeightedMixing)
-    assert ann.setting.rule.weight == pytest.approx(2 / 3)
+    assert ann.setting.rule.weight == pytest.approx(2.0)
     ann.close()
     third.close()
 
@@ -358,7 +358,7 @@ def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: l
     )
     rule = pair.assemblies[pair.ids[0]].setting.rule
     assert isinstance(rule, WeightedMixing)
-    assert rule.weight == pytest.approx(1 / 3)
+    assert rule.weight == pytest.approx(1.0)
     pair.running[pair.ids[0]].evict([gone], 0.0)
     pair._frames = type(pair._frames)(f for f in pair._frames if f[1] in pair.running)
     pair.close()
@@ -366,4 +366,4 @@ def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: l
     again.close()
     assert again.state.evicted == (gone,)
     assert isinstance(again.setting.rule, WeightedMixing)
-    assert again.setting.rule.weight == pytest.approx(2 / 3)
+    assert again.setting.rule.weight == pytest.approx(2.0)

@@ -53,7 +53,7 @@ from pairgossip.peer.messages import (
 )
 from pairgossip.peer.records import Record, RecordCheck
 from pairgossip.peer.rules import Rule
-from pairgossip.peer.state import Node, Outcome, Pending, State
+from pairgossip.peer.state import Node, Outcome, Pending, State, picks_per_exchange
 
 
 class Phase(Enum):
@@ -384,10 +384,11 @@ class Exchange:
 
     def _exchange_locally(self) -> tuple[int, ...]:
         """Let two rows of this peer exchange, which costs no message."""
-        frozen = self.state.pending.node if self.state.pending else None
-        free = [node for node in range(len(self.state.nodes)) if node != frozen]
-        if len(free) < 2:
+        rows = len(self.state.nodes)
+        if picks_per_exchange(rows) == 1:
             return ()
+        frozen = self.state.pending.node if self.state.pending else None
+        free = [node for node in range(rows) if node != frozen]
         i, j = self._lots("local").sample(free, 2)
         first, second = self.state.nodes[i], self.state.nodes[j]
         average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))

@@ -22,14 +22,13 @@ from pairgossip.kernels import Kernel, Ratio, as_kernel
 from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
 from pairgossip.peer.spec_checks import check_meaning, check_table, wrong_kind
 from pairgossip.peer.spec_differences import differences as differences
+from pairgossip.peer.state import picks_per_exchange
 
 if TYPE_CHECKING:
     from pairgossip.peer.rules import Rule
 
 LARGEST_TEXT = 60_000
 """Canonical text travels in every hello, whose frames have a limit."""
-PICKS_PER_EXCHANGE = 3
-"""Of a peer with several rows: one by the network, two as its rows exchange among themselves."""
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -189,7 +188,7 @@ def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
     """
     from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
 
-    picked = max(degree, 1) / rows * (PICKS_PER_EXCHANGE if rows > 1 else 1)
+    picked = max(degree, 1) / rows * picks_per_exchange(rows)
     if spec.learning is not None:
         loss = as_loss(spec.loss)
         radius, l2 = spec.learning.radius, spec.learning.l2

@@ -10,6 +10,14 @@ from pairgossip.peer.messages import Mass
 from pairgossip.peer.records import Record
 
 
+def picks_per_exchange(rows: int) -> int:
+    """How many of a peer's rows one exchange picks: one by the network, then two by the peer.
+
+    With one or two rows, and one of them in an offer, there would be no two to pick.
+    """
+    return 3 if rows > 2 else 1
+
+
 class Node(msgspec.Struct, frozen=True):
     """One row of the peer's data, as a node of the network."""
 
