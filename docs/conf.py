@@ -33,7 +33,7 @@ nitpick_ignore_regex = [
     (
         r"py:.*",
         r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|pathlib|enum|abc"
-        r"|typing|NDArray|ArrayLike|Axes|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
+        r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
         r"|optional|self|FloatArray|IntArray|PairArray|PairFunction|csr_array)\b.*",
     ),
     # What is not public, and how Sphinx calls the aliases below.

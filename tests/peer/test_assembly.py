@@ -174,7 +174,9 @@ def test_a_first_start_killed_before_its_state_was_saved_comes_out_the_same(
 
 def test_a_peer_that_lost_its_state_does_not_begin_again(homes: list[Home]) -> None:
     homes[0].state.unlink()
-    with pytest.raises(InputError, match=r"There is no .*state\.sqlite: restore it if the peer"):
+    with pytest.raises(
+        InputError, match=r"There is no .*state\.sqlite: put it back if it was moved"
+    ):
         assemble(homes[0])
     assert not homes[0].state.exists()
 

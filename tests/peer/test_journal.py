@@ -292,7 +292,9 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
 
 
 def test_a_missing_database_is_never_replaced(path: Path) -> None:
-    with pytest.raises(InputError, match=r"There is no .*state\.sqlite: restore it if the peer"):
+    with pytest.raises(
+        InputError, match=r"There is no .*state\.sqlite: put it back if it was moved"
+    ):
         SqliteJournal(path, create=False)
     assert not path.exists()
     with pytest.raises(InputError, match=r"There is no .*state\.sqlite"):

@@ -28,6 +28,7 @@ from pairgossip.cli.peer import peer_app
 from pairgossip.cli.plot import plot_command
 from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.score import score_command
+from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
 from pairgossip.errors import MissingExtra, PairgossipError
 
@@ -67,6 +68,7 @@ for command in (
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")
 app.command(peer_app)
+app.command(swarm_app)
 
 __all__ = ["app", "main"]
 

@@ -87,7 +87,9 @@ def _check_unchanged(
                 f"back, or run peer init in a new folder."
             )
     if not about.get("draw_seed", "").isdecimal():
-        raise InputError(f"{home.state} is incomplete: restore it, or run peer init anew.")
+        raise InputError(
+            f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
+        )
 
 
 def _first_or_last(journal: SqliteJournal, setting: Setting) -> State:
@@ -106,7 +108,9 @@ def _check_state(home: Home, setting: Setting, state: State) -> None:
         (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
     )
     if not fits:
-        raise InputError(f"{home.state} is not of this run: restore it, or run peer init anew.")
+        raise InputError(
+            f"{home.state} is not of this run: put the right one back, or run peer init anew."
+        )
 
 
 def _problems(

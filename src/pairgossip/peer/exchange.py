@@ -364,9 +364,18 @@ class Exchange:
 
     def _free_node(self) -> int | None:
         """Draw a node that no offer of mine has frozen."""
-        frozen = self.state.pending.node if self.state.pending else None
-        free = [node for node in range(len(self.state.nodes)) if node != frozen]
-        return self._lots("answer").choice(free) if free else None
+        drawn = self._free_nodes("answer", 1)
+        return drawn[0] if drawn else None
+
+    def _free_nodes(self, purpose: str, count: int) -> list[int]:
+        """Draw so many different nodes that no offer of mine has frozen, if there are as many."""
+        rows, pending = len(self.state.nodes), self.state.pending
+        free = rows - (pending is not None)
+        if free < count:
+            return []
+        drawn = self._lots(purpose).sample(range(free), count)
+        # The numbers from the frozen one on stand for those that follow it.
+        return [node + (pending is not None and node >= pending.node) for node in drawn]
 
     # Both sides
 
@@ -384,12 +393,9 @@ class Exchange:
 
     def _exchange_locally(self) -> tuple[int, ...]:
         """Let two rows of this peer exchange, which costs no message."""
-        rows = len(self.state.nodes)
-        if picks_per_exchange(rows) == 1:
+        if picks_per_exchange(len(self.state.nodes)) == 1:
             return ()
-        frozen = self.state.pending.node if self.state.pending else None
-        free = [node for node in range(rows) if node != frozen]
-        i, j = self._lots("local").sample(free, 2)
+        i, j = self._free_nodes("local", 2)
         first, second = self.state.nodes[i], self.state.nodes[j]
         average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
         swapped = {

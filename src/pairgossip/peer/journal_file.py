@@ -61,8 +61,8 @@ def opened_for_reading(path: Path) -> sqlite3.Connection:
     """Open a database so that nothing can be written to it."""
     if not path.is_file():
         raise InputError(
-            f"There is no {path}: restore it if the peer has run before, for it must not begin "
-            f"again; or run peer init for a new one."
+            f"There is no {path}: put it back if it was moved, for a peer that has run must not "
+            "begin again; or run peer init for a new one."
         )
     try:
         return sqlite3.connect(

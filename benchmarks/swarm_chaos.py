@@ -1,0 +1,98 @@
+"""Run a network of real peers through kills, freezes and partitions, and audit it.
+
+    python -m benchmarks.swarm_chaos --peers 16 --kills 100 --freezes 20 --partitions 5
+    python -m benchmarks.swarm_chaos --peers 64 --rate 1 --kills 0 --freezes 0 --partitions 0
+
+Each peer is a process of its own. Where peers are parted, all their connections lead through a
+relay in this process. Prints what a swarm costs and how near it came; ends with 1 if anything was
+lost or doubled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import pairgossip as pg
+from pairgossip.cli.swarm_report import intervals_with, verdict
+from pairgossip.swarm.chaos import Faults
+from pairgossip.swarm.plan import kernel_spec, make_plan
+from pairgossip.swarm.running import Course, run_swarm
+from pairgossip.swarm.watching import Look
+
+BETWEEN_LINES = 10.0
+
+
+def main() -> int:
+    """Run one swarm; return 1 if the audit failed."""
+    options = _options()
+    random = np.random.default_rng(options.seed)
+    table = random.lognormal(size=(options.peers * options.rows, 1)).round(4)
+    text = kernel_spec("gini", ["income"], None, table, rate=options.rate)
+    graph = pg.graphs.watts_strogatz(options.peers, k=4, p=0.3, seed=options.seed)
+    rows = tuple((float(value),) for value in table[:, 0])
+    plan = make_plan(text, rows, graph, options.peers, options.seed)
+    faults = None
+    if options.kills or options.freezes or options.partitions:
+        window = 0.75 * options.seconds
+        faults = Faults(options.kills, options.freezes, options.partitions, window)
+    course = Course(options.seconds, None, faults, options.seed, not options.fast)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="pairgossip-swarm-") as above:
+        report = run_swarm(plan, Path(above) / "swarm", course, _Lines())
+    audit, errors = report.audit, report.errors()
+    print(f"{options.peers} peers, {len(plan.links)} links, {audit.records} records")
+    print(f"  {time.monotonic() - begin:.1f} s in all, {report.seconds:.1f} s from start to stop")
+    print(f"  {audit.exchanges:,} exchanges, {report.rate:.1f} per second")
+    share = report.cpu_seconds / report.seconds
+    print(f"  {report.cpu_starting:.1f} s of processor time until all peers ran")
+    print(f"  {report.cpu_seconds:.1f} s from then on, {share:.2f} processors on average")
+    if report.memory is not None:
+        resident, shared = (size / 1e6 for size in report.memory)
+        print(f"  {resident:.1f} MB per peer, {shared:.1f} MB with shared pages divided")
+    print(f"  {report.kills_in_flight} kills left an offer without its answer")
+    print(f"  {audit.parked} offers in flight at the end, {audit.decided} of them decided")
+    print(f"  {report.refused} frames refused")
+    print(f"  weight {audit.weight!r}, due {audit.weight_due!r}")
+    if errors:
+        print(f"  errors: {np.mean(errors):.3%} on average, {max(errors):.3%} at most")
+    covered = intervals_with(report)
+    if covered is not None:
+        print(f"  {covered[0]} of {covered[1]} intervals hold the exact value")
+    for problem in (*audit.violations, *report.failures):
+        print(f"  problem: {problem}")
+    print(f"Verdict: {verdict(report)}")
+    return 0 if report.is_sound else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--peers", type=int, default=16)
+    parser.add_argument("--rows", type=int, default=3, help="rows of each peer")
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--freezes", type=int, default=20)
+    parser.add_argument("--partitions", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=160.0)
+    parser.add_argument("--rate", type=float, default=5.0, help="exchanges per second and link")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fast", action="store_true", help="do not wait for the disk")
+    return parser.parse_args()
+
+
+class _Lines:
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, look: Look) -> None:
+        if look.seconds >= self._next:
+            self._next = look.seconds + BETWEEN_LINES
+            print(look.line(), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

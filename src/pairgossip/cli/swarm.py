@@ -1,0 +1,225 @@
+"""`pairgossip swarm`: a whole network of real peers on this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclopts import App, Parameter
+
+from pairgossip.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, tell
+from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
+from pairgossip.cli.observations import check_labels, read_observations
+from pairgossip.cli.options import Whole
+from pairgossip.cli.swarm_options import (
+    NO_CHAOS,
+    NO_COURSE,
+    NO_OUTPUTS,
+    ChaosOptions,
+    CourseOptions,
+    SwarmOutputs,
+    WhatOptions,
+)
+from pairgossip.errors import InputError, canonical
+
+if TYPE_CHECKING:
+    from pairgossip.peer.rows import Rows
+    from pairgossip.swarm.chaos import Faults
+    from pairgossip.swarm.plan import Plan
+    from pairgossip.swarm.running import Course
+
+DEFAULT_SECONDS = 30.0
+DEFAULT_RATE = 10.0
+PART_IN_CHAOS = 0.75
+"""Of the seconds of a run; the rest is for peers to recover."""
+SECONDS_PER_FAULT = 0.5
+"""Where exchanges, not seconds, say when a run ends."""
+
+swarm_app = App(
+    name="swarm",
+    help="Run a whole network of real peers on this machine, and audit it.",
+    help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+)
+
+
+@swarm_app.command(name="run", help_format="markdown")
+def run_command(
+    *,
+    peers: Whole,
+    what: WhatOptions,
+    network: NetworkOptions = NO_NETWORK,
+    parameters: FamilyParameters = NO_PARAMETERS,
+    how: CourseOptions = NO_COURSE,
+    chaos: ChaosOptions = NO_CHAOS,
+    outputs: SwarmOutputs = NO_OUTPUTS,
+) -> int:
+    """Start real peers on this machine, watch them, stop them, and audit what they did.
+
+    Each peer is a process with its own folder, key, rows and list of members, as `peer init`,
+    `peer invite` and `peer join` make them; they talk over 127.0.0.1. At the end the disks of all
+    peers are read: every record must be there once, and the mass must be what the exchanges have
+    made. Ctrl-C stops the peers in good order, and the audit is made all the same.
+
+    Exit codes: 0 all is well, 1 the audit failed, 2 something was wrong from the start, 130 it was
+    interrupted and all is well.
+
+    For example:
+
+        pairgossip swarm run --peers 16 --graph watts-strogatz --kernel gini \\
+            --data incomes.csv --column income --chaos
+
+    Parameters
+    ----------
+    peers
+        How many peers; each gets one row at least.
+    """
+    from pairgossip.cli.swarm_report import showing, write_report
+    from pairgossip.swarm.running import run_swarm
+
+    plan = _plan(peers, what, network, parameters, how)
+    course = _course(how, chaos)
+    _check_within(outputs.within, plan)
+    with _folder(outputs.home) as place:
+        with showing() as on_look:
+            report = run_swarm(plan, place.folder, course, on_look)
+        is_well = write_report(report, plan, outputs.within, as_json=outputs.json)
+        place.is_kept = not is_well or outputs.home is not None
+    if place.is_kept:
+        tell(f"Everything is in {place.folder}")
+    if not is_well:
+        return EXIT_FAILED
+    return EXIT_INTERRUPTED if report.is_interrupted else 0
+
+
+def _plan(
+    peers: int,
+    what: WhatOptions,
+    network: NetworkOptions,
+    parameters: FamilyParameters,
+    how: CourseOptions,
+) -> Plan:
+    from pairgossip.swarm.plan import make_plan
+
+    text, rows = _from_spec(what, how) if what.spec is not None else _from_kernel(what, how)
+    if len(rows) < peers:
+        raise InputError(
+            f"{peers} peers need at least {peers} rows, but {what.data} has {len(rows)}: use fewer "
+            f"peers, or more rows."
+        )
+    if peers < 2:
+        raise InputError(f"--peers is {peers}: give 2 or more.")
+    return make_plan(text, rows, network.build(peers, parameters, how.seed), peers, how.seed)
+
+
+def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
+    from pairgossip.files import read_bytes
+    from pairgossip.peer.rows import read_rows
+    from pairgossip.peer.spec import read_spec
+
+    assert what.spec is not None
+    for name in ("kernel", "column", "label", "target"):
+        if getattr(what, name) is not None:
+            raise InputError(f"--spec says everything about it: leave out --{name}.")
+    if how.rate is not None:
+        raise InputError("--spec says everything about it: leave out --rate.")
+    spec = read_spec(what.spec)
+    return read_bytes(what.spec).decode("utf-8-sig"), read_rows(what.data, spec)
+
+
+def _from_kernel(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
+    import numpy as np
+
+    from pairgossip.swarm.plan import kernel_spec
+
+    if what.kernel is None:
+        raise InputError(
+            "Say what to average over pairs, such as --kernel gini, or give --spec; "
+            "'pairgossip kernels' lists the kernels."
+        )
+    observations = read_observations(what.data, what.column, what.label)
+    check_labels(observations, what.kernel)
+    table = observations.values.reshape(len(observations.values), -1)
+    if observations.labels is not None:
+        labels = observations.labels
+        if isinstance(labels, list):  # text: by its place in the alphabet, as in simulations
+            labels = np.unique(labels, return_inverse=True)[1]
+        table = np.column_stack([table, np.asarray(labels, dtype=float)])
+    text = kernel_spec(
+        what.kernel,
+        observations.columns,
+        what.label,
+        table,
+        target=canonical(what.target or "v"),
+        rate=DEFAULT_RATE if how.rate is None else how.rate,
+    )
+    return text, tuple(tuple(map(float, row)) for row in table + 0.0)
+
+
+def _course(how: CourseOptions, chaos: ChaosOptions) -> Course:
+    from pairgossip.swarm.running import Course
+
+    seconds = how.seconds
+    if seconds is None and how.exchanges is None:
+        seconds = DEFAULT_SECONDS
+    return Course(
+        seconds=seconds,
+        exchanges=how.exchanges,
+        faults=_faults(chaos, seconds),
+        seed=how.seed,
+        power_safe=not how.fast,
+        first_port=how.first_port,
+    )
+
+
+def _faults(chaos: ChaosOptions, seconds: float | None) -> Faults | None:
+    from pairgossip.swarm.chaos import Faults, usual_faults
+
+    given = (chaos.kills, chaos.freezes, chaos.partitions)
+    if not chaos.chaos and all(number is None for number in given):
+        return None
+    usual = usual_faults(PART_IN_CHAOS * (DEFAULT_SECONDS if seconds is None else seconds))
+    usual_numbers = (usual.kills, usual.freezes, usual.partitions)
+    if not chaos.chaos:  # just what was asked for
+        usual_numbers = (0, 0, 0)
+    kills, freezes, partitions = (
+        u if g is None else g for g, u in zip(given, usual_numbers, strict=True)
+    )
+    window = SECONDS_PER_FAULT * (kills + freezes + partitions)
+    if seconds is not None:
+        window = PART_IN_CHAOS * seconds
+    return Faults(kills, freezes, partitions, window)
+
+
+def _check_within(within: float | None, plan: Plan) -> None:
+    if within is not None and plan.spec.kernel is None:
+        raise InputError("A model has no exact value: leave out --within.")
+    if within is not None and not within > 0:
+        raise InputError(f"--within is {within}: give a number > 0, such as 0.05.")
+
+
+@dataclass
+class _Place:
+    folder: Path
+    is_kept: bool = True
+
+
+@contextmanager
+def _folder(home: Path | None) -> Iterator[_Place]:
+    """Give the folder to make: the one asked for, or one that goes away if all is well."""
+    if home is not None:
+        yield _Place(home)
+        return
+    import shutil
+
+    above = Path(tempfile.mkdtemp(prefix="pairgossip-swarm-"))
+    place = _Place(above / "swarm", is_kept=False)
+    try:
+        yield place
+    finally:
+        if not place.is_kept:
+            shutil.rmtree(above, ignore_errors=True)

@@ -1,0 +1,207 @@
+"""What became of records and mass, read from the disks of all peers once they have stopped.
+
+An exchange counts as done on both sides as soon as its responder has decided it: that is on the
+disk, and all that its initiator can still do is to learn of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pairgossip.peer.folder import Home
+from pairgossip.peer.messages import Mass
+from pairgossip.peer.records import Record
+from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.state import Outcome, picks_per_exchange
+from pairgossip.peer.status import estimate_of
+from pairgossip.peer.view import View, view
+
+TOLERANCE = 1e-9
+"""Of sums of hundreds of thousands of rounded numbers, relative."""
+
+Views = Mapping[str, View]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one peer has found."""
+
+    name: str
+    estimate: tuple[float, ...] | None
+    interval: tuple[float, float] | None
+    """As it last told, which may be from before its very last exchange."""
+    exchanges: int
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The books of a network."""
+
+    records: int
+    """How many there must be."""
+    exchanges: int
+    """Whole exchanges, each counted once."""
+    parked: int
+    """Offers without an answer."""
+    decided: int
+    """Those of them that the other side has decided already."""
+    weight: float | None
+    """All weight there is; None where the algorithm has none."""
+    weight_due: float
+    """What all exchanges have added."""
+    violations: tuple[str, ...]
+    """A sentence each."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was lost or doubled."""
+        return not self.violations
+
+
+def audit(homes: Sequence[Home]) -> Audit:
+    """Read all peers' disks; none of them may be running."""
+    seen = [view(home) for home in homes]
+    gone = {member for one in seen for member in one.state.evicted}
+    views = {one.identity.id: one for one in seen if one.identity.id not in gone}
+    violations = [*_generations(views), *_memories(views), *_numbers(views), *_updates(views)]
+    decided = _decided(views)
+    held = [held for one in views.values() for held in _effective(one, decided)]
+    violations += _records(views, [record for record, _ in held])
+    total = sum(one.state.exchanges for one in views.values()) + len(decided)
+    if total % 2:
+        violations.append("An exchange was made by one side only.")
+    weight, due = _weight([mass for _, mass in held], views), _weight_due(views)
+    if weight is not None and not math.isclose(weight, due, rel_tol=TOLERANCE):
+        violations.append(
+            f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
+        )
+    return Audit(
+        records=sum(len(one.setting.own) for one in views.values()),
+        exchanges=total // 2,
+        parked=sum(one.state.pending is not None for one in views.values()),
+        decided=len(decided),
+        weight=weight,
+        weight_due=due,
+        violations=tuple(violations),
+        findings=tuple(_finding(one) for one in views.values()),
+    )
+
+
+def _finding(one: View) -> Finding:
+    estimate = estimate_of(one.spec, one.setting, one.state)
+    return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
+
+
+def _generations(views: Views) -> list[str]:
+    if len({(one.state.generation, one.state.evicted) for one in views.values()}) <= 1:
+        return []
+    return ["Not all peers are in the same generation: run them on until all have heard of it."]
+
+
+def _memories(views: Views) -> list[str]:
+    """Find peers that remember less than others remember of them."""
+    return [
+        f"{one.identity.name} has decided an offer of {views[who].identity.name} that the latter "
+        f"does not remember."
+        for one in views.values()
+        for who, outcome in one.state.outcomes.items()
+        if who in views and outcome.seq > views[who].state.seq
+    ]
+
+
+def _numbers(views: Views) -> list[str]:
+    return [
+        f"{one.identity.name} has a number that is none in row {row}."
+        for one in views.values()
+        for row, node in enumerate(one.state.nodes)
+        if not all(map(math.isfinite, (*node.mass, *node.private)))
+    ]
+
+
+def _decided(views: Views) -> dict[str, Outcome]:
+    """Find who has made an offer that was accepted, and does not know yet; and the outcome."""
+    found = {}
+    for me, one in views.items():
+        pending = one.state.pending
+        if pending is None or pending.to not in views:
+            continue
+        outcome = views[pending.to].state.outcomes.get(me)
+        if outcome is not None and outcome.seq == pending.seq and outcome.record is not None:
+            found[me] = outcome
+    return found
+
+
+def _effective(one: View, decided: Mapping[str, Outcome]) -> list[tuple[Record, Mass]]:
+    """What the rows of a peer hold, with what has been decided about them."""
+    held = [(node.record, node.mass) for node in one.state.nodes]
+    outcome, pending = decided.get(one.identity.id), one.state.pending
+    if outcome is not None and outcome.record is not None and pending is not None:
+        mass = held[pending.node][1]
+        mean = tuple((a + b) / 2 for a, b in zip(mass, outcome.mass, strict=True))
+        held[pending.node] = outcome.record, mean
+    return held
+
+
+def _records(views: Views, held: Sequence[Record]) -> list[str]:
+    """Compare what is held with what must be: every row once, as its owner made it."""
+    found = []
+    counts = Counter((record.origin, record.row) for record in held)
+    for me, one in views.items():
+        for row in range(len(one.setting.own)):
+            if (count := counts.pop((me, row), 0)) != 1:
+                how = "is lost" if not count else f"is held {count} times"
+                found.append(f"Record {row + 1} of {one.identity.name} {how}.")
+    found += [f"A record of no member is held {count} times." for count in counts.values()]
+    for record in held:
+        owner = views.get(record.origin)
+        if owner is not None and not _is_genuine(record, owner):
+            found.append(f"A record of {owner.identity.name} is not as its owner made it.")
+    return found
+
+
+def _is_genuine(record: Record, owner: View) -> bool:
+    own = owner.setting.own
+    return (
+        0 <= record.row < len(own)
+        and record.value == own[record.row]
+        and owner.setting.check.is_sound(record, owner.state.generation)
+    )
+
+
+def _weight(masses: Sequence[Mass], views: Views) -> float | None:
+    rules = [one.setting.rule for one in views.values()]
+    if not all(isinstance(rule, WeightedMixing) for rule in rules):
+        return None
+    return math.fsum(mass[-1] for mass in masses)
+
+
+def _weight_due(views: Views) -> float:
+    """The weight that all exchanges have added."""
+    return math.fsum(
+        one.setting.rule.weight * _updates_due(one)
+        for one in views.values()
+        if isinstance(one.setting.rule, WeightedMixing)
+    )
+
+
+def _updates_due(one: View) -> int:
+    """How many updates a peer's rows have made in its exchanges."""
+    return one.state.exchanges * picks_per_exchange(len(one.setting.own))
+
+
+def _updates(views: Views) -> list[str]:
+    """Find peers whose rows count other updates than their exchanges, where rows do count."""
+    found = []
+    for one in views.values():
+        if isinstance(one.setting.rule, PaperMixing | DualAveraging):
+            count = sum(node.private[-1] for node in one.state.nodes)
+            if count != _updates_due(one):
+                found.append(
+                    f"{one.identity.name} has counted {count:.0f} updates in "
+                    f"{one.state.exchanges} exchanges."
+                )
+    return found

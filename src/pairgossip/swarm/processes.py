@@ -1,0 +1,217 @@
+"""The peers of a swarm as processes: started, killed, frozen, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pairgossip.errors import InputError
+from pairgossip.peer.folder import Home
+from pairgossip.peer.journal import export
+from pairgossip.peer.status import Status, read_status
+from pairgossip.swarm import child
+
+COMMAND_LINE = "import sys; from pairgossip.cli import main; sys.exit(main())"
+UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
+START_PATIENCE = 120.0
+STOP_PATIENCE = 60.0
+"""A peer waits some seconds for its last answer; many on a slow machine take longer to end."""
+STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
+"""Starting costs much more than running."""
+PAUSE = 0.05
+
+
+class PeerProcess:
+    """One peer; its folder outlives its processes."""
+
+    def __init__(self, name: str, id: str, home: Home, log: Path) -> None:
+        self.name, self.id, self.home, self.log = name, id, home, log
+        self.status: Status | None = None
+        """What the present process last told."""
+        self.failure: str | None = None
+        """Why it ended although nobody wanted it to."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_frozen = False
+        self._refused_before = 0
+        self._exchanges = 0
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None if there is none."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def state(self) -> str:
+        """Whether the peer is up, starting, frozen or down."""
+        if self._process is None:
+            return DOWN
+        if self._is_frozen:
+            return FROZEN
+        return STARTING if self.status is None else UP
+
+    @property
+    def refused(self) -> int:
+        """How many frames it refused, in all its lives."""
+        return self._refused_before + _refused(self.status)
+
+    @property
+    def exchanges(self) -> int:
+        """How many exchanges it last told of."""
+        return self._exchanges
+
+    def start(self) -> None:
+        """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
+        tied = [sys.executable, "-I", "-S", child.__file__, str(os.getpid()), sys.executable]
+        command = [*tied, "-c", COMMAND_LINE, "peer", "run", "--home", str(self.home.folder)]
+        # Threads of its own for arithmetic on a few numbers would only take memory.
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        with open(self.log, "ab") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=environment,
+            )
+        self.status, self._is_frozen = None, False
+
+    def look(self) -> None:
+        """Take note of what the process tells, and of its end."""
+        if self._process is None:
+            return
+        if self._process.poll() is not None:
+            code = self._process.returncode
+            self.failure = f"{self.name} ended by itself (code {code}): {self.last_words()}"
+            self._ended()
+            return
+        told = None
+        with contextlib.suppress(InputError):
+            told = read_status(self.home.status)
+        if told is not None and told.pid == self._process.pid and not told.stopped:
+            self.status, self._exchanges = told, told.exchanges
+
+    def kill(self) -> None:
+        """End the process as a power cut would, or `kill -9`."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._ended()
+
+    def has_asked(self) -> bool:
+        """Whether an offer without an answer is on its disk."""
+        with contextlib.suppress(InputError):
+            return export(self.home.state)["pending"] is not None
+        return False
+
+    def freeze(self) -> None:
+        """Stop the process in the midst of what it does, without ending it."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+            self._is_frozen = True
+
+    def thaw(self) -> None:
+        """Let a frozen process go on as if nothing had been."""
+        if self._process is not None and self._is_frozen:
+            self._process.send_signal(signal.SIGCONT)
+        self._is_frozen = False
+
+    def ask_to_stop(self) -> None:
+        """Tell the process to come to an end in good order."""
+        self.thaw()
+        if self._process is not None:
+            self._process.terminate()
+
+    def wait_for_end(self, until: float) -> None:
+        """Wait for a process that was asked to stop."""
+        if self._process is None:
+            return
+        try:
+            code = self._process.wait(max(until - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            self.failure = f"{self.name} did not stop when it was asked to, and was killed."
+            self.kill()
+            return
+        was_starting = self.status is None and code == -signal.SIGTERM
+        if code and not was_starting:
+            self.failure = f"{self.name} stopped with code {code}: {self.last_words()}"
+        self._ended()
+
+    def last_words(self) -> str:
+        """Return what the log says last about what went wrong."""
+        with contextlib.suppress(OSError):
+            for line in reversed(self.log.read_text(errors="replace").splitlines()):
+                if line.startswith("Error: "):
+                    return line.removeprefix("Error: ")
+                with contextlib.suppress(ValueError):
+                    told = json.loads(line)
+                    if isinstance(told, dict) and told.get("level") == "error":
+                        return str(told.get("event"))
+        return f"see {self.log}"
+
+    def _ended(self) -> None:
+        self._refused_before += _refused(self.status)
+        self._process, self.status, self._is_frozen = None, None, False
+
+
+def _refused(status: Status | None) -> int:
+    if status is None:
+        return 0
+    return sum(count for name, count in status.counts.items() if "refused" in name)
+
+
+def start_all(peers: list[PeerProcess]) -> None:
+    """Start all peers, a few at a time, and wait until each says that it runs.
+
+    Those that run are frozen until all do: else the first would exchange for a long while with each
+    other only, and their estimates would lean towards their own rows.
+    """
+    waiting, end = list(peers), time.monotonic() + START_PATIENCE
+    while waiting or any(peer.state == STARTING for peer in peers):
+        for peer in peers:
+            if peer.state == STARTING:
+                peer.look()
+                if peer.state == UP:
+                    peer.freeze()
+            if peer.failure is not None:
+                raise InputError(f"{peer.name} did not start: {peer.last_words()}")
+        while waiting and _starting(peers) < STARTS_AT_ONCE:
+            waiting.pop(0).start()
+            end = time.monotonic() + START_PATIENCE
+        if time.monotonic() > end:
+            late = next(peer for peer in peers if peer.state == STARTING)
+            raise InputError(f"{late.name} did not start in time: see {late.log}")
+        time.sleep(PAUSE)
+    for peer in peers:
+        peer.thaw()
+
+
+def may_start(peers: list[PeerProcess]) -> bool:
+    """Whether one more peer may be started now."""
+    return _starting(peers) < STARTS_AT_ONCE
+
+
+def stop_all(peers: list[PeerProcess]) -> None:
+    """Ask all peers to finish or park their exchanges, and wait until they have ended."""
+    for peer in peers:
+        peer.look()
+        peer.ask_to_stop()
+    until = time.monotonic() + STOP_PATIENCE
+    for peer in peers:
+        peer.wait_for_end(until)
+
+
+def kill_all(peers: list[PeerProcess]) -> None:
+    """Leave no process behind."""
+    for peer in peers:
+        peer.kill()
+
+
+def _starting(peers: list[PeerProcess]) -> int:
+    return sum(peer.state == STARTING for peer in peers)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import io
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import pairgossip as pg
+from pairgossip.cli.swarm_report import drawn
+from pairgossip.swarm.watching import Look, PeerLook
+from pairgossip.tables import read_columns
+
+from .running import CommandLine, run_really
+
+BASIC = ("swarm", "run", "--kernel", "gini", "--column", "income", "--data")
+
+AUC = """
+kernel = "auc"
+columns = ["income"]
+label = "grade"
+[ranges]
+income = [0, 20]
+grade = [0, 10]
+[algorithm]
+rate = 30.0
+"""
+
+
+def test_a_swarm_from_start_to_verdict(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    home = tmp_path / "swarm"
+    options = ("--peers", 4, "--graph", "cycle", "--exchanges", 200, "--rate", 30, "--home", home)
+    answer = cli(*BASIC, incomes, *options)
+    assert answer.code == 0, answer
+    exact = pg.exact(read_columns(incomes, ["income"])["income"], "gini")
+    verdict = answer.out.splitlines()[-1]
+    assert verdict.startswith("Verdict: all 20 records and the mass of ")
+    assert verdict.endswith(f"of the exact value {exact:.6g}.")
+    assert "records" in answer.out and "20, each held once" in answer.out
+    lines = answer.err.splitlines()
+    assert lines[0].startswith("0 s: 4 up; ")
+    assert lines[-1] == f"Everything is in {home}"
+    assert json.loads((home / "swarm.json").read_text())["running"] is False
+    # The peers are peers as any others.
+    status = cli("peer", "status", "--home", home / "peer-02", "--json").json()
+    assert status["name"] == "peer-02" and status["stopped"] and not status["running"]
+
+
+def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "auc.toml"
+    spec.write_text(AUC)
+    tokens = ("--spec", spec, "--data", incomes, "--peers", 3, "--exchanges", 60, "--json")
+    answer = cli("swarm", "run", *tokens)
+    assert answer.code == 0, answer
+    told = answer.json()
+    assert told["sound"] and told["violations"] == [] and told["failures"] == []
+    assert (told["peers"], told["links"], told["records"]) == (3, 3, 20)
+    table = read_columns(incomes, ["income", "grade"])
+    assert told["exact"] == pytest.approx(pg.exact(table["income"], "auc", "v", table["grade"]))
+    assert set(told["estimates"]) == {"peer-01", "peer-02", "peer-03"}
+
+
+@pytest.mark.slow
+def test_chaos_with_labels_in_words(incomes: Path, tmp_path: Path) -> None:
+    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 5)
+    how = ("--kills", 3, "--freezes", 1, "--seconds", 8, "--json")
+    answer = run_really("swarm", "run", "--data", incomes, *what, *how)
+    assert answer.code == 0, answer
+    told = answer.json()
+    assert told["faults"] == {"kills": 3, "freezes": 1}
+    assert told["exact"] == 1.0  # the rich are those with the higher income
+    assert "positive class: rich" in answer.err
+
+
+def test_an_estimate_too_far_off_fails(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    options = ("--peers", 3, "--exchanges", 5, "--within", 1e-9, "--home", tmp_path / "swarm")
+    answer = cli(*BASIC, incomes, *options)
+    assert answer.code == 1
+    assert answer.out.rstrip().endswith("which is NOT within 0.00%.")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--peers", 21),
+            "21 peers need at least 21 rows, but FILE has 20: use fewer peers, or more rows.",
+        ),
+        (("--peers", 1), "--peers is 1: give 2 or more."),
+        (("--peers", 4, "--seconds", 0), "The swarm cannot run for 0.0 seconds: give more than 0."),
+        (
+            ("--peers", 4, "--kills", -1),
+            "The number of kills is -1: give 0 or more.",
+        ),
+        (("--peers", 4, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
+        (
+            ("--peers", 4, "--spec", "auc.toml"),
+            "--spec says everything about it: leave out --kernel.",
+        ),
+        (("--peers", 4, "--rate", 0), "algorithm.rate is 0.0: give a finite number > 0."),
+        (
+            ("--peers", 4, "--first-port", 65_534),
+            "4 ports from 65534 on do not exist: give a first port of at most 65532.",
+        ),
+        (("--peers", 4, "--graph", "ring"), "Unknown graph 'ring'"),
+    ],
+)
+def test_what_does_not_fit(
+    cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
+) -> None:
+    assert cli.error(*BASIC, incomes, *options).startswith(sentence.replace("FILE", str(incomes)))
+
+
+def test_an_unknown_kernel(cli: CommandLine, incomes: Path) -> None:
+    tokens = ("--kernel", "ginni", "--column", "income", "--data", incomes, "--peers", 4)
+    assert cli.error("swarm", "run", *tokens) == "Unknown kernel 'ginni': did you mean 'gini'?"
+
+
+def test_no_kernel(cli: CommandLine, incomes: Path) -> None:
+    sentence = cli.error("swarm", "run", "--data", incomes, "--peers", 4)
+    assert sentence.startswith("Say what to average over pairs, such as --kernel gini, or give")
+
+
+def test_a_network_of_another_size(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    file = tmp_path / "net.edges"
+    file.write_text("0 1\n1 2\n")
+    assert cli.error(*BASIC, incomes, "--peers", 4, "--graph-file", file) == (
+        "The network has 3 nodes, but there are 4 peers: give one peer for every node."
+    )
+
+
+def test_a_folder_that_exists(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    assert cli.error(*BASIC, incomes, "--peers", 4, "--home", tmp_path) == (
+        f"{tmp_path} exists already and is left as it is: choose another folder."
+    )
+
+
+def test_a_port_that_is_taken(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        tokens = ("--peers", 4, "--first-port", port, "--home", tmp_path / "swarm")
+        assert cli.error(*BASIC, incomes, *tokens) == (
+            f"Port {port} of 127.0.0.1 cannot be used, another program may have it: give another "
+            f"first port, or none to have free ones found."
+        )
+    assert not (tmp_path / "swarm").exists()
+
+
+def look(peers: int) -> Look:
+    shown = [
+        PeerLook("peer-01", "up", 1.23456789, (1.0, 1.5), 1234, 0, 0),
+        PeerLook("peer-02", "frozen", None, None, 0, 2, None),
+    ]
+    return Look(3.2, tuple((shown * peers)[:peers]), 12.4, {"freezes": 1})
+
+
+def test_the_table_while_it_runs() -> None:
+    console = Console(width=300, record=True, file=io.StringIO())
+    console.print(drawn(look(2)))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert lines[2] == ["peer-01", "up", "1.23457", "1", "and", "1.5", "1,234", "0", "1"]
+    assert lines[3] == ["peer-02", "frozen", "0", "2"]
+    assert " ".join(lines[-1]).startswith("3 s: 1 up, 1 frozen; estimates 1.23457")
+
+
+def test_a_large_swarm_is_one_line() -> None:
+    console = Console(width=300, record=True, file=io.StringIO())
+    console.print(drawn(look(100)))
+    assert console.export_text().count("\n") == 1

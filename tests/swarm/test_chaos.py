@@ -1,0 +1,147 @@
+"""Misfortunes on a clock of our own, befalling peers that are none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer.home import Home
+from pairgossip.swarm.chaos import Chaos, Faults, all_are_up, usual_faults
+from pairgossip.swarm.links import FaultyLinks, Link
+from pairgossip.swarm.processes import DOWN, FROZEN, STARTING, UP, PeerProcess
+
+EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
+
+
+class Puppet(PeerProcess):
+    """A peer that only says what is done to it."""
+
+    def __init__(self, number: int, story: list[str]) -> None:
+        super().__init__(f"p{number}", str(number), Home(Path("nowhere")), Path("nowhere"))
+        self.now, self.story, self.lives = UP, story, 1
+
+    @property
+    def state(self) -> str:
+        return self.now
+
+    @property
+    def pid(self) -> int | None:
+        return None if self.now == DOWN else self.lives
+
+    def _tell(self, what: str, state: str) -> None:
+        self.story.append(f"{what} {self.name}")
+        self.now = state
+
+    def start(self) -> None:
+        assert self.now == DOWN
+        self.lives += 1
+        self._tell("start", STARTING)
+
+    def kill(self) -> None:
+        assert self.now in (UP, FROZEN)
+        self._tell("kill", DOWN)
+
+    def has_asked(self) -> bool:
+        return self.lives % 2 == 0
+
+    def freeze(self) -> None:
+        assert self.now == UP
+        self._tell("freeze", FROZEN)
+
+    def thaw(self) -> None:
+        if self.now == FROZEN:
+            self._tell("thaw", UP)
+
+
+class Wires(FaultyLinks):
+    def __init__(self, story: list[str]) -> None:
+        self.story = story
+        self.cuts: list[list[Link]] = []
+
+    def cut(self, links: Iterable[Link]) -> None:
+        self.story.append("cut")
+        self.cuts.append(list(links))
+
+    def heal(self) -> None:
+        self.story.append("heal")
+
+
+def lived_through(faults: Faults, seed: int) -> tuple[Chaos, list[Puppet], list[str], Wires]:
+    story: list[str] = []
+    peers, wires = [Puppet(k, story) for k in range(4)], Wires(story)
+    chaos = Chaos(faults, list(peers), wires, EDGES, random.Random(seed), 100.0)
+    now = 100.0
+    while not chaos.is_over:
+        now += 0.05
+        assert now < 1000.0
+        chaos.step(now)
+        if int(now * 20) % 10 == 0:  # starting takes a while
+            for peer in peers:
+                if peer.now == STARTING:
+                    peer.now = UP
+    return chaos, peers, story, wires
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_of_it_happens_and_is_mended(seed: int) -> None:
+    chaos, peers, story, wires = lived_through(Faults(30, 9, 4, 20.0), seed)
+    assert chaos.counts == {"kills": 30, "freezes": 9, "partitions": 4}
+    for what, number in (("kill", 30), ("start", 30), ("freeze", 9), ("cut", 4), ("heal", 4)):
+        assert sum(line.split()[0] == what for line in story) == number
+    assert all(peer.state in (UP, STARTING) for peer in peers)
+    # Every other life of each peer ended with an offer out.
+    assert chaos.kills_in_flight == sum((peer.lives - 1) // 2 for peer in peers)
+    assert all(cut and set(cut) <= set(EDGES) for cut in wires.cuts)
+
+
+def test_a_partition_cuts_whole_sides_apart() -> None:
+    *_, wires = lived_through(Faults(0, 0, 8, 5.0), seed=1)
+    for cut in wires.cuts:
+        left = set(EDGES) - set(cut)
+        # On a ring, no cut that parts the peers has an odd number of links.
+        assert len(cut) in (2, 4) and len(left) in (2, 0)
+
+
+def test_the_seed_decides() -> None:
+    stories = [lived_through(Faults(12, 6, 2, 10.0), seed)[2] for seed in (3, 3, 4)]
+    assert stories[0] == stories[1] != stories[2]
+
+
+def test_without_links_there_are_no_partitions() -> None:
+    peers = [Puppet(k, []) for k in range(4)]
+    chaos = Chaos(Faults(0, 0, 5, 1.0), list(peers), None, EDGES, random.Random(0), 0.0)
+    assert chaos.is_over
+
+
+def test_an_early_end_mends_what_can_be() -> None:
+    story: list[str] = []
+    peers, wires = [Puppet(k, story) for k in range(4)], Wires(story)
+    chaos = Chaos(Faults(0, 3, 1, 0.0), list(peers), wires, EDGES, random.Random(2), 0.0)
+    chaos.step(0.001)
+    assert any(peer.now == FROZEN for peer in peers) and "cut" in story
+    chaos.end()
+    assert chaos.is_over and all_are_up(list(peers))
+    assert story[-1] == "heal"
+
+
+def test_peers_that_failed_are_not_waited_for() -> None:
+    peers = [Puppet(k, []) for k in range(2)]
+    peers[0].now = DOWN
+    assert not all_are_up(list(peers))
+    peers[0].failure = "It broke."
+    assert all_are_up(list(peers))
+
+
+def test_numbers_below_zero() -> None:
+    with pytest.raises(InputError, match=r"^The number of freezes is -1: give 0 or more\.$"):
+        Faults(1, -1, 0, 1.0)
+
+
+def test_usual_faults_come_in_all_kinds() -> None:
+    for window in (0.5, 30.0):
+        faults = usual_faults(window)
+        assert min(faults.kills, faults.freezes, faults.partitions) >= 1

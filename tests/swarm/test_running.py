@@ -1,0 +1,176 @@
+"""Real processes: founded, disturbed, stopped and audited."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer.assembly import assemble
+from pairgossip.peer.home import open_home
+from pairgossip.swarm.chaos import Faults
+from pairgossip.swarm.running import Course, Report, run_swarm
+from pairgossip.swarm.watching import Look
+
+from .plans import gini_plan
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+
+
+def run(folder: Path, course: Course, peers: int = 3, rows: int = 7) -> tuple[Report, list[Look]]:
+    looks: list[Look] = []
+    return run_swarm(gini_plan(peers, rows), folder, course, looks.append), looks
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_quiet_swarm(tmp_path: Path) -> None:
+    folder = tmp_path / "swarm"
+    report, looks = run(folder, Course(seconds=None, exchanges=60))
+    assert report.is_sound, (report.audit.violations, report.failures)
+    audit = report.audit
+    assert (audit.records, report.refused, report.is_interrupted) == (7, 0, False)
+    assert audit.exchanges >= 60 and looks[-1].exchanges >= 60
+    assert audit.weight == pytest.approx(audit.weight_due, rel=1e-9)
+    assert len(report.errors()) == 3 and report.cpu_seconds > 0
+    told = json.loads((folder / "swarm.json").read_text())
+    assert told["running"] is False and told["result"] == {"sound": True, "violations": []}
+    assert [peer["name"] for peer in told["peers"]] == ["peer-01", "peer-02", "peer-03"]
+    assert sorted(map(tuple, told["links"])) == [
+        ("peer-01", "peer-02"),
+        ("peer-01", "peer-03"),
+        ("peer-02", "peer-03"),
+    ]
+    assert told["exact"] == pytest.approx(report.exact)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert not (folder / ".rows.csv").exists()
+    for name in ("peer-01", "peer-02", "peer-03"):  # each can go on by itself
+        parts = assemble(open_home(folder / name))
+        assert parts.problems == () and len(parts.members.listed) == 2
+        parts.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [0, 1])
+def test_chaos_loses_nothing(tmp_path: Path, partitions: int) -> None:
+    faults = Faults(kills=8, freezes=3, partitions=partitions, window=12.0)
+    report, _ = run(tmp_path / "swarm", Course(seconds=16.0, faults=faults), peers=6, rows=18)
+    assert report.is_sound, (report.audit.violations, report.failures)
+    assert report.faults["kills"] == 8 and report.faults["freezes"] == 3
+    assert report.faults.get("partitions", 0) == partitions
+    assert report.audit.records == 18
+    assert report.audit.weight == pytest.approx(report.audit.weight_due, rel=1e-9)
+    assert max(report.errors()) < 0.5
+
+
+def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="exists already and is left as it is"):
+        run(tmp_path, Course())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^Cannot make .*No such file or directory"):
+        run(tmp_path / "a" / "b", Course())
+
+
+@pytest.mark.parametrize(
+    ("course", "sentence"),
+    [
+        ({"seconds": 0.0}, "cannot run for 0.0 seconds: give more than 0."),
+        ({"seconds": float("nan")}, "cannot run for nan seconds"),
+        ({"exchanges": 0}, "cannot make 0 exchanges: give 1 or more."),
+    ],
+)
+def test_a_course_that_makes_no_sense(course: dict[str, float], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Course(**course)  # type: ignore[arg-type]
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from pairgossip.swarm.running import Course, run_swarm
+from tests.swarm.plans import gini_plan
+
+def told(look):
+    print("look", flush=True)
+
+report = run_swarm(gini_plan(3, 6), Path(sys.argv[1]), Course(seconds=600), told)
+print(report.is_sound, report.is_interrupted, flush=True)
+"""
+
+
+def started(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
+    """Start a swarm in a process of its own, and return it with its peers' processes."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    for _ in range(2):  # the list of processes is written right after the first look
+        assert process.stdout.readline() == "look\n"
+    told = json.loads((folder / "swarm.json").read_text())
+    pids = [peer["pid"] for peer in told["peers"]]
+    assert all(map(is_alive, pids)) and told["pid"] == process.pid
+    return process, pids
+
+
+def all_end(pids: list[int]) -> bool:
+    end = time.monotonic() + 30.0
+    while any(map(is_alive, pids)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not any(map(is_alive, pids))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_swarm_stops_and_audits(tmp_path: Path, how: signal.Signals) -> None:
+    process, pids = started(tmp_path / "swarm")
+    with process:
+        process.send_signal(how)
+        out, _ = process.communicate(timeout=120)
+    assert out.splitlines()[-1] == "True True"
+    assert process.returncode == 0 and not any(map(is_alive, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children")
+def test_a_killed_swarm_leaves_nobody_behind(tmp_path: Path) -> None:
+    process, pids = started(tmp_path / "swarm")
+    with process:
+        os.kill(pids[0], signal.SIGSTOP)  # not even one that is frozen
+        process.kill()
+        process.communicate(timeout=60)
+    assert all_end(pids)
+
+
+def test_a_peer_that_ends_by_itself_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "swarm"
+    removed: list[int] = []
+
+    def remove(look: Look) -> None:
+        if look.exchanges and not removed and (folder / "swarm.json").exists():
+            told = json.loads((folder / "swarm.json").read_text())
+            removed.append(told["peers"][1]["pid"])
+            os.kill(removed[0], signal.SIGKILL)
+
+    report = run_swarm(gini_plan(3, 6), folder, Course(seconds=4.0), remove)
+    (failure,) = report.failures
+    assert failure.startswith("peer-02 ended by itself (code -9): see ")
+    assert not report.is_sound
+    assert report.audit.violations == ()  # a kill loses nothing

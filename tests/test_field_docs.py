@@ -1,0 +1,115 @@
+"""The field guide says what the programs do: its sentences, its files and its walk are tried."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pairgossip.cli import main
+from pairgossip.peer.spec import parse_spec
+
+ROOT = Path(__file__).parents[1]
+FIELD = ROOT / "docs" / "field"
+TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
+TYPED = re.compile(r"^(clinic-[abc])\$ pairgossip (.*)$", re.MULTILINE)
+ROW = re.compile(r"^\| (`[^|]*`[^|]*) \|", re.MULTILINE)
+QUOTED = re.compile(r"`([^`]+)`")
+VARIES = "\0"
+
+
+def texts_of(source: Path) -> set[str]:
+    """Return all text in a program; what is filled in when it runs is one character."""
+    found = set()
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            parts = [one.value if isinstance(one, ast.Constant) else VARIES for one in node.values]
+            found.add("".join(map(str, parts)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def texts() -> set[str]:
+    package = ROOT / "src" / "pairgossip"
+    folders = (package / "peer", package / "swarm", package / "cli")
+    return set().union(*(texts_of(file) for folder in folders for file in folder.rglob("*.py")))
+
+
+def fixed_parts(sentence: str) -> list[str]:
+    return [part.strip() for part in sentence.split("…") if part.strip()]
+
+
+def is_said(sentence: str, texts: set[str]) -> bool:
+    """Whether some text has all fixed parts, in their order."""
+    pattern = re.compile(".*".join(map(re.escape, fixed_parts(sentence))), re.DOTALL)
+    return any(pattern.search(text) for text in texts)
+
+
+def sentences() -> list[str]:
+    page = (FIELD / "troubleshooting.md").read_text(encoding="utf-8")
+    return [quoted for row in ROW.findall(page) for quoted in QUOTED.findall(row)]
+
+
+@pytest.mark.parametrize("sentence", sentences())
+def test_sentences_are_those_of_the_programs(sentence: str, texts: set[str]) -> None:
+    head, _, reason = sentence.partition(": ")
+    counted = head in ("refused", "rejected by neighbors", "frames dropped", "frames refused")
+    if counted and not is_said(sentence, texts):  # a counter whose reason is filled in
+        assert is_said(f"{head}: ", texts) and reason in texts
+    else:
+        assert is_said(sentence, texts)
+
+
+def test_a_sentence_that_nobody_says_is_noticed(texts: set[str]) -> None:
+    assert len(sentences()) > 40
+    assert not is_said("The disk is empty: … could not be written", texts)
+    assert not is_said("could not be written … The disk is full", texts)
+
+
+@pytest.mark.parametrize("page", sorted(FIELD.glob("*.md")), ids=lambda page: page.name)
+def test_specifications_are_valid(page: Path) -> None:
+    for text in TOML.findall(page.read_text(encoding="utf-8")):
+        parse_spec(text)
+
+
+def test_the_unit_file_can_be_read() -> None:
+    unit = configparser.RawConfigParser(strict=True)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string((FIELD / "pairgossip-peer.service").read_text(encoding="utf-8"))
+    assert " peer run --home " in unit["Service"]["ExecStart"]
+    assert unit["Service"]["RestartPreventExitStatus"] == "3"
+
+
+def test_three_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Type what the page says on three machines, as far as it needs no network."""
+    page = (FIELD / "three-machines.md").read_text(encoding="utf-8")
+    (spec,) = TOML.findall(page)
+    typed = 0
+    for machine, line in TYPED.findall(page):
+        words = shlex.split(line)
+        if words[:2] in (["peer", "run"], ["peer", "result"]):
+            continue
+        folder = tmp_path / machine
+        folder.mkdir(exist_ok=True)
+        (folder / "gini.toml").write_text(spec, encoding="utf-8")
+        monkeypatch.chdir(folder)
+        command, _, file = line.partition(" > ")
+        capsys.readouterr()
+        assert main(shlex.split(command)) == 0, capsys.readouterr().err
+        if file:
+            (folder / file).write_text(capsys.readouterr().out, encoding="utf-8")
+            for other in ("clinic-a", "clinic-b", "clinic-c"):
+                if other != machine:
+                    shutil.copy(folder / file, tmp_path / other)
+        typed += 1
+    assert typed == 16
+    assert "1 of 3 members, 235 of 705 rows" in capsys.readouterr().out
