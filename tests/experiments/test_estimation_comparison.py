@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,48 +8,32 @@ import numpy as np
 import pytest
 
 from pairgossip.datasets import breast_cancer_wisconsin
+from pairgossip.experiments import estimation_comparison
 from pairgossip.experiments.estimation_comparison import AUC, METHODS, SCATTER
 from pairgossip.experiments.estimation_comparison.measures import Measured, reached
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.running import run_experiment
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.framework.experiment import Plan
 from pairgossip.experiments.setting import GRAPHS, dealt
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.exact import row_means
+from tests.experiments.running import PLAN, results_of, texts, verdicts
 
-PLAN = Plan(quick=True, trials=2, seed=0)
 VERDICTS = {
     "equal-messages": "holds",
     "connected": "holds",
-    "gap": "does not hold",
-    "slope": "holds in part",
+    "slope": "holds",
     "bound": "holds",
     "u1": "holds",
 }
 
 
-def run(experiment: Experiment, folder: Path) -> dict[str, Any]:
-    store = Store(folder)
-    store.open(PLAN, resume=False)
-    run_experiment(experiment, PLAN, store, resume=False, n_jobs=2, progress=False)
-    found = store.results_of(experiment, PLAN)
-    assert found is not None
-    return found
-
-
 @pytest.fixture(scope="module")
 def scatter(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run(SCATTER, tmp_path_factory.mktemp("scatter"))
+    return results_of(SCATTER, tmp_path_factory.mktemp("scatter"), n_jobs=2)
 
 
 @pytest.fixture(scope="module")
 def ranking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run(AUC, tmp_path_factory.mktemp("auc"))
-
-
-def verdicts(section: Section) -> dict[str, str]:
-    return {claim.name: claim.verdict for claim in section.claims}
+    return results_of(AUC, tmp_path_factory.mktemp("auc"), n_jobs=2)
 
 
 def test_the_verdicts_on_scatter(scatter: dict[str, Any]) -> None:
@@ -126,6 +111,33 @@ def test_an_error_above_the_bound_changes_the_verdict(scatter: dict[str, Any]) -
     }
     changed = verdicts(SCATTER.report(scatter | {"targets": targets}))
     assert changed["bound-scatter"] == "does not hold"
+
+
+def test_an_error_that_falls_slowly_changes_the_verdict(scatter: dict[str, Any]) -> None:
+    changed = dict(scatter)
+    for graph in GRAPHS:
+        for method in METHODS:
+            run = scatter[f"{graph}-{method}"]
+            slower = run.trial_error * run.iterations**0.6
+            changed[f"{graph}-{method}"] = replace(run, trial_error=slower)
+    assert verdicts(SCATTER.report(changed))["slope-scatter"] in ("holds in part", "does not hold")
+
+
+def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> None:
+    *rows, bound = SCATTER.report(scatter).tables[2].rows
+    for method, power, ratio in rows:
+        best, worst = (scatter[f"{graph}-{method}"].error[-1] for graph in ("complete", "torus"))
+        values = [scatter["targets"][graph]["value"] for graph in ("complete", "torus")]
+        assert ratio == pytest.approx(worst / best * values[0] / values[1])
+        assert isinstance(power, float) and -0.5 < power < 0
+    gaps = [scatter["targets"][graph]["gap"] for graph in ("complete", "torus")]
+    assert bound[2] == pytest.approx(np.sqrt(gaps[0] / gaps[1]), rel=0.02)
+
+
+def test_one_trial_writes_no_nan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimation_comparison, "LENGTHS", (2_000, 2_000))
+    results = results_of(SCATTER, tmp_path, Plan(quick=True, trials=1, seed=0))
+    assert "nan" not in texts(SCATTER.report(results))
 
 
 def measured_power(power: float) -> Measured:

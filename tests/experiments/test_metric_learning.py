@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pairgossip.engine.descent import Snapshot
 from pairgossip.experiments import metric_learning
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.experiment import Experiment
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
-from pairgossip.experiments.metric_learning.claims import _ahead
+from pairgossip.experiments.metric_learning.claims import Measures, digits_claim, paired
 from pairgossip.experiments.metric_learning.findings import shares
 from pairgossip.experiments.metric_learning.problems import (
     HELD_OUT,
@@ -25,18 +25,16 @@ from pairgossip.experiments.metric_learning.problems import (
     images,
     mixture,
 )
+from pairgossip.experiments.setting import GRAPHS
 from pairgossip.losses import risks
+from pairgossip.results import Fit
+from tests.experiments.running import PLAN, results_of, texts, verdicts
 
-PLAN = Plan(quick=True, trials=2, seed=0)
 LOSS = "metric-diagonal-logistic"
 
 
 def _ran(experiment: Experiment, folder: Path) -> tuple[dict[str, Any], Section]:
-    store = Store(folder)
-    store.open(PLAN, resume=False)
-    run_experiment(experiment, PLAN, store, resume=False, n_jobs=1, progress=False)
-    results = store.results_of(experiment, PLAN)
-    assert results is not None
+    results = results_of(experiment, folder)
     return results, experiment.report(results)
 
 
@@ -51,7 +49,7 @@ def of_digits(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any],
 
 
 def test_verdicts_on_the_mixture(of_mixture: tuple[dict[str, Any], Section]) -> None:
-    assert {claim.name: claim.verdict for claim in of_mixture[1].claims} == {
+    assert verdicts(of_mixture[1]) == {
         "converges-mixture": "holds",
         "faster-mixture": "holds in part",
         "dispersion-mixture": "holds",
@@ -61,7 +59,7 @@ def test_verdicts_on_the_mixture(of_mixture: tuple[dict[str, Any], Section]) -> 
 
 
 def test_verdicts_on_digits(of_digits: tuple[dict[str, Any], Section]) -> None:
-    assert {claim.name: claim.verdict for claim in of_digits[1].claims} == {
+    assert verdicts(of_digits[1]) == {
         "converges-digits": "holds",
         "faster-digits": "holds in part",
         "dispersion-digits": "holds",
@@ -131,5 +129,73 @@ def test_held_out_points_are_not_on_nodes() -> None:
     assert not any(row.tobytes() in known for row in split.X_held_out)
 
 
-def test_differences_are_in_standard_errors() -> None:
-    assert _ahead(0.6, 0.5) == pytest.approx(0.1 / np.sqrt((0.24 + 0.25) / HELD_OUT))
+def test_differences_are_paired_as_in_the_test_of_mcnemar() -> None:
+    hits, rival = np.array([1, 1, 1, 0, 1, 0]), np.array([1, 0, 0, 1, 1, 0], dtype=bool)
+    ahead, behind, points = 2, 1, 6
+    variance = (ahead + behind - (ahead - behind) ** 2 / points) / (points - 1)
+    assert paired(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
+    assert paired(rival.astype(float), rival) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scaled", "unscaled", "verdict"),
+    [
+        (0.8, 0.8, "holds"),
+        (0.8, 0.9, "holds in part"),
+        (0.9, 0.9, "does not hold"),
+        (0.8, 0.99, "does not hold"),
+    ],
+)
+def test_digits_are_judged_by_clear_differences(
+    scaled: float, unscaled: float, verdict: str
+) -> None:
+    points = np.arange(HELD_OUT)
+
+    def right(share: float) -> Any:
+        return points < share * HELD_OUT
+
+    central = {"euclidean": scaled, "unscaled": unscaled, "accuracy": 0.9}
+    rivals = {"scaled data": right(scaled), "data as they are": right(unscaled)}
+    measured = Measures(
+        {},
+        central,
+        dict.fromkeys(GRAPHS, np.full(2, 0.9)),
+        dict.fromkeys(GRAPHS, right(0.9).astype(float)),
+        rivals,
+        {},
+    )
+    assert digits_claim(measured).verdict == verdict
+
+
+def test_swapped_graphs_change_the_verdicts(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_mixture
+    swapped = results | {"complete": results["torus"], "torus": results["complete"]}
+    changed = verdicts(MIXTURE.report(swapped))
+    assert changed["dispersion-mixture"] == "does not hold"
+    assert changed["faster-mixture"] == "does not hold"
+
+
+def test_other_dimensions_change_the_verdict(of_mixture: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_mixture
+    turned = {}
+    for name in GRAPHS:
+        state = results[name].state
+        mean = state.mean[..., ::-1]
+        turned[name] = replace(results[name], state=state._replace(mean=mean))
+    changed = verdicts(MIXTURE.report(results | turned))
+    assert changed["concentration"] == "does not hold"
+    assert changed["accuracy-mixture"] == "does not hold"
+
+
+def test_one_trial_writes_no_nan(of_digits: tuple[dict[str, Any], Section]) -> None:
+    results, _ = of_digits
+    single = {name: _first_trial(results[name]) for name in GRAPHS}
+    said = texts(DIGITS.report(results | single))
+    assert "1 trials of" in said
+    assert "nan" not in said
+
+
+def _first_trial(fit: Fit) -> Fit:
+    curves = ("trial_objective", "trial_spread", "trial_disagreement", "times", "trial_numbers")
+    first = {name: getattr(fit, name)[:1] for name in curves}
+    return replace(fit, **first, state=Snapshot._make(part[:1] for part in fit.state))

@@ -1,41 +1,34 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pairgossip.experiments import mixing_times
-from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.mixing_times import MIXING
 from pairgossip.experiments.networks import network
+from tests.experiments.running import PLAN, results_of, verdicts
 
 NODES, OTHERS = 25, 16
-PLAN = Plan(quick=True, trials=2, seed=0)
 
 
 @pytest.fixture(scope="module")
-def section(tmp_path_factory: pytest.TempPathFactory) -> Section:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mixing_times, "QUICK_NODES", NODES)
         patch.setattr(mixing_times, "OTHER_NODES", (OTHERS, OTHERS))
-        return _section(tmp_path_factory.mktemp("mixing"))
+        return results_of(MIXING, tmp_path_factory.mktemp("mixing"))
 
 
-def _section(folder: Path) -> Section:
-    store = Store(folder)
-    store.open(PLAN, resume=False)
-    run_experiment(MIXING, PLAN, store, resume=False, n_jobs=1, progress=False)
-    results = store.results_of(MIXING, PLAN)
-    assert results is not None
+@pytest.fixture(scope="module")
+def section(results: dict[str, Any]) -> Section:
     return MIXING.report(results)
 
 
 def test_the_verdicts(section: Section) -> None:
-    assert {claim.name: claim.verdict for claim in section.claims} == {
+    assert verdicts(section) == {
         "printed-mixing-time": "does not hold",
         "corrected-mixing-time": "holds",
         "bipartite": "does not hold",
@@ -64,3 +57,19 @@ def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) 
 def test_the_picture_has_a_panel_per_graph(section: Section) -> None:
     (picture,) = section.pictures
     assert len(picture.figure.axes) == len(mixing_times.GRAPHS)
+
+
+def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:
+    enough = {name: item | {"printed": item["exact"] + 1.0} for name, item in results.items()}
+    assert verdicts(MIXING.report(enough))["printed-mixing-time"] == "holds"
+    short = results | {"path": results["path"] | {"corrected": results["path"]["exact"] - 1}}
+    assert verdicts(MIXING.report(short))["corrected-mixing-time"] == "does not hold"
+    above = results["star"] | {"bound": [b / 100 for b in results["star"]["bound"]]}
+    assert verdicts(MIXING.report(results | {"star": above}))["corrected-mixing-time"] == (
+        "does not hold"
+    )
+    stuck = {
+        name: item | {"variation": [*item["variation"][:-1], 0.5]} if item["bipartite"] else item
+        for name, item in results.items()
+    }
+    assert verdicts(MIXING.report(stuck))["bipartite"] == "holds"

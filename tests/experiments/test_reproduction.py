@@ -202,11 +202,45 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["exact.json", "gini.npz"])
-def test_a_damaged_result_is_named(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"seed": 0, "trials": 2, "result": 3}'])
+def test_a_damaged_result_is_named(tmp_path: Path, name: str, content: bytes) -> None:
     reproduce(trials=2, out=tmp_path)
-    (tmp_path / "results" / "toy" / name).write_bytes(b"{")
-    with pytest.raises(pg.InputError, match=rf"{name} is .*damaged"):
+    (tmp_path / "results" / "toy" / name).write_bytes(content)
+    with pytest.raises(pg.InputError, match=rf"{name} is damaged: delete it, and add resume=True"):
         reproduce(trials=2, out=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"seed": "0"}'])
+def test_damaged_settings_are_named(tmp_path: Path, content: bytes) -> None:
+    reproduce(trials=2, out=tmp_path)
+    (tmp_path / "settings.json").write_bytes(content)
+    with pytest.raises(pg.InputError, match=r"settings.json is damaged: give another folder"):
+        reproduce(trials=2, out=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("name", ["exact.json", "gini.npz"])
+def test_results_of_another_seed_are_not_relabeled(tmp_path: Path, name: str) -> None:
+    reproduce(trials=2, out=tmp_path)
+    (tmp_path / "settings.json").unlink()
+    for other in (tmp_path / "results" / "toy").iterdir():
+        if other.name != name:
+            other.unlink()
+    with pytest.raises(pg.InputError, match=rf"{name} is of another seed or length"):
+        reproduce(trials=2, seed=7, out=tmp_path, resume=True)
+
+
+def test_what_is_incomplete_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(toy.TOY, name="other", title="Another toy")
+    monkeypatch.setattr(reproduction, "CATALOG", {"toy": toy.TOY, "other": other})
+    reproduce(trials=2, out=tmp_path)
+    outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
+    assert list(outcome.sections) == ["toy"]
+    assert outcome.incomplete == {"other": "some of its 3 trials are missing"}
+    told = outcome.report.read_text(encoding="utf-8")
+    assert "Not in this report: other, some of its 3 trials are missing." in told
+    (tmp_path / "results" / "other" / "exact.json").write_text("{")
+    outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
+    assert "exact.json is damaged" in outcome.incomplete["other"]
 
 
 def test_only_chosen_experiments_run_and_all_finished_ones_are_reported(

@@ -1,36 +1,24 @@
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pairgossip.experiments import scaling
-from pairgossip.experiments.framework.experiment import Plan
 from pairgossip.experiments.framework.fitting import power_law, straight_line
-from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.scaling import SCALING
-
-PLAN = Plan(quick=True, trials=2, seed=0)
+from pairgossip.experiments.scaling.fits import Point
+from tests.experiments.running import PLAN, results_of, texts, verdicts
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scaling, "LENGTHS", (20_000, 20_000))
-        return _results(tmp_path_factory.mktemp("scaling"))
-
-
-def _results(folder: Path) -> dict[str, Any]:
-    store = Store(folder)
-    store.open(PLAN, resume=False)
-    run_experiment(SCALING, PLAN, store, resume=False, n_jobs=2, progress=False)
-    results = store.results_of(SCALING, PLAN)
-    assert results is not None
-    return results
+        return results_of(SCALING, tmp_path_factory.mktemp("scaling"), n_jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +27,10 @@ def section(results: dict[str, Any]) -> Section:
 
 
 def test_the_verdicts(section: Section) -> None:
-    assert {claim.name: claim.verdict for claim in section.claims} == {
+    assert verdicts(section) == {
         "bias-in-time": "holds",
-        "error-in-time": "holds in part",
-        "growth-below-bounds": "holds",
-        "network-as-in-bounds": "does not hold",
+        "error-in-time": "holds",
+        "below-bounds": "holds",
     }
 
 
@@ -67,6 +54,40 @@ def test_the_late_bias_of_the_complete_graph_has_a_closed_form(results: dict[str
     second = (diagonal - rows).mean() / x
     expected = np.linalg.norm(first + second) / np.sqrt(n)
     assert results["exact-complete-49"]["late"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_parts_add_up_to_the_error(results: dict[str, Any]) -> None:
+    for name, nodes in (("complete", 49), ("watts-strogatz", 100), ("cycle", 25)):
+        run, exact = results[f"{name}-{nodes}"], results[f"exact-{name}-{nodes}"]
+        parts = Point(run, exact).parts
+        sizes = (parts.bias, parts.disagreement, parts.mean_fluctuation)
+        total = sum(size**2 for size in sizes)
+        # What is left is the bias of the mean times its average chance, twice: nothing else.
+        chance = run.trial_mean.mean(axis=0) - run.target - np.array(exact["mean_bias"])
+        left = 2 * np.array(exact["mean_bias"]) * chance
+        unclipped = parts.disagreement > 0
+        np.testing.assert_allclose((total + left)[unclipped], run.error[unclipped] ** 2, rtol=1e-9)
+        np.testing.assert_allclose(total + parts.remainder, run.error**2, rtol=1e-9)
+        np.testing.assert_allclose(parts.fluctuation**2, total - parts.bias**2, rtol=1e-9)
+        own = np.sqrt(run.estimates.var(axis=0, ddof=1).mean())
+        assert parts.fluctuation[-1] == pytest.approx(own, rel=0.15)
+
+
+def test_slower_and_larger_errors_are_noticed(results: dict[str, Any]) -> None:
+    doctored = dict(results)
+    for case, run in results.items():
+        if case.startswith("exact-"):
+            continue
+        slower = 10.0 * run.iterations
+        doctored[case] = replace(run, trial_error=slower * run.trial_error)
+    changed = verdicts(SCALING.report(doctored))
+    assert changed["bias-in-time"] == "holds"
+    assert changed["error-in-time"] == "does not hold"
+    assert changed["below-bounds"] == "holds in part"
+
+
+def test_nothing_is_written_as_nan(section: Section) -> None:
+    assert "nan" not in texts(section)
 
 
 def test_lines_are_those_of_numpy() -> None:

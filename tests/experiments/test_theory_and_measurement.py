@@ -1,37 +1,23 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.networks import incomes, network
 from pairgossip.experiments.theory_and_measurement import THEORY
 from pairgossip.experiments.theory_and_measurement import simulations as theory_cases
 from pairgossip.experiments.theory_and_measurement.findings import agreement, agreement_claim
-
-PLAN = Plan(quick=True, trials=2, seed=0)
+from tests.experiments.running import PLAN, results_of, verdicts
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(theory_cases, "LENGTHS", (2_000, 2_000))
-        return _results(tmp_path_factory.mktemp("theory"))
-
-
-def _results(folder: Path) -> dict[str, Any]:
-    store = Store(folder)
-    store.open(PLAN, resume=False)
-    run_experiment(THEORY, PLAN, store, resume=False, n_jobs=2, progress=False)
-    results = store.results_of(THEORY, PLAN)
-    assert results is not None
-    return results
+        return results_of(THEORY, tmp_path_factory.mktemp("theory"), n_jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +26,7 @@ def section(results: dict[str, Any]) -> Section:
 
 
 def test_the_verdicts(section: Section) -> None:
-    assert {claim.name: claim.verdict for claim in section.claims} == {
+    assert verdicts(section) == {
         "exact-expectation": "holds",
         "printed-gosta": "does not hold",
         "printed-u1": "does not hold",

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import EXIT_INTERRUPTED, new_table, tell, write_line, write_table
+from pairgossip.cli.console import (
+    EXIT_INTERRUPTED,
+    in_options,
+    new_table,
+    tell,
+    write_line,
+    write_table,
+)
 from pairgossip.cli.options import Flag, Seed, Whole
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
@@ -25,10 +32,10 @@ def reproduce_command(
     *,
     quick: Flag = False,
     list_: Annotated[Flag, Parameter(name="--list")] = False,
-    only: tuple[str, ...] = (),
+    only: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),
     trials: Whole | None = None,
     out: Path | None = None,
-    jobs: int | None = None,
+    jobs: Whole | None = None,
     resume: Flag = False,
     seed: Seed = 0,
     dask: str | None = None,
@@ -36,8 +43,9 @@ def reproduce_command(
     """Run the experiments of the paper and write one report about them.
 
     The report, one HTML file that opens offline, says what was asked and what was found: figures
-    (also as PNG and SVG), tables with the paper's printed value, ours and the ratio, every
-    statement of the paper checked, the errata with evidence, versions and seeds. Ctrl-C keeps all
+    (also as PNG and SVG), tables with the paper's printed value, ours and the ratio, the
+    statements of the paper about what is run checked one by one, the errata with evidence,
+    versions and seeds. Ctrl-C keeps all
     finished trials; --resume goes on.
 
     For example:
@@ -55,7 +63,8 @@ def reproduce_command(
     only
         Experiments to run, several separated by commas; all unless given.
     trials
-        Independent trials of every simulation; 50 unless given, 3 with --quick.
+        Independent trials; 50 unless given, 3 with --quick. Small networks run a multiple of
+        them, and metric learning at most 10.
     out
         Folder for results, figures and report.html; pairgossip-reproduction unless given, or
         pairgossip-reproduction-quick.
@@ -71,6 +80,8 @@ def reproduce_command(
     if list_:
         _list_experiments()
         return 0
+    if jobs == 0:
+        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
     from pairgossip.experiments import reproduce
 
     begun = time.monotonic()
@@ -138,5 +149,9 @@ def _print(outcome: Reproduction, seconds: float) -> None:
     for name, section in outcome.sections.items():
         for claim in section.claims:
             table.add_row(f"{MARKS[claim.verdict]} {claim.verdict}", claim.statement, name)
-    write_table(table, f"{len(outcome.claims)} statements checked in {seconds:.0f} s")
+    count = len(outcome.claims)
+    counted = f"{count} statement{'' if count == 1 else 's'}"
+    write_table(table, f"{counted} checked in {seconds:.0f} s")
+    for name, why in outcome.incomplete.items():
+        tell(f"Warning: {name} is not in the report: {in_options(why)}")
     write_line(f"Wrote {outcome.report}")

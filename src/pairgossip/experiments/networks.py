@@ -1,4 +1,4 @@
-"""Networks of any size and the incomes on their nodes, for experiments beyond the paper's 699."""
+"""Networks of any size, and the data on the nodes of those that several experiments share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import math
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.datasets import engel
+from pairgossip.datasets import breast_cancer_wisconsin, engel
 from pairgossip.experiments.setting import COLORS as PAPER_COLORS
-from pairgossip.experiments.setting import dealt
+from pairgossip.experiments.setting import Dealt, dealt, paper_graph
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
 
 COLORS = PAPER_COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
+FRANCS = "Belgian francs"
+"""The unit of incomes."""
 BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 
@@ -37,3 +39,8 @@ def income_quantiles(nodes: int) -> FloatArray:
     So what changes with the number of nodes is the network, not the luck of a sample.
     """
     return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)
+
+
+def patients(graph: str, seed: int) -> Dealt:
+    """Deal the rows of Breast Cancer Wisconsin to the nodes of one of the paper's graphs."""
+    return dealt(*breast_cancer_wisconsin(), paper_graph(graph, seed).n, seed)

@@ -14,7 +14,7 @@ from pairgossip.experiments.framework.experiment import Experiment, Plan
 from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Claim, Section
 from pairgossip.experiments.framework.store import Store
-from pairgossip.experiments.report import write_report
+from pairgossip.experiments.report import Contents, write_report
 from pairgossip.extras import needed_for
 
 FULL_TRIALS, QUICK_TRIALS = 50, 3
@@ -29,6 +29,8 @@ class Reproduction:
     report: Path
     sections: dict[str, Section]
     """By the names of the experiments."""
+    incomplete: dict[str, str]
+    """By the names of experiments that are in the folder but not in the report, why."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -56,7 +58,8 @@ def reproduce(
     quick
         Shorter runs and few trials, for a first look in less than a minute.
     trials
-        Independent trials of every simulation: 50, or 3 with ``quick``.
+        Independent trials: 50, or 3 with ``quick``. Small networks run a multiple of them, and
+        metric learning at most 10.
     out
         Folder for results, figures and ``report.html``; ``pairgossip-reproduction`` by default,
         or ``pairgossip-reproduction-quick``.
@@ -90,12 +93,20 @@ def reproduce(
 def report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
     """Write the report on all experiments whose results are complete, from what is on disk."""
     sections: dict[str, Section] = {}
+    incomplete: dict[str, str] = {}
     for experiment in CATALOG.values():
-        results = store.results_of(experiment, plan)
+        try:
+            results = store.results_of(experiment, plan)
+        except InputError as problem:  # of an experiment that was not to be run now
+            incomplete[experiment.name] = str(problem)
+            continue
         if results is not None:
             sections[experiment.name] = experiment.report(results)
-    report = write_report(store.folder, CATALOG, sections, plan, n_jobs)
-    return Reproduction(store.folder, report, sections)
+        elif store.has_begun(experiment):
+            incomplete[experiment.name] = f"some of its {plan.trials} trials are missing"
+    contents = Contents(CATALOG, sections, incomplete, plan, store.provenance())
+    report = write_report(store.folder, contents, n_jobs)
+    return Reproduction(store.folder, report, sections, incomplete)
 
 
 def find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:

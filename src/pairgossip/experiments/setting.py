@@ -36,6 +36,32 @@ def faster_verdict(best: float, middle: float, worst: float) -> Verdict:
     return "holds" if middle < worst and worst > (1 + MATTERS) * best else "holds in part"
 
 
+ALIKE = 0.05
+"""Spreads closer than this, relatively, count as the same."""
+
+
+def dispersion_verdict(best: float, middle: float, worst: float) -> Verdict:
+    """Judge from spreads, best-connected first, whether better-connected graphs spread less.
+
+    In part, where only the best-connected one spreads least.
+    """
+    if best > (1 - ALIKE) * min(middle, worst):
+        return "does not hold"
+    return "holds" if middle < (1 + ALIKE) * worst else "holds in part"
+
+
+def in_order_from(
+    iterations: IntArray, best: FloatArray, middle: FloatArray, worst: FloatArray
+) -> str:
+    """Say from which iteration on three curves are in this order up to the end."""
+    is_in_order = (best < middle) & (middle < worst)
+    if not is_in_order[-1]:
+        return "They are not in this order at the end."
+    wrong = np.flatnonzero(~is_in_order)
+    first = int(iterations[wrong[-1] + 1]) if len(wrong) else int(iterations[0])
+    return f"They are in this order from iteration {first:,} on."
+
+
 class Dealt(NamedTuple):
     """Rows as they lie on the nodes of a graph."""
 

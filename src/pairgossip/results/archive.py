@@ -48,6 +48,13 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
         np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
 
 
+def read_header(path: Path) -> dict[str, Any]:
+    """Read the texts and numbers of a result alone."""
+    with np.load(path, allow_pickle=False) as stored:
+        header: dict[str, Any] = json.loads(stored["header"].tobytes())
+    return header
+
+
 def read_archive(path: str | Path) -> Archive:
     """Read what `write_archive` wrote; a damaged file may raise anything but `InputError`."""
     with np.load(io.BytesIO(read_bytes(Path(path))), allow_pickle=False) as stored:

@@ -14,7 +14,7 @@ from pairgossip.experiments.setting import COLORS
 from pairgossip.results import Fit
 
 
-def objective_picture(clock: str, fits: Mapping[str, Fit]) -> Picture:
+def objective_picture(fits: Mapping[str, Fit]) -> Picture:
     """Draw the objective with its spread over nodes, and that spread by itself."""
     figure, (left, right) = panels(2)
     for name, fit in fits.items():
@@ -35,7 +35,7 @@ def objective_picture(clock: str, fits: Mapping[str, Fit]) -> Picture:
     )
 
 
-def bias_picture(clock: str, fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> Picture:
+def bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> Picture:
     """Draw the bias as the paper plots it, and as it enters the bound, beside the objective."""
     figure, (left, middle, right) = panels(3)
     for name, fit in fits.items():
@@ -58,7 +58,7 @@ def bias_picture(clock: str, fits: Mapping[str, Fit], optima: Mapping[str, Float
         "bias",
         "The bias of the gradients. Left: bias . network model, as the paper plots it, mean and "
         "standard deviation over trials. Middle: its size, |mean over trials| (solid) and root "
-        "mean square of single trials (dashed), below the objective (dotted). Right: the same of "
+        "mean square of single trials (dashed), beside the objective (dotted). Right: the same of "
         "(optimum - network model) . bias, which is the term of the bound.",
         figure,
     )
@@ -66,6 +66,11 @@ def bias_picture(clock: str, fits: Mapping[str, Fit], optima: Mapping[str, Float
 
 def _magnitudes(axes: Axes, fit: Fit, terms: FloatArray, color: str, name: str) -> None:
     x = fit.iterations
-    axes.plot(x, np.abs(terms.mean(axis=0)), color=color, label=name)
-    axes.plot(x, np.sqrt((terms**2).mean(axis=0)), "--", color=color, linewidth=0.9)
+    axes.plot(x, _positive(np.abs(terms.mean(axis=0))), color=color, label=name)
+    axes.plot(x, _positive(np.sqrt((terms**2).mean(axis=0))), "--", color=color, linewidth=0.9)
     axes.plot(x, fit.objective, ":", color=color)
+
+
+def _positive(sizes: FloatArray) -> FloatArray:
+    """Leave out zeros, which a logarithmic axis cannot show: models begin at zero."""
+    return np.where(sizes > 0, sizes, np.nan)

@@ -8,21 +8,17 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.experiments.estimation_comparison.measures import Measured
-from pairgossip.experiments.framework.section import Claim, Verdict
-from pairgossip.experiments.setting import GRAPHS
-
-Found = Mapping[str, Mapping[str, Measured]]
-"""What was measured, by graph and method."""
+from pairgossip.experiments.estimation_comparison.measures import Found, Measured, final_errors
+from pairgossip.experiments.framework.judging import graded
+from pairgossip.experiments.framework.section import Claim
+from pairgossip.experiments.setting import GRAPHS, in_order_from
 
 EXPONENT = -0.5
 SLOPE_TOLERANCE = 0.15
-"""Slopes over a decade of a random curve, at its end, closer than this count as the same.
+"""By how much the slope over a decade of a random curve, at its end, may miss the exponent.
 
 Set after a look at quick runs, where 0.1 is passed on the torus with one seed of four.
 """
-GAP_TOLERANCE = 0.1
-"""The same for the exponent of the gap, which is fitted over almost two decades."""
 SAME = 0.05
 """Errors closer than this, relatively, count as the same."""
 MEANINGFUL = 0.5
@@ -33,33 +29,32 @@ the asynchronous clock has nodes that were never drawn, and U2 is up to a third 
 """
 
 
-def _graded(passed: list[bool]) -> Verdict:
-    if all(passed):
-        return "holds"
-    return "holds in part" if any(passed) else "does not hold"
-
-
 def equal_messages_claim(statistic: str, found: Found) -> Claim:
     """Compare GoSta, by either clock, with U2 wherever one of the two has told something."""
-    ahead, last, least, early = [], [], [], []
+    ahead, last, least, early = [], [], list[float](), list[float]()
     for by_method in found.values():
         for clock in ("sync", "async"):
             ratios, told = _advantage(by_method[f"gosta-{clock}"], by_method["u2"])
-            ahead.append(bool((ratios[told] > 1.0).all()))
+            ahead.append(bool(told.any() and (ratios[told] > 1.0).all()))
             last.append(float(ratios[-1]))
-            least.append(float(ratios[told].min()))
-            early.append(float(ratios[~told].min()))
+            least += ratios[told].tolist()
+            early += ratios[~told].tolist()
+    from_there = f"where either relative error is below {MEANINGFUL:g}"
     return Claim(
         f"equal-messages-{statistic}",
         "GoSta estimates better than U2 at equal numbers of messages (checked from where either "
         f"has a relative error below {MEANINGFUL:g}).",
         "Colin et al. 2015",
-        _graded(ahead),
+        graded(ahead),
         "Over three graphs and both clocks of GoSta, U2's error is "
         f"{min(last):.3g} to {max(last):.3g} times GoSta's when as many messages are sent as "
-        f"GoSta sends in the whole run, and at least {min(least):.3g} times at every checkpoint "
-        f"where either relative error is below {MEANINGFUL:g}. Before that, where both are about "
-        f"as wrong as the answer 0, it is {min(early):.3g} times GoSta's at the least.",
+        "GoSta sends in the whole run, "
+        + (
+            f"and at least {min(least):.3g} times at every checkpoint {from_there}."
+            if least
+            else f"and there is no checkpoint {from_there}."
+        )
+        + (f" Before that, it is at least {min(early):.3g} times GoSta's." if early else ""),
     )
 
 
@@ -73,7 +68,7 @@ def _advantage(gosta: Measured, u2: Measured) -> tuple[FloatArray, BoolArray]:
 
 def connected_claim(statistic: str, found: Found) -> Claim:
     """Compare the final errors of each method on the graphs, from best to least connected."""
-    final = _final_errors(found)
+    final = final_errors(found)
     passed = []
     for errors in final.values():
         best, middle, worst = errors
@@ -87,70 +82,37 @@ def connected_claim(statistic: str, found: Found) -> Claim:
         f"connected-{statistic}",
         "Better-connected graphs converge faster.",
         "Colin et al. 2015",
-        _graded(passed),
+        graded(passed),
         f"Final relative errors on the complete, Watts-Strogatz and torus graphs: {listed} "
-        f"(differences below {100 * SAME:g} % count as none). The errors of GoSta (synchronous) "
-        f"are in this order from iteration {_ordered_from(found):,} on.",
-    )
-
-
-def _ordered_from(found: Found) -> int:
-    """Return the checkpoint from which GoSta's errors stay in the order of the graphs."""
-    best, middle, worst = (found[graph]["gosta-sync"].error for graph in GRAPHS)
-    disordered = np.flatnonzero(~((best < middle) & (middle < worst)))
-    iterations = found[GRAPHS[0]]["gosta-sync"].iterations
-    first = int(disordered[-1]) + 1 if len(disordered) else 0
-    return int(iterations[min(first, len(iterations) - 1)])
-
-
-def _final_errors(found: Found) -> dict[str, list[float]]:
-    methods = found[GRAPHS[0]]
-    return {m: [float(found[graph][m].error[-1]) for graph in GRAPHS] for m in methods}
-
-
-def gap_claim(statistic: str, found: Found, targets: Mapping[str, Any]) -> Claim:
-    """Fit the exponent of the gap in the final errors."""
-    gaps = np.log([targets[graph]["gap"] for graph in GRAPHS])
-    powers = {
-        method: float(np.polyfit(gaps, np.log(errors), 1)[0])
-        for method, errors in _final_errors(found).items()
-    }
-    return Claim(
-        f"gap-{statistic}",
-        "The spectral gap decides how much a graph costs: like the bound, the error at equal "
-        "iterations is proportional to (lambda_(n-1) / |E|)^(-1/2).",
-        "a reading of the bound of paper, line 325",
-        _graded([abs(power - EXPONENT) < GAP_TOLERANCE for power in powers.values()]),
-        "The fitted exponent of the gap is "
-        + ", ".join(f"{power:.2f} ({method})" for method, power in powers.items())
-        + ". The torus should cost "
-        f"{np.exp(np.ptp(gaps) / 2):.3g} times the error of the complete graph; it costs "
-        + ", ".join(f"{e[-1] / e[0]:.3g} ({m})" for m, e in _final_errors(found).items())
-        + " times.",
+        f"(differences below {100 * SAME:g} % count as none). Those of GoSta (synchronous) "
+        "were compared at all checkpoints. "
+        + in_order_from(
+            found[GRAPHS[0]]["gosta-sync"].iterations,
+            *(found[graph]["gosta-sync"].error for graph in GRAPHS),
+        ),
     )
 
 
 def slope_claim(statistic: str, found: Found) -> Claim:
-    """Fit the exponent of iterations at the end of the runs."""
+    """Fit the exponent of iterations at the end of the runs; the bound allows to be faster."""
     slopes = {m: [found[graph][m].slope for graph in GRAPHS] for m in found[GRAPHS[0]]}
-    alike = [all(abs(s - EXPONENT) < SLOPE_TOLERANCE for s in each) for each in slopes.values()]
-    slower = any(s > EXPONENT + SLOPE_TOLERANCE for each in slopes.values() for s in each)
+    slowest = EXPONENT + SLOPE_TOLERANCE
     share = [
         found[graph]["gosta-sync"].mean_error[-1] / found[graph]["gosta-sync"].error[-1]
         for graph in GRAPHS
     ]
     return Claim(
         f"slope-{statistic}",
-        "The error falls like t^(-1/2).",
-        "theory: the corrected bound of paper, line 325",
-        "does not hold" if slower else _graded(alike),
+        "The error falls at least as fast as t^(-1/2).",
+        "paper, line 330, of GoSta (synchronous); checked for all four methods",
+        graded(max(each) <= slowest for each in slopes.values()),
         "Slopes at the end of the runs, on the complete, Watts-Strogatz and torus graphs: "
         + "; ".join(
             f"{method} " + ", ".join(f"{slope:.2f}" for slope in each)
             for method, each in slopes.items()
         )
-        + f". {'Some fall more slowly.' if slower else 'None falls more slowly.'} An error of "
-        "GoSta has two parts: the nodes' disagreement, and the error of their mean, which is "
+        + f"; at most {slowest:g} was asked for. The squares of two parts add up to that of "
+        "GoSta's error: the nodes' disagreement, and the error of their mean, which is "
         f"{100 * min(share):.0f} to {100 * max(share):.0f} % of the whole at the end "
         "(synchronous clock).",
     )
@@ -165,8 +127,8 @@ def bound_claim(statistic: str, found: Found, targets: Mapping[str, Any]) -> Cla
     return Claim(
         f"bound-{statistic}",
         "The expected deviation of GoSta (synchronous) stays below the theorem's bound.",
-        "paper, line 325 (with ||H - U||, see the errata)",
-        _graded([ratio <= 1.0 for ratio in ratios.values()]),
+        "paper, line 325, in its centered form",
+        graded([ratio <= 1.0 for ratio in ratios.values()]),
         "The largest ratio of error to bound over all checkpoints is "
         + ", ".join(f"{ratio:.3g} ({graph})" for graph, ratio in ratios.items())
         + ".",
@@ -184,7 +146,7 @@ def u1_claim(statistic: str, found: Found, targets: Mapping[str, Any]) -> Claim:
         f"u1-{statistic}",
         "U1 alone does not reach the statistic: a node's estimate tends to its own row's mean.",
         "theory: paper, line 901",
-        _graded(passed),
+        graded(passed),
         "Relative to the statistic, the final estimates of U1 and the row means are this far "
         f"from it: {', '.join(listed)}; the errors are those to the row means.",
     )

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from pairgossip.experiments.estimation_comparison.measures import Measured
-from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.estimation_comparison.measures import Found, Measured
+from pairgossip.experiments.framework.drawing import finish_panel, legend_below, panels
 from pairgossip.experiments.framework.section import Picture
 from pairgossip.experiments.setting import COLORS as GRAPH_COLORS
 from pairgossip.results.plots import COLORS
-
-Found = Mapping[str, Mapping[str, Measured]]
 
 STYLES = {
     "gosta-sync": (COLORS[0], "-", "GoSta, synchronous"),
@@ -31,9 +29,7 @@ FIRST = 100
 AXES = {"iterations": "iterations", "messages": "messages sent"}
 
 
-def error_picture(
-    statistic: str, found: Found, targets: Mapping[str, Any], against: str
-) -> Picture:
+def error_picture(found: Found, targets: Mapping[str, Any], against: str) -> Picture:
     """Draw the error of all methods, one panel per graph."""
     figure, row = panels(len(found), sharey=True)
     for axes, (graph, by_method) in zip(row, found.items(), strict=True):
@@ -51,7 +47,7 @@ def error_picture(
         first = axes is row[0]
         finish_panel(axes, AXES[against], "relative error" if first else "", graph, legend=False)
         axes.set_yscale("log")
-    _legend_below(figure, row[0])
+    legend_below(figure, row[0], columns=len(found["complete"]) + 1)
     trials = found["complete"]["u2"].trials
     return Picture(
         against,
@@ -63,7 +59,7 @@ def error_picture(
     )
 
 
-def graphs_picture(statistic: str, found: Found) -> Picture:
+def graphs_picture(found: Found) -> Picture:
     """Draw the error of one method on all graphs, a panel per method."""
     shown = ("gosta-sync", "u2")
     figure, row = panels(len(shown), sharey=True)
@@ -107,16 +103,4 @@ def _guide(axes: Axes, x: Any, end: float, power: float) -> None:
         va="bottom" if above else "top",
         color="#555555",
         fontsize="small",
-    )
-
-
-def _legend_below(figure: Any, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=len(labels),
-        fontsize="small",
-        edgecolor="none",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,6 +44,18 @@ class Measured:
     def error_at(self, messages: IntArray) -> FloatArray:
         """Interpolate the error at numbers of messages, on logarithmic scales."""
         return np.exp(np.interp(np.log(messages), np.log(self.messages), np.log(self.error)))
+
+
+Found = Mapping[str, Mapping[str, Measured]]
+"""What was measured, by graph and method."""
+
+
+def final_errors(found: Found) -> dict[str, list[float]]:
+    """Return by method the errors at the end, from the best to the least connected graph."""
+    return {
+        method: [float(by_method[method].error[-1]) for by_method in found.values()]
+        for method in next(iter(found.values()))
+    }
 
 
 def measured(run: Run, value: float, gap: float) -> Measured:

@@ -26,3 +26,9 @@ def finish_panel(axes: Axes, x: str, y: str, title: str = "", *, legend: bool = 
     axes.grid(alpha=0.25, which="major")
     if legend:
         axes.legend(fontsize="small", framealpha=0.8, edgecolor="none")
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """Put one panel's legend below all panels, where it covers no curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)

@@ -32,7 +32,7 @@ def run_experiment(
         if isinstance(case, Computation):
             _compute(experiment.name, case, plan, store, resume=resume, progress=progress)
         else:
-            _simulate(experiment.name, case, store, resume, n_jobs, progress)
+            _simulate(experiment.name, case, plan, store, resume, n_jobs, progress)
 
 
 def _compute(
@@ -53,12 +53,13 @@ def _compute(
 def _simulate(
     experiment: str,
     case: Simulation,
+    plan: Plan,
     store: Store,
     resume: bool,
     n_jobs: int | None,
     progress: bool | None,
 ) -> None:
-    done = store.finished_trials(experiment, case) if resume else None
+    done = store.finished_trials(experiment, case, plan) if resume else None
     missing = sorted(set(range(case.trials)) - _numbers(done))
     if not missing:
         return

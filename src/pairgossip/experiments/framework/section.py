@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Verdict = Literal["holds", "holds in part", "does not hold"]
+Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
 Cell = str | int | float | None
 
 
@@ -62,7 +62,7 @@ def written(value: Cell, digits: int = 4) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.{digits}g}" if isinstance(value, float) else value
+    return f"{value:#.{digits}g}" if isinstance(value, float) else value
 
 
 def compared(name: str, printed: float, ours: float) -> tuple[Cell, ...]:

@@ -18,6 +18,7 @@ from pairgossip.experiments.framework.experiment import (
 )
 from pairgossip.files import read_bytes, write_text
 from pairgossip.results import Fit, Run
+from pairgossip.results.archive import read_header
 from pairgossip.results.provenance import machine, versions
 from pairgossip.results.storage import load
 
@@ -41,7 +42,8 @@ class Store:
         settings = _settings(plan)
         path = self.folder / SETTINGS
         if path.exists():
-            _check_same(self.folder, _read_json(path), settings, resume=resume)
+            before = _read_json(path, dict.fromkeys(("quick", "trials", "seed"), int))
+            _check_same(self.folder, before, settings, resume=resume)
         leftovers = sorted(self.results.glob(f"*/*{UNFINISHED}"))
         if leftovers and not resume:
             raise InputError(
@@ -60,17 +62,37 @@ class Store:
         if not path.exists():
             return None
         if isinstance(case, Simulation):
-            result = load(path)
+            result = _loaded(path, case, plan)
             return result if result.trials >= case.trials else None
-        document = _read_json(path)
+        document = _read_json(path, {"seed": int, "trials": int, "result": dict})
+        if document["seed"] != plan.seed:
+            raise _of_another(path)
         # What is computed may depend on the number of trials.
         return document["result"] if document["trials"] == plan.trials else None
 
-    def finished_trials(self, experiment: str, case: Simulation) -> Run | Fit | None:
+    def finished_trials(self, experiment: str, case: Simulation, plan: Plan) -> Run | Fit | None:
         """Return the finished trials of a case, whether or not all are, or None."""
         paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
-        found: list[Run | Fit] = [load(path) for path in paths if path.exists()]
+        found = [_loaded(path, case, plan) for path in paths if path.exists()]
         return max(found, key=lambda result: result.trials, default=None)
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """Return the machines and versions that computed what is here, each once."""
+        found: list[dict[str, Any]] = []
+        for path in sorted(self.results.glob("*/*")):
+            try:
+                is_json = path.suffix == ".json"
+                header = json.loads(read_bytes(path)) if is_json else read_header(path)
+                one = {**header["versions"], **header["machine"]}
+            except Exception:  # damaged, which is said where it is read as a result
+                continue
+            if one not in found:
+                found.append(one)
+        return found
+
+    def has_begun(self, experiment: Experiment) -> bool:
+        """Whether there is any result of an experiment."""
+        return any((self.results / experiment.name).glob("*"))
 
     def keep_trials(self, experiment: str, case: Simulation, trials: Run | Fit) -> None:
         """Save the trials finished so far."""
@@ -141,13 +163,41 @@ def _spoken(value: Any) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
-def _read_json(path: Path) -> Any:
+def _loaded(path: Path, case: Simulation, plan: Plan) -> Run | Fit:
     try:
-        return json.loads(read_bytes(path))
+        result: Run | Fit = load(path)
+    except InputError:
+        raise _damaged(path) from None
+    if result.seed != plan.seed or result.iterations[-1] != case.iterations:
+        raise _of_another(path)
+    return result
+
+
+def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Read an object that has these entries, of these kinds."""
+    try:
+        found = json.loads(read_bytes(path))
     except ValueError:
-        raise InputError(
-            f"{path} is damaged: delete it to have it computed again, with resume=True."
-        ) from None
+        raise _damaged(path) from None
+    is_sound = isinstance(found, dict) and all(
+        isinstance(found.get(name), kind) for name, kind in kinds.items()
+    )
+    if not is_sound:
+        raise _damaged(path)
+    return dict(found)
+
+
+def _damaged(path: Path) -> InputError:
+    if path.name == SETTINGS:
+        return InputError(f"{path} is damaged: give another folder with out=.")
+    return InputError(f"{path} is damaged: delete it, and add resume=True to have it run again.")
+
+
+def _of_another(path: Path) -> InputError:
+    return InputError(
+        f"{path} is of another seed or length than this reproduction: give another folder with "
+        "out=, or delete it."
+    )
 
 
 def _as_json(value: Any) -> str:

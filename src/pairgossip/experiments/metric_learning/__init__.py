@@ -51,6 +51,7 @@ from pairgossip.experiments.metric_learning.problems import (
     diagonal_risks,
     images,
     mixture,
+    recognized,
 )
 from pairgossip.experiments.setting import GRAPHS
 from pairgossip.graphs import Graph, complete, torus, watts_strogatz
@@ -76,7 +77,7 @@ class Task(NamedTuple):
     sides: tuple[int, int]
     """Of the torus, one of them odd: it is not bipartite, and its nodes are as many as data."""
     step: float
-    """gamma(t) = step / sqrt(t): of 0.01 and 0.03, the one that ends with the lower objective."""
+    """gamma(t) = step / sqrt(t): of `STEPS`, the one that ends with the lower objective."""
 
 
 MIXTURE_TASK = Task("metric-mixture", mixture, (25, 40), 0.03)
@@ -143,14 +144,19 @@ def _measured(task: Task, results: Mapping[str, Any]) -> Measures:
     split = task.draw(first.nodes, first.seed)
     nodes: IntArray = np.linspace(0, first.nodes - 1, SCORED).astype(np.int64)
     found = {
-        name: np.array([[accuracy(m, split) for m in trial[nodes]] for trial in fit.models])
+        name: np.array([[recognized(m, split) for m in trial[nodes]] for trial in fit.models])
         for name, fit in fits.items()
     }
     data = np.column_stack(split[:2])
     return Measures(
         fits,
         results["central"],
-        {name: values.mean(axis=1) for name, values in found.items()},
+        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
+        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
+        {
+            "scaled data": recognized(np.ones(split.X.shape[1]), split),
+            "data as they are": recognized(split.scale**2, split),
+        },
         {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
     )
 
@@ -172,9 +178,9 @@ def _mixture_report(results: Mapping[str, Any]) -> Section:
     return Section(
         findings,
         [
-            convergence_picture("mixture", measured),
+            convergence_picture(measured),
             weights_picture(measured, INFORMATIVE),
-            accuracy_picture("mixture", measured),
+            accuracy_picture(measured),
         ],
         [results_table(measured, share)],
         [
@@ -199,9 +205,9 @@ def _digits_report(results: Mapping[str, Any]) -> Section:
     return Section(
         findings,
         [
-            convergence_picture("digits", measured),
+            convergence_picture(measured),
             images_picture(measured),
-            accuracy_picture("digits", measured),
+            accuracy_picture(measured),
         ],
         [results_table(measured, None)],
         [

@@ -17,7 +17,7 @@ OVERSHOT = 1.5
 MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
 
 
-def convergence_picture(name: str, measured: Measures) -> Picture:
+def convergence_picture(measured: Measures) -> Picture:
     """Draw the objective with its spread over nodes, and that spread by itself."""
     figure, (left, right) = panels(2)
     central = measured.central
@@ -103,7 +103,7 @@ def images_picture(measured: Measures) -> Picture:
     )
 
 
-def accuracy_picture(name: str, measured: Measures) -> Picture:
+def accuracy_picture(measured: Measures) -> Picture:
     """Draw the held-out accuracy of every trial beside those of metrics without gossip."""
     figure, axes = panels(1, squeeze=True)
     for place, (graph, scores) in enumerate(measured.accuracies.items()):

@@ -19,6 +19,9 @@ from pairgossip.experiments.metric_learning.problems import (
 from pairgossip.experiments.setting import GRAPHS
 from pairgossip.results import Fit
 
+STEPS = (0.01, 0.03)
+"""Numerators of step sizes that were tried."""
+
 
 def shares(fit: Fit) -> FloatArray:
     """Return how much of a metric's weight is on the informative dimensions: mean of nodes."""
@@ -31,7 +34,9 @@ def how_it_ran(step: float, measured: Measures) -> str:
     first = measured.fits[GRAPHS[0]]
     return (
         f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
-        f"step size {step:g}/sqrt(t), logistic loss. The metric is diagonal with weights of "
+        f"step size {step:g}/sqrt(t), logistic loss; of the numerators "
+        f"{' and '.join(f'{tried:g}' for tried in STEPS)} that were tried, this one ended with the "
+        "lower objective. The metric is diagonal with weights of "
         "0 or more: a whole matrix would send the square of as many numbers in every exchange and "
         "ask for an eigendecomposition at each update. Objectives are those "
         "of a few nodes spread over the network, the same in all trials; distances between metrics "

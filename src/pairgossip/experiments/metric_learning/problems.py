@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.datasets import digits
 from pairgossip.experiments.setting import dealt
 from pairgossip.losses import Loss, metric_loss
@@ -144,12 +144,17 @@ def best_metric(X: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
     return found.x, float(found.fun)
 
 
-def accuracy(weights: FloatArray, split: Split) -> float:
-    """Return how often the nearest training points, under these weights, vote for the class."""
+def recognized(weights: FloatArray, split: Split) -> BoolArray:
+    """Tell of every held-out point whether the nearest training points vote for its class."""
     roots = np.sqrt(weights)
     known, asked = split.X * roots, split.X_held_out * roots
     distances = np.einsum("ij,ij->i", known, known) - 2.0 * asked @ known.T
     nearest = np.argpartition(distances, NEIGHBORS, axis=1)[:, :NEIGHBORS]
     classes = np.unique(split.y)
     votes = (split.y[nearest][:, :, None] == classes).sum(axis=1)
-    return float((classes[votes.argmax(axis=1)] == split.y_held_out).mean())
+    return np.asarray(classes[votes.argmax(axis=1)] == split.y_held_out)
+
+
+def accuracy(weights: FloatArray, split: Split) -> float:
+    """Return the share of held-out points that are recognized under these weights."""
+    return float(recognized(weights, split).mean())

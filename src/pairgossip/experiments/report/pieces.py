@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from pairgossip.experiments.framework.section import Cell, Claim, Table, written
+from pairgossip.experiments.framework.section import Cell, Claim, Table, Verdict, written
 
-MARKS = {"holds": "✓", "holds in part": "◐", "does not hold": "✗"}
+MARKS: dict[Verdict, str] = {
+    "holds": "✓",
+    "holds in part": "◐",
+    "does not hold": "✗",
+    "undecided": "?",
+}
 
 
 def paragraphs(texts: Iterable[str]) -> str:

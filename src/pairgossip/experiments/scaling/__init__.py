@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +17,19 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.fitting import Line, power_law
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.networks import income_quantiles, network
 from pairgossip.experiments.scaling.figures import nodes_picture, time_picture
 from pairgossip.experiments.scaling.findings import (
+    about_gap,
+    about_parts,
     bounds_claim,
-    gap_claim,
     gap_table,
     nodes_table,
     time_claims,
     time_table,
 )
+from pairgossip.experiments.scaling.fits import Point, in_gap, in_nodes, in_time
 from pairgossip.experiments.setting import dealt
 from pairgossip.kernels import Pairs
 from pairgossip.results import Run
@@ -59,8 +60,6 @@ LATE = 10**9
 """Where t x bias no longer changes; the exact expectation costs the same at any t."""
 FAR = (10.0, 1000.0)
 """Where the exponent of the exact bias in t is fitted, in time scales 1/x: far beyond any run."""
-SETTLED = 2.0
-"""Exponents of measured errors in t are fitted from this many time scales 1/x on."""
 CHECKPOINTS = 25
 
 
@@ -126,27 +125,6 @@ def _exact(name: str, nodes: int, last: int, plan: Plan) -> Mapping[str, Any]:
     }
 
 
-class Point(NamedTuple):
-    """One network of one size: its run and its theory."""
-
-    run: Run
-    exact: Mapping[str, Any]
-
-    @property
-    def settled(self) -> FloatArray:
-        """Which checkpoints are late enough for a power law in t."""
-        return np.asarray(self.run.iterations >= SETTLED / self.exact["gap"])
-
-    @property
-    def fluctuation(self) -> FloatArray:
-        """Root mean square over trials of the network's mean about its exact expectation."""
-        about = self.run.trial_mean - self.run.target - np.array(self.exact["mean_bias"])
-        return np.asarray(np.sqrt(np.mean(about**2, axis=0)))
-
-
-Families = Mapping[str, Mapping[int, Point]]
-
-
 def _report(results: Mapping[str, Any]) -> Section:
     families: dict[str, dict[int, Point]] = {
         name: {
@@ -156,88 +134,29 @@ def _report(results: Mapping[str, Any]) -> Section:
         }
         for name, sizes in SIZES.items()
     }
-    in_nodes = {name: _in_nodes(points) for name, points in families.items()}
-    in_time = {name: _in_time(points) for name, points in families.items()}
-    in_gap = _in_gap(
-        {name: points[COMMON] for name, points in families.items() if COMMON in points}
-    )
+    time = {name: in_time(points) for name, points in families.items()}
+    gap = in_gap({name: points[COMMON] for name, points in families.items() if COMMON in points})
+    nodes = {name: in_nodes(points) for name, points in families.items()}
     return Section(
-        _about(families),
-        [nodes_picture(families), time_picture(families)],
-        [nodes_table(in_nodes), gap_table(in_gap, COMMON), time_table(in_time, FAR, SETTLED)],
         [
-            *time_claims(in_time),
-            bounds_claim(in_nodes),
-            gap_claim(in_gap),
+            _about(families["complete"][COMMON].run),
+            *about_parts(families, time),
+            about_gap(gap, COMMON),
         ],
+        [nodes_picture(families), time_picture(families)],
+        [nodes_table(nodes), gap_table(gap, COMMON), time_table(time, FAR)],
+        [*time_claims(time), bounds_claim(families)],
     )
 
 
-Fits = Mapping[str, Line]
-
-
-def _in_nodes(points: Mapping[int, Point]) -> Fits:
-    """Fit exponents in the number of nodes: of t x bias, of the error at the end, of bounds."""
-    nodes = list(points)
-
-    def fit(values: Sequence[float]) -> Line:
-        return power_law(nodes, values)
-
-    return {
-        "scale": fit([1 / point.exact["gap"] for point in points.values()]),
-        "bias": fit([point.exact["late"] for point in points.values()]),
-        "bias_bound": fit([point.exact["late_bound"] for point in points.values()]),
-        "error": fit([float(point.run.error[-1]) for point in points.values()]),
-        "fluctuation": fit([float(point.fluctuation[-1]) for point in points.values()]),
-        "error_bound": fit([point.exact["error_bound"][-1] for point in points.values()]),
-    }
-
-
-def _in_gap(points: Mapping[str, Point]) -> Fits:
-    """Fit exponents in |E|/lambda over networks of the same size that hold the same data."""
-    scales = [1 / point.exact["gap"] for point in points.values()]
-    return {
-        "bias": power_law(scales, [point.exact["late"] for point in points.values()]),
-        "error": power_law(scales, [float(point.run.error[-1]) for point in points.values()]),
-        "fluctuation": power_law(
-            scales, [float(point.fluctuation[-1]) for point in points.values()]
-        ),
-    }
-
-
-def _in_time(points: Mapping[int, Point]) -> Mapping[int, Fits]:
-    """Fit exponents in t on every network, far beyond its time scale."""
-    fits = {}
-    for nodes, point in points.items():
-        late = point.settled
-        t = point.run.iterations[late]
-        fits[nodes] = {
-            "bias": power_law(point.exact["far"], point.exact["far_bias"]),
-            "error": power_law(t, point.run.error[late]),
-            "fluctuation": power_law(t, point.fluctuation[late]),
-        }
-    return fits
-
-
-def _about(families: Families) -> list[str]:
-    run = families["complete"][COMMON].run
-    shares = [
-        float(point.exact["bias"][-1] / point.run.error[-1])
-        for points in families.values()
-        for point in points.values()
-    ]
-    return [
+def _about(run: Run) -> str:
+    return (
         "Gini mean difference of incomes; a network of n nodes holds n quantiles of the same "
         f"distribution, dealt at random. {run.trials} trials of {run.iterations[-1]:,} iterations "
         "give the error; the bias is exact. The sizes of a family end where its time scale "
         "|E|/lambda is no longer a fraction of the iterations. Bounds are upper bounds: an "
-        "exponent below that of the bound is no contradiction.",
-        "The error has two parts: the bias, which falls like 1/t, and the fluctuation about the "
-        "expectation, which falls like 1/sqrt(t) and prevails in the end. Here the end is far: "
-        f"at the last iteration the bias is still {100 * min(shares):.0f} % to "
-        f"{100 * max(shares):.0f} % of the error. So the fluctuation is also fitted by itself, as "
-        "the root mean square over trials of the network's mean about its exact expectation.",
-    ]
+        "exponent below that of the bound is no contradiction."
+    )
 
 
 SCALING = Experiment(

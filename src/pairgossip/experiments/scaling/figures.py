@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.framework.drawing import finish_panel, legend_below, panels
 from pairgossip.experiments.framework.section import Picture
-from pairgossip.experiments.networks import COLORS
+from pairgossip.experiments.networks import COLORS, FRANCS
+from pairgossip.experiments.scaling.fits import Point
 
-FRANCS = "Belgian francs"
+CLEAR = 0.1
+"""A disagreement of less than this share of the error is not drawn."""
 TICKS = (20, 50, 100, 200, 500, 1000)
 """Numbers of nodes."""
 
 
-def nodes_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
+def nodes_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
     """Draw t x bias and the error at the end, with their bounds, against the number of nodes."""
     figure, (left, right) = panels(2)
     for name, points in families.items():
@@ -37,7 +37,8 @@ def nodes_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
         ticks = [tick for tick in TICKS if low <= tick <= high]
         axes.set_xticks(ticks, [str(tick) for tick in ticks])
         axes.set_xticks([], minor=True)
-    _legend_below(figure, left)
+    legend_below(figure, left, columns=4)
+    figure.set_size_inches(9.6, 4.0)
     return Picture(
         "nodes",
         "Left: the limit of t x bias, exact (dots), and the corrected bound (dotted). Right: root "
@@ -47,7 +48,7 @@ def nodes_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
     )
 
 
-def time_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
+def time_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
     """Draw bias and error of the largest network of every family against time in units 1/x."""
     figure, (left, right) = panels(2)
     for name, points in families.items():
@@ -57,32 +58,33 @@ def time_picture(families: Mapping[str, Mapping[int, Any]]) -> Picture:
         label = f"{name}, {nodes} nodes"
         left.plot(units, exact["bias"], color=COLORS[name], label=label)
         right.plot(units, run.error, color=COLORS[name])
-        right.plot(units, points[nodes].fluctuation, "--", color=COLORS[name])
+        parts = points[nodes].parts
+        # What is small beside the bias it is found by subtracting is noise.
+        clear = parts.disagreement > CLEAR * run.error
+        right.plot(units[clear], parts.disagreement[clear], "--", color=COLORS[name])
+        right.plot(units, parts.mean_fluctuation, ":", color=COLORS[name])
     _guide(left, -1.0, "slope -1")
     _guide(right, -0.5, "slope -1/2")
     unit = "iterations / (|E|/lambda)"
     finish_panel(left, unit, f"bias ({FRANCS})", "exact bias", legend=False)
-    finish_panel(right, unit, f"RMS error ({FRANCS})", "error and fluctuation", legend=False)
+    finish_panel(right, unit, f"RMS error ({FRANCS})", "error and parts of it", legend=False)
     for axes in (left, right):
         axes.set_yscale("log")
-    _legend_below(figure, left)
+    legend_below(figure, left, columns=4)
+    figure.set_size_inches(9.6, 4.0)
     return Picture(
         "time",
         "The largest network of every family, against iterations in units of its time scale "
-        "|E|/lambda. Left: exact bias. Right: measured error (solid) and fluctuation of "
-        "the network's mean about its exact expectation (dashed). Black: slopes -1 and -1/2.",
+        "|E|/lambda. Left: exact bias. Right: measured error of a node (solid), the "
+        "nodes' disagreement (dashed, where it can be told from noise) and the fluctuation of the "
+        "network's mean about its exact expectation (dotted). Black: slopes -1 and -1/2.",
         figure,
     )
 
 
 def _guide(axes: Axes, slope: float, label: str) -> None:
     x = np.array([3.0, 300.0])
-    low = min(float(np.interp(3.0, *line.get_data())) for line in axes.get_lines())  # type: ignore[arg-type]
+    drawn = [line.get_data() for line in axes.get_lines()]
+    low = min(float(np.interp(3.0, *curve)) for curve in drawn if len(curve[0]))  # type: ignore[arg-type]
     axes.plot(x, 0.4 * low * (x / x[0]) ** slope, "k-", linewidth=0.9)
     axes.annotate(label, (x[0], 0.4 * low), ha="right", va="center", fontsize="small")
-
-
-def _legend_below(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    figure.set_size_inches(9.6, 4.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
+from pairgossip.experiments.error_parts import ErrorParts, error_parts
 from pairgossip.experiments.framework.experiment import (
     Case,
     Computation,
@@ -23,6 +24,7 @@ from pairgossip.experiments.networks import incomes, network
 from pairgossip.experiments.separable_and_pairwise.figures import rates_picture
 from pairgossip.experiments.separable_and_pairwise.findings import (
     Rates,
+    about,
     averaging_table,
     geometric_claim,
     gosta_table,
@@ -113,13 +115,11 @@ def _exact(name: str, last: int, plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def fluctuation(run: Run, exact: Mapping[str, Any]) -> FloatArray:
-    """Return the root mean square of the network's mean about its exact expectation."""
-    about = run.trial_mean - run.target - np.array(exact["gosta_mean_bias"])
-    return np.asarray(np.sqrt(np.mean(about**2, axis=0)))
+def _parts(run: Run, exact: Mapping[str, Any]) -> ErrorParts:
+    return error_parts(run, exact["gosta_bias"], exact["gosta_mean_bias"])
 
 
-def _rates(averaging: Run, gosta: Run, exact: Mapping[str, Any]) -> Rates:
+def _rates(averaging: Run, gosta: Run, parts: ErrorParts, exact: Mapping[str, Any]) -> Rates:
     late = gosta.iterations >= SETTLED / exact["gap"]
     t = gosta.iterations[late]
     rate = float(np.log1p(-exact["gap"] / 2))
@@ -128,9 +128,10 @@ def _rates(averaging: Run, gosta: Run, exact: Mapping[str, Any]) -> Rates:
         _geometric(averaging.iterations, averaging.error, exact["start"]),
         rate,
         rate / 2,
-        power_law(t, np.array(exact["gosta_bias"])[late]),
         power_law(t, gosta.error[late]),
-        power_law(t, fluctuation(gosta, exact)[late]),
+        power_law(t, parts.bias[late]),
+        power_law(t, parts.disagreement[late]),
+        power_law(t, parts.mean_fluctuation[late]),
     )
 
 
@@ -144,19 +145,13 @@ def _report(results: Mapping[str, Any]) -> Section:
     averaging = {name: results[f"averaging-{name}"] for name in GRAPHS}
     gosta = {name: results[f"gosta-{name}"] for name in GRAPHS}
     exact = {name: results[f"exact-{name}"] for name in GRAPHS}
-    rates = {name: _rates(averaging[name], gosta[name], exact[name]) for name in GRAPHS}
-    fluctuations = {name: fluctuation(gosta[name], exact[name]) for name in GRAPHS}
-    run = gosta[GRAPHS[0]]
+    parts = {name: _parts(gosta[name], exact[name]) for name in GRAPHS}
+    rates = {
+        name: _rates(averaging[name], gosta[name], parts[name], exact[name]) for name in GRAPHS
+    }
     return Section(
-        [
-            f"The mean and the Gini mean difference of the same {run.nodes} incomes, {run.trials} "
-            "trials on each network. Averaging has all values at the start; GoSta must first "
-            "carry observations to each other.",
-            "On the complete graph the bound on averaging is attained: its expected squared error "
-            "falls by exactly 1 - x/2 per iteration. Elsewhere single trials fall nearly as fast "
-            "as the expectation does, at up to twice the rate of the bound.",
-        ],
-        [rates_picture(averaging, gosta, exact, fluctuations)],
+        about(gosta[GRAPHS[0]], rates),
+        [rates_picture(averaging, gosta, exact, parts)],
         [averaging_table(rates), gosta_table(rates, SETTLED)],
         [geometric_claim(averaging, exact, rates, WINDOW[0]), slower_claim(rates)],
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.error_parts import ErrorParts
+from pairgossip.experiments.framework.drawing import finish_panel, legend_below, panels
 from pairgossip.experiments.framework.section import Picture
 from pairgossip.experiments.setting import COLORS
 from pairgossip.results import Run
@@ -21,7 +21,7 @@ def rates_picture(
     averaging: Mapping[str, Run],
     gosta: Mapping[str, Run],
     exact: Mapping[str, Any],
-    fluctuations: Mapping[str, FloatArray],
+    parts: Mapping[str, ErrorParts],
 ) -> Picture:
     """Draw averaging on a linear axis of time, GoSta on a logarithmic one."""
     figure, (left, right) = panels(2)
@@ -34,26 +34,25 @@ def rates_picture(
         pairs = gosta[name]
         target = float(np.mean(pairs.target))
         right.plot(pairs.iterations, pairs.error / target, color=color)
-        right.plot(
-            pairs.iterations, np.array(exact[name]["gosta_bias"]) / target, "--", color=color
-        )
+        right.plot(pairs.iterations, parts[name].bias / target, "--", color=color)
         # At t = 1 all trials agree: the fluctuation is rounding.
-        right.plot(pairs.iterations[1:], fluctuations[name][1:] / target, ":", color=color)
+        right.plot(
+            pairs.iterations[1:], parts[name].mean_fluctuation[1:] / target, ":", color=color
+        )
     finish_panel(left, "iterations", "error / its start", "mean: averaging", legend=False)
     left.set_xscale("linear")
     finish_panel(right, "iterations", "relative error", "Gini mean difference: GoSta", legend=False)
     for axes in (left, right):
         axes.set_yscale("log")
     left.set_ylim(FLOOR, 2)
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, left, columns=3)
     figure.set_size_inches(9.6, 4.0)
     trials = next(iter(gosta.values())).trials
     return Picture(
         "convergence",
         "Left, linear time: averaging, root mean square error (solid) and bound (dotted), "
         "straight lines on this axis. Right, logarithmic time: GoSta on the same networks and "
-        "incomes, error (solid), exact bias (dashed) and fluctuation about the expectation "
-        f"(dotted). {trials} trials.",
+        "incomes, error of a node (solid), exact bias (dashed) and fluctuation of the network's "
+        f"mean about its expectation (dotted). {trials} trials.",
         figure,
     )

@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.drawing import finish_panel, panels
+from pairgossip.experiments.framework.drawing import finish_panel, legend_below, panels
 from pairgossip.experiments.framework.section import Picture
-from pairgossip.experiments.networks import COLORS
+from pairgossip.experiments.networks import COLORS, FRANCS
 from pairgossip.experiments.theory_and_measurement.simulations import GRAPHS, SYNC
 from pairgossip.results import Run
 from pairgossip.results.plots import COLORS as SERIES
 
-FRANCS = "Belgian francs"
 TITLES = {
     "gosta": "GoSta-sync, update first (printed order)",
     "gosta-exchange-first": "GoSta-sync, exchange first (order of the proofs)",
     "u1": "U1-gossip",
     "u2": "U2-gossip",
 }
+BOUNDS = {"corrected": "--", "printed": "-."}
 Runs = Mapping[tuple[str, str], Run]
 
 
@@ -42,17 +42,23 @@ def bias_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
             t = np.array(exact[graph]["iterations"])
             shown = t <= run.iterations[-1]
             axes.plot(t[shown], np.array(theory["bias"])[shown], color=color, label=graph)
-            axes.plot(t[shown], np.array(theory["corrected"])[shown], "--", color=color, lw=0.9)
+            for form, style in BOUNDS.items():
+                axes.plot(t[shown], np.array(theory[form])[shown], style, color=color, lw=0.9)
             axes.plot(run.iterations, run.bias, "o", color=color, markersize=4)
             axes.plot(run.iterations, run.error / np.sqrt(run.trials), ":", color=color, lw=0.9)
-        finish_panel(axes, "iterations", f"bias ({FRANCS})", TITLES[algorithm])
+        finish_panel(axes, "iterations", f"bias ({FRANCS})", TITLES[algorithm], legend=False)
         axes.set_yscale("log")
         axes.label_outer()
+    lines = {"exact": "-", "corrected bound": "--", "printed bound": "-.", "noise": ":"}
+    for label, style in lines.items():
+        grid[0, 0].plot([], [], style, color="#444444", lw=0.9, label=label)
+    legend_below(figure, grid[0, 0], columns=4)
     trials = runs["gosta", GRAPHS[0]].trials
     return Picture(
         "bias",
         "Bias of the Gini mean difference, root mean square over nodes: exact (solid), corrected "
-        f"bound (dashed), and mean over {trials} trials minus the exact value (dots). A mean over "
+        "bound (dashed), printed bound (thin, dash-dotted), and mean over "
+        f"{trials} trials minus the exact value (dots). A mean over "
         "trials cannot show a bias below its own noise, error/sqrt(trials) (dotted).",
         figure,
     )
@@ -112,8 +118,7 @@ def examples_picture(
         unit = "node's bias" if name == "u1" else "norm of the bias over nodes"
         finish_panel(axes, "iterations t", f"t x {unit}", title, legend=False)
         axes.set_ylim(0, 1.25 * found["corrected"])
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    legend_below(figure, grid[0], columns=4)
     return Picture(
         "violations",
         "Two cases in which the exact bias exceeds the printed bound (lines 303-308 and 907) and "
@@ -141,8 +146,7 @@ def deviation_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
         finish_panel(axes, "iterations", f"error ({FRANCS})", graph, legend=False)
         axes.set_yscale("log")
         axes.label_outer()
-    handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    legend_below(figure, grid[0], columns=3)
     figure.set_size_inches(13.2, 4.3)
     return Picture(
         "deviation",

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from pairgossip.datasets.breast_cancer import FILE, SHA256
+from pairgossip.datasets.dataset import read_shipped
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
 from pairgossip.theory.errata.erratum import Erratum, Evidence
 from pairgossip.theory.errata.estimation import clique_with_pendant
@@ -90,6 +92,20 @@ def detours() -> Evidence:
     )
 
 
+def columns_of_the_experiments() -> Evidence:
+    """What the eleven columns of the data file are, and how much one of them would weigh."""
+    names, table = read_shipped(FILE, SHA256)
+    squares = np.nansum(table**2, axis=0)
+    number, *features, label = names
+    share = float(squares[0] / squares[:-1].sum())
+    return Evidence(
+        f"the file has {len(names)} columns: {number}, {len(features)} features, {label}; of the "
+        f"squared length of rows without their {label}, all but {1 - share:.0e} would be the "
+        f"{number}",
+        (number, label, len(features)) == ("id", "class", 9) and share > 1 - 1e-7,
+    )
+
+
 def grid_of_the_experiments() -> Evidence:
     """Which graph has the printed gap of the two-dimensional grid."""
     graph = torus(26, 26)
@@ -150,6 +166,13 @@ ROWS = (
         "valid for t < (d - 2) min(Delta, 1)",
         "the minimum is always 1: valid for t < d - 2 only",
         detours,
+    ),
+    Erratum(
+        "612",
+        "A",
+        "n = 699 samples in dimension d = 11",
+        "nine features; the other two columns are the patient's number and the class",
+        columns_of_the_experiments,
     ),
     Erratum(
         "618",

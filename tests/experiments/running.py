@@ -1,0 +1,36 @@
+"""Running an experiment of the report in a small way, and reading its results back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pairgossip.experiments.framework.experiment import Experiment, Plan
+from pairgossip.experiments.framework.running import run_experiment
+from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework.store import Store
+
+PLAN = Plan(quick=True, trials=2, seed=0)
+
+
+def results_of(
+    experiment: Experiment, folder: Path, plan: Plan = PLAN, n_jobs: int = 1
+) -> dict[str, Any]:
+    store = Store(folder)
+    store.open(plan, resume=False)
+    run_experiment(experiment, plan, store, resume=False, n_jobs=n_jobs, progress=False)
+    results = store.results_of(experiment, plan)
+    assert results is not None
+    return results
+
+
+def verdicts(section: Section) -> dict[str, str]:
+    return {claim.name: claim.verdict for claim in section.claims}
+
+
+def texts(section: Section) -> str:
+    """All that a reader sees of a section in words and numbers."""
+    cells = [str(cell) for table in section.tables for row in table.rows for cell in row]
+    captions = [picture.caption for picture in section.pictures]
+    notes = [table.note for table in section.tables]
+    return " ".join([*section.findings, *cells, *captions, *notes, *map(str, section.claims)])
