@@ -11,6 +11,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.experiments import auc_maximization
 from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
+from pairgossip.experiments.auc_maximization.claims import vanished
 from pairgossip.experiments.framework.experiment import Experiment, Plan
 from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Section
@@ -134,7 +135,7 @@ def test_numbers_in_the_findings_come_from_the_results(
     ],
 )
 def test_chance_makes_no_verdict_better(least: float, most: float, verdict: str) -> None:
-    assert auc_maximization._vanished(least, most) == verdict
+    assert vanished(least, most) == verdict
 
 
 @pytest.mark.parametrize(

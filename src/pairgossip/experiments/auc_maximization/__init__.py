@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.datasets import breast_cancer_wisconsin
+from pairgossip.experiments.auc_maximization.claims import (
+    bias_claims,
+    dispersion_claim,
+    faster_claim,
+)
 from pairgossip.experiments.auc_maximization.figures import bias_picture, objective_picture
 from pairgossip.experiments.framework.experiment import (
     Case,
@@ -18,17 +22,9 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import Claim, Section, Table, Verdict
-from pairgossip.experiments.setting import (
-    GRAPHS,
-    MATTERS,
-    Dealt,
-    dealt,
-    dispersion_verdict,
-    faster_verdict,
-    in_order_from,
-    paper_graph,
-)
+from pairgossip.experiments.framework.section import Section, Table
+from pairgossip.experiments.networks import patients
+from pairgossip.experiments.setting import GRAPHS, Dealt, paper_graph
 from pairgossip.losses import inverse_sqrt, risk
 from pairgossip.losses.risk import auc_of_scores
 from pairgossip.minimization import minimize
@@ -39,20 +35,6 @@ STEP = 1e-3
 """gamma(t) = 1e-3 / sqrt(t), line 623."""
 LENGTHS = {"sync": (300_000, 100_000), "async": (1_000_000, 300_000)}
 """Iterations, in full and quick."""
-NEGLIGIBLE = 0.01
-"""What "several orders of magnitude smaller" must mean at least."""
-VANISHED = 0.2
-"""What may be left of a bias that has vanished, relative to its largest value."""
-VANISHING = 0.5
-"""And of one that is about to."""
-STANDARD_ERRORS = 2.0
-"""How far a mean over trials may be off by chance."""
-SAID = {
-    "async": "paper, line {}",
-    "sync": "said in paper, line {}, of the asynchronous algorithm",
-}
-LATE = 1 / 3
-"""What is called the end of a run: from this part of its iterations on."""
 
 
 def _cases(clock: str, plan: Plan) -> Sequence[Case]:
@@ -64,12 +46,8 @@ def _cases(clock: str, plan: Plan) -> Sequence[Case]:
     return [*simulations, Computation("optimum", partial(_optimum, plan))]
 
 
-def _rows(graph: str, plan: Plan) -> Dealt:
-    return dealt(*breast_cancer_wisconsin(), paper_graph(graph, plan.seed).n, plan.seed)
-
-
 def _fit(graph: str, clock: str, last: int, plan: Plan, **how: Any) -> Fit:
-    X, y = _rows(graph, plan)
+    X, y = patients(graph, plan.seed)
     return minimize(
         X,
         y,
@@ -87,11 +65,11 @@ def _fit(graph: str, clock: str, last: int, plan: Plan, **how: Any) -> Fit:
 
 def _optimum(plan: Plan) -> Mapping[str, Any]:
     """Minimize the same objective on one machine, on the rows each graph holds."""
-    nodes = {graph: paper_graph(graph, plan.seed).n for graph in GRAPHS}
-    found = {
-        n: _optimum_on(dealt(*breast_cancer_wisconsin(), n, plan.seed)) for n in {*nodes.values()}
-    }
-    return {graph: found[n] for graph, n in nodes.items()}
+    rows = {graph: patients(graph, plan.seed) for graph in GRAPHS}
+    # Graphs of as many nodes hold the same rows.
+    by_size = {len(one.X): one for one in rows.values()}
+    found = {size: _optimum_on(one) for size, one in by_size.items()}
+    return {graph: found[len(one.X)] for graph, one in rows.items()}
 
 
 def _optimum_on(rows: Dealt) -> dict[str, Any]:
@@ -153,9 +131,9 @@ def _report(clock: str, results: Mapping[str, Any]) -> Section:
         [objective_picture(fits), bias_picture(fits, _optima(optimum))],
         [_table(fits, relative, optimum)],
         [
-            _faster_claim(clock, relative),
-            _dispersion_claim(clock, fits),
-            *_bias_claims(clock, fits, _optima(optimum)),
+            faster_claim(clock, relative),
+            dispersion_claim(clock, fits),
+            *bias_claims(clock, fits, _optima(optimum)),
         ],
     )
 
@@ -183,130 +161,6 @@ def _table(
     note = "The paper prints no number of its figure: its statements are compared below."
     return Table(
         f"Objective of the nodes' averaged models after {last:,} iterations", columns, rows, note
-    )
-
-
-def _faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> Claim:
-    best, middle, worst = (float(relative[name][-1]) for name in GRAPHS)
-    apart = worst / best - 1.0
-    ahead = "ahead of" if middle < worst else "not ahead of"
-    return Claim(
-        f"faster-{clock}",
-        "Better-connected networks exhibit faster convergence; the complete and "
-        "Watts-Strogatz graphs outperform the grid.",
-        SAID[clock].format(641),
-        faster_verdict(best, middle, worst),
-        f"Relative to zero the mean objective ends at {best:.4f} (complete), {middle:.4f} "
-        f"(Watts-Strogatz) and {worst:.4f} (torus): the torus is {100 * apart:+.1f} % from the "
-        f"complete graph, and the Watts-Strogatz graph is {ahead} the torus. "
-        f"{100 * MATTERS:.0f} % count as a difference: "
-        + ("the mean loss hardly depends on the graph." if abs(apart) < MATTERS else "it is one."),
-    )
-
-
-def _dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
-    spreads = [float(fits[name].spread[-1]) for name in GRAPHS]
-    curves = [fits[name].spread for name in GRAPHS]
-    return Claim(
-        f"dispersion-{clock}",
-        "The dispersion of the local estimates decreases as network connectivity improves.",
-        SAID[clock].format(641),
-        dispersion_verdict(*spreads),
-        "Standard deviation of the objective over nodes at the end: "
-        + ", ".join(f"{s:.2e} ({name})" for name, s in zip(GRAPHS, spreads, strict=True))
-        + ". "
-        + in_order_from(fits[GRAPHS[0]].iterations, *curves),
-    )
-
-
-def _bias_claims(
-    clock: str, fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]
-) -> list[Claim]:
-    plotted, in_bound = {}, {}
-    for name, fit in fits.items():
-        assert fit.bias is not None
-        plotted[name], in_bound[name] = fit.bias.plotted, fit.bias.bound_term(optima[name])
-    return [
-        _vanishing_claim(clock, "plotted", "bias . model, as the paper plots it", fits, plotted),
-        _vanishing_claim(
-            clock, "bound", "(optimum - model) . bias, as in the bound", fits, in_bound
-        ),
-        _magnitude_claim(clock, "plotted", "bias . model, as the paper plots it", fits, plotted),
-        _magnitude_claim(
-            clock, "bound", "(optimum - model) . bias, as in the bound", fits, in_bound
-        ),
-    ]
-
-
-def _vanishing_claim(
-    clock: str, name: str, how: str, fits: Mapping[str, Fit], terms: Mapping[str, FloatArray]
-) -> Claim:
-    """Tell whether the mean over trials, which the paper draws, ends near zero.
-
-    What chance could hide counts as left: few trials must not look better than many.
-    """
-    least, most, told = 0.0, 0.0, []
-    for graph, fit in fits.items():
-        mean = terms[graph].mean(axis=0)
-        largest = float(np.abs(mean).max())
-        ends = terms[graph][:, fit.iterations >= LATE * fit.iterations[-1]].mean(axis=1)
-        error = float(ends.std(ddof=1) / np.sqrt(len(ends))) if len(ends) > 1 else 0.0
-        end = float(ends.mean())
-        least = max(least, (abs(end) - STANDARD_ERRORS * error) / largest)
-        most = max(most, (abs(end) + STANDARD_ERRORS * error) / largest)
-        told.append(
-            f"{end:.1e} ± {error:.0e} after {largest:.1e} ({graph}; {_below(fit, mean, largest)})"
-        )
-    return Claim(
-        f"bias-vanishes-{name}-{clock}",
-        f"The bias term rapidly converges to zero ({how}).",
-        SAID[clock].format(643),
-        _vanished(least, most),
-        "Mean over trials at the end (from a third of the iterations on), with its standard "
-        f"error, after its largest value: {', '.join(told)}. With {STANDARD_ERRORS:.0f} standard "
-        f"errors, {100 * least:.0f} to {100 * most:.0f} % of the largest value are left, on the "
-        "graphs where this is most.",
-    )
-
-
-def _vanished(least: float, most: float) -> Verdict:
-    """Judge by what may be left at least and at most."""
-    if most < VANISHED:
-        return "holds"
-    if most < VANISHING:
-        return "holds in part"
-    return "does not hold" if least > VANISHING else "undecided"
-
-
-def _below(fit: Fit, mean: FloatArray, largest: float) -> str:
-    """Say from when on the term stays below the part of its peak that counts as nothing."""
-    above = np.flatnonzero(np.abs(mean) >= VANISHED * largest)[-1]
-    if above == len(mean) - 1:
-        return "not below a fifth of it at the end"
-    return f"below a fifth of it from iteration {fit.iterations[above + 1]:,} on"
-
-
-def _magnitude_claim(
-    clock: str, name: str, how: str, fits: Mapping[str, Fit], terms: Mapping[str, FloatArray]
-) -> Claim:
-    shares = {
-        graph: float((np.abs(terms[graph].mean(axis=0)) / fit.objective).max())
-        for graph, fit in fits.items()
-    }
-    single = max(
-        float(np.sqrt((terms[graph][:, -1] ** 2).mean()) / fit.objective[-1])
-        for graph, fit in fits.items()
-    )
-    return Claim(
-        f"bias-small-{name}-{clock}",
-        "The bias term remains several orders of magnitude smaller than the objective "
-        f"throughout the optimization ({how}).",
-        SAID[clock].format(643),
-        "holds" if max(shares.values()) < NEGLIGIBLE else "does not hold",
-        "At its largest the mean over trials is "
-        + ", ".join(f"{share:.2g} ({graph})" for graph, share in shares.items())
-        + f" times the objective; at the end a single trial's is {single:.2g} times the "
-        "objective, root mean square, on the graph where this is most.",
     )
 
 
