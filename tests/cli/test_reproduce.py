@@ -76,7 +76,7 @@ class TestWithToy:
         out = tmp_path / "out"
         answer = cli("reproduce", "--only", "toy", "--trials", 2, "--out", out, "--jobs", 1)
         assert answer.code == 0
-        assert "1 statements checked" in answer.out and "✓ holds" in answer.out
+        assert "1 statement checked" in answer.out and "✓ holds" in answer.out
         assert f"Wrote {out / 'report.html'}" in answer.out.replace("\n", "")
         assert pg.load(out / "results" / "toy" / "gini.npz").trials == 2
 

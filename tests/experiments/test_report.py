@@ -72,3 +72,14 @@ def test_the_report_says_what_was_asked_found_and_with_what(report: Path) -> Non
 )
 def test_written(value: bool | int | float | str | None, text: str) -> None:
     assert written(value) == text
+
+
+def test_figures_go_where_they_belong_from_wherever_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes that draw outlive a call, and keep the folder they started in."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        reproduce(trials=2, out="out", n_jobs=2)
+        assert (tmp_path / name / "out" / "figures" / "toy-error.png").is_file()

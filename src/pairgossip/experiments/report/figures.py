@@ -29,8 +29,9 @@ def write_pictures(
     from joblib import Parallel, delayed
 
     workers = -1 if n_jobs is None else n_jobs
+    place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
-        delayed(write_picture)(folder, name, picture) for name, picture in pictures.items()
+        delayed(write_picture)(place, name, picture) for name, picture in pictures.items()
     )
     return dict(zip(pictures, sources, strict=True))
 
