@@ -99,3 +99,4 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
 
 def test_a_status_that_cannot_be_written_is_nobodys_problem(tmp_path: Path, seen: View) -> None:
     write_status(tmp_path / "nowhere" / "status.json", seen.status())
+    assert not (tmp_path / "nowhere").exists()
