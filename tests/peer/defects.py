@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from pairgossip.peer.exchange import Action, Exchange, Save
+from pairgossip.peer.actions import Action, Save
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.messages import Accept, Mass, Notice, Offer, Reason
 from pairgossip.peer.records import Record
 from pairgossip.peer.state import Outcome, Pending, State

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from pairgossip.peer.exchange import Save
+from pairgossip.peer.actions import Save
 from pairgossip.peer.state import State
 from tests.peer.audit import Violated
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pairgossip.peer.exchange import Action, Exchange, RestoredBackup, Save, first_state
+from pairgossip.peer.actions import Action, Save
+from pairgossip.peer.exchange import Exchange, RestoredBackup, first_state
 from pairgossip.peer.generations import number
 from pairgossip.peer.messages import Accept, AnyMessage, Hello, Offer, Reject, encode
 from pairgossip.peer.state import Outcome, State

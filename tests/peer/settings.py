@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from pairgossip.peer.exchange import Setting
 from pairgossip.peer.messages import Notice, frame_limit
 from pairgossip.peer.records import Record, RecordCheck, signed_record
 from pairgossip.peer.rules import Rule
+from pairgossip.peer.state import State
 
 SPEC = "spec-hash"
 RANGE = (-1e6, 1e6)
@@ -63,4 +65,11 @@ def make_setting(
         is_notice_of_member=is_notice_of_member,
         draw_seed=seed,
         frame_limit=frame_limit(len(own[0]), rule.sizes[0]),
+    )
+
+
+def held_records(states: Collection[State]) -> Counter[tuple[str, int]]:
+    """Count who holds whose record, over peers whose exchanges are all settled."""
+    return Counter(
+        (node.record.origin, node.record.row) for state in states for node in state.nodes
     )

@@ -14,7 +14,6 @@ from pairgossip.kernels import Pairs
 from pairgossip.peer import assembly as assembly_module
 from pairgossip.peer import invitations, records, setting
 from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.exchange import held_records
 from pairgossip.peer.home import Home, create_home
 from pairgossip.peer.journal import SqliteJournal
 from pairgossip.peer.messages import Notice, encode
@@ -29,6 +28,7 @@ from tests.peer.homes import (
     make_home,
     make_pair,
 )
+from tests.peer.settings import held_records
 
 
 @pytest.fixture

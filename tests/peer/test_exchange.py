@@ -16,20 +16,14 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.exchange import (
-    Exchange,
-    Phase,
-    RepeatLater,
-    Save,
-    Send,
-    first_state,
-    held_records,
-)
+from pairgossip.peer.actions import RepeatLater, Save, Send
+from pairgossip.peer.exchange import Exchange, first_state
 from pairgossip.peer.messages import Accept, Hello, Notice, Offer, Reject, encode
 from pairgossip.peer.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.transitions import Phase
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
-from tests.peer.settings import make_setting, name_of, sealed_record
+from tests.peer.settings import held_records, make_setting, name_of, sealed_record
 
 EXCHANGES = 300
 GRAPH = pg.graphs.build("watts_strogatz", 8, seed=3)

@@ -14,11 +14,13 @@ import pytest
 
 from pairgossip.losses import as_loss
 from pairgossip.peer import exchange, messages
-from pairgossip.peer.exchange import Exchange, Phase, RestoredBackup, Save, Send, first_state
+from pairgossip.peer.actions import Save, Send
+from pairgossip.peer.exchange import Exchange, RestoredBackup, first_state
 from pairgossip.peer.generations import number
 from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
 from pairgossip.peer.records import Record, RecordCheck
 from pairgossip.peer.rules import DualAveraging
+from pairgossip.peer.transitions import Phase
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import (

@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.exchange import Save
+from pairgossip.peer.actions import Save
 from pairgossip.peer.journal import SqliteJournal, export
 from pairgossip.peer.records import Record
 from pairgossip.peer.state import Node, Outcome, Pending, State
@@ -216,7 +216,7 @@ CALLS = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from pairgossip.peer.exchange import Save
+from pairgossip.peer.actions import Save
 from pairgossip.peer.journal import SqliteJournal
 from tests.peer.test_journal import some_state
 from msgspec.structs import replace

@@ -7,10 +7,12 @@ import random
 
 import pytest
 
-from pairgossip.peer.exchange import BrokenInvariant, Exchange, Phase, Save
+from pairgossip.peer.actions import Save
+from pairgossip.peer.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.messages import AnyMessage, Hello, Offer, Reject, decode, encode
 from pairgossip.peer.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
 from pairgossip.peer.state import State
+from pairgossip.peer.transitions import Phase
 from tests.peer.hostile import HIGH, LOW, make_victim
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.evictions import find_member, request_eviction, requested_evictions
-from pairgossip.peer.exchange import Save, held_records
 from pairgossip.peer.home import Home
 from pairgossip.peer.identity import load_identity
 from pairgossip.peer.logs import writing_logs
@@ -26,6 +26,7 @@ from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Service
 from pairgossip.peer.status import Status, read_status
 from pairgossip.peer.view import view
 from pairgossip.peer.zenoh_link import OnFrame
+from tests.peer.settings import held_records
 
 from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
 from .zenoh_people import until

@@ -12,8 +12,9 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.exchange import Exchange, Phase
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import PaperMixing
+from pairgossip.peer.transitions import Phase
 from tests.peer.audit import check_settled
 from tests.peer.schedules import make_world, run_schedule
 from tests.peer.settings import name_of

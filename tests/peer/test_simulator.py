@@ -19,7 +19,8 @@ from pairgossip.engine.seeds import child, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.losses.problem import LearningProblem
-from pairgossip.peer.exchange import Exchange, Send, first_state
+from pairgossip.peer.actions import Send
+from pairgossip.peer.exchange import Exchange, first_state
 from pairgossip.peer.messages import encode
 from pairgossip.peer.rows import read_rows
 from pairgossip.peer.spec import Spec, read_spec, rule_for

@@ -16,7 +16,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pairgossip.peer.exchange import Action, Exchange, Save, Send, Setting, first_state
+from pairgossip.peer.actions import Action, Save, Send
+from pairgossip.peer.exchange import Exchange, Setting, first_state
 from pairgossip.peer.messages import encode
 from pairgossip.peer.state import State
 from tests.peer.audit import Auditor, check_settled

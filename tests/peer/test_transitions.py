@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pairgossip.peer.actions import Action, Save, Send
 from pairgossip.peer.diagram import BEGIN, END, IMAGE, PAGE, main, page_with_table, svg
-from pairgossip.peer.exchange import TRANSITIONS, Action, Exchange, Phase, Save, Send
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.generations import number
 from pairgossip.peer.messages import Accept, Hello, Offer, Reject, encode
+from pairgossip.peer.transitions import TRANSITIONS, Phase
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, honest_frames, make_victim
 from tests.peer.settings import SPEC, sealed_notice, sealed_record
 

@@ -20,7 +20,8 @@ import numpy as np
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.exchange import Exchange, Save, first_state
+from pairgossip.peer.actions import Save
+from pairgossip.peer.exchange import Exchange, first_state
 from pairgossip.peer.rules import Rule, WeightedMixing
 from pairgossip.peer.runtime import Runtime
 from pairgossip.peer.state import State

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from pairgossip.peer.exchange import Save
+from pairgossip.peer.actions import Save
 from pairgossip.peer.home import Home
 from pairgossip.peer.journal import SqliteJournal
 from pairgossip.peer.state import State

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pairgossip.errors import InputError
+from pairgossip.peer.actions import Save
 from pairgossip.peer.certificates import expiry, is_expired
-from pairgossip.peer.exchange import Save, Setting, first_state
+from pairgossip.peer.exchange import Setting, first_state
 from pairgossip.peer.folder import Home, Settings
 from pairgossip.peer.identity import Identity, load_identity
 from pairgossip.peer.journal import SqliteJournal

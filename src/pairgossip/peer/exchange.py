@@ -32,11 +32,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from pairgossip.peer.actions import Action, RepeatLater, Save, Send
 from pairgossip.peer.generations import FIRST, following, is_consistent
 from pairgossip.peer.messages import (
     Accept,
@@ -54,70 +53,7 @@ from pairgossip.peer.messages import (
 from pairgossip.peer.records import Record, RecordCheck
 from pairgossip.peer.rules import Rule
 from pairgossip.peer.state import Node, Outcome, Pending, State, picks_per_exchange
-
-
-class Phase(Enum):
-    """Whether an offer of this peer waits for its answer."""
-
-    FREE = "free"
-    ASKING = "asking"
-
-
-class Does(NamedTuple):
-    """What a peer does about an event, and the phases it may be in afterward."""
-
-    what: str
-    then: tuple[Phase, ...]
-
-
-FREE, ASKING = Phase.FREE, Phase.ASKING
-TRANSITIONS: dict[tuple[Phase, str], Does] = {
-    (FREE, "ring"): Does("write the offer down, then send it", (ASKING,)),
-    (ASKING, "ring"): Does("skip: my record is in doubt", (ASKING,)),
-    (FREE, "repeat"): Does("nothing: the answer has come", (FREE,)),
-    (ASKING, "repeat"): Does("send the same offer again; reject whoever waits", (ASKING,)),
-    (FREE, "offer"): Does("swap, average, update, write the outcome down, then accept", (FREE,)),
-    (ASKING, "offer"): Does(
-        "accept with another node, or let a lower id wait, or reject", (ASKING,)
-    ),
-    (FREE, "accept"): Does("nothing: an answer told again", (FREE,)),
-    (ASKING, "accept"): Does(
-        "if it answers my offer, take record and mass, update", (FREE, ASKING)
-    ),
-    (FREE, "reject"): Does("nothing: an answer told again", (FREE,)),
-    (ASKING, "reject"): Does("if it answers my offer, the node is free again", (FREE, ASKING)),
-    (FREE, "notice"): Does("if it is news, begin the new generation", (FREE,)),
-    (ASKING, "notice"): Does("if it is news, begin the new generation", (FREE, ASKING)),
-}
-"""The whole machine; a hello changes no phase."""
-
-
-class Send(NamedTuple):
-    """Send a message to a neighbor; it may be lost."""
-
-    to: str
-    message: AnyMessage
-
-
-class Save(NamedTuple):
-    """Write this state down: the peer's own numbers, these nodes, this neighbor's outcome."""
-
-    state: State
-    """As it was when the action was decided: a later event may have changed it since."""
-    sync: bool
-    """Whether it must be on the disk before the next action."""
-    nodes: tuple[int, ...] = ()
-    outcome_of: str | None = None
-    everything: bool = False
-
-
-class RepeatLater(NamedTuple):
-    """Call `Exchange.repeat` with this number after a while, unless the answer comes first."""
-
-    seq: int
-
-
-Action = Send | Save | RepeatLater
+from pairgossip.peer.transitions import ASKING, FREE, Phase
 
 
 class RestoredBackup(Exception):
@@ -525,10 +461,3 @@ def first_state(setting: Setting) -> State:
         for row in range(len(setting.own))
     )
     return State(FIRST, (), 0, nodes, None, {}, 0)
-
-
-def held_records(states: Collection[State]) -> Counter[tuple[str, int]]:
-    """Count who holds whose record, over peers whose exchanges are all settled."""
-    return Counter(
-        (node.record.origin, node.record.row) for state in states for node in state.nodes
-    )

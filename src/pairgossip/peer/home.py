@@ -21,7 +21,8 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
-from pairgossip.peer.exchange import Save, first_state
+from pairgossip.peer.actions import Save
+from pairgossip.peer.exchange import first_state
 from pairgossip.peer.folder import DEFAULT_LISTEN, check_settings
 from pairgossip.peer.folder import Home as Home
 from pairgossip.peer.folder import Settings as Settings

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.exchange import Save
+from pairgossip.peer.actions import Save
 from pairgossip.peer.journal_file import (
     APPLICATION,
     SCHEMA,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
 from pairgossip.peer import generations
+from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly
-from pairgossip.peer.exchange import Exchange, Save
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.logs import Log, clean
 from pairgossip.peer.runtime import Journal
 from pairgossip.peer.setting import setting_for

@@ -12,14 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pairgossip.peer.exchange import (
-    Action,
-    BrokenInvariant,
-    Exchange,
-    RepeatLater,
-    Save,
-    Send,
-)
+from pairgossip.peer.actions import Action, RepeatLater, Save, Send
+from pairgossip.peer.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.messages import encode
 from pairgossip.peer.state import State
 
