@@ -6,7 +6,15 @@ paper counts undirected edges but keeps constants of earlier papers, which count
 
 from __future__ import annotations
 
-from pairgossip.theory.errata import ergodic, estimation, network, optimization, rates
+from pairgossip.theory.errata import (
+    ergodic,
+    estimation,
+    extensions,
+    network,
+    optimization,
+    rates,
+    regret,
+)
 from pairgossip.theory.errata.erratum import Erratum, Evidence
 
 ERRATA: tuple[Erratum, ...] = (
@@ -15,6 +23,8 @@ ERRATA: tuple[Erratum, ...] = (
     *optimization.ROWS,
     *rates.ROWS,
     *ergodic.ROWS,
+    *regret.ROWS,
+    *extensions.ROWS,
 )
 
 __all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]
