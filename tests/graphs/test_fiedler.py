@@ -105,14 +105,15 @@ def test_a_tiny_gap_far_from_all_else_is_accepted(monkeypatch: pytest.MonkeyPatc
 
 def test_a_poor_eigenvalue_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = joined(400)
-    matrix, bound = graph.laplacian(), 10.0
-    start = fiedler._centered(np.random.default_rng(0).standard_normal(graph.n))
-    poor = fiedler._leading(fiedler._filter(matrix, bound, 0.0, 1), start, 0.1)
+    problem = fiedler.Problem(graph.laplacian(), 10.0)
+    start = problem.centered(np.random.default_rng(0).standard_normal(graph.n))
+    look = fiedler._filter(problem.matrix, problem.bound, 0.0, 1)
+    poor = fiedler._leading(problem, look, start, 0.1)
     assert poor is not None
-    assert not fiedler._has_exact_value(matrix, bound, start, poor)
+    assert not fiedler._has_exact_value(problem, start, poor)
     # The third eigenvector is exact, but its eigenvalue is not the second.
     third = np.linalg.eigh(graph.laplacian_dense())[1][:, 2]
-    assert not fiedler._has_exact_value(matrix, bound, start, third)
+    assert not fiedler._has_exact_value(problem, start, third)
 
 
 def give_up(vector: FloatArray) -> FloatArray:
@@ -124,7 +125,7 @@ def test_factors_that_do_not_converge_give_way_to_the_filter(
 ) -> None:
     graph = watts_strogatz(800, 4, 0.3, seed=0)
     expected = graph.spectral_gap()
-    monkeypatch.setattr(fiedler, "_pseudo_inverse", lambda matrix: give_up)
+    monkeypatch.setattr(fiedler, "_pseudo_inverse", lambda problem: give_up)
     assert graph.spectral_gap() == pytest.approx(expected, rel=1e-8)
 
 

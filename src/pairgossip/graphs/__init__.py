@@ -4,6 +4,8 @@ from pairgossip.graphs.catalog import FAMILIES, Family, build
 from pairgossip.graphs.distances import DeltaTilde
 from pairgossip.graphs.families import complete, cycle, grid, path, star, torus
 from pairgossip.graphs.graph import Graph
+from pairgossip.graphs.grouped_graph import GroupedGraph, grouped
+from pairgossip.graphs.grouping import CONSTRUCTIONS, group_labels, match_groups
 from pairgossip.graphs.laws import LAWS, EdgeLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,
@@ -15,12 +17,14 @@ from pairgossip.graphs.random_families import (
 from pairgossip.graphs.restoring import restored
 
 __all__ = [
+    "CONSTRUCTIONS",
     "FAMILIES",
     "LAWS",
     "DeltaTilde",
     "EdgeLaw",
     "Family",
     "Graph",
+    "GroupedGraph",
     "barabasi_albert",
     "build",
     "complete",
@@ -28,6 +32,9 @@ __all__ = [
     "edge_law",
     "erdos_renyi",
     "grid",
+    "group_labels",
+    "grouped",
+    "match_groups",
     "path",
     "random_geometric",
     "random_regular",

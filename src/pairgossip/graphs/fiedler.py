@@ -1,7 +1,7 @@
 """The eigenvector of a large sparse Laplacian that belongs to its second smallest eigenvalue.
 
 Well connected graphs: Lanczos iterations on a polynomial of the Laplacian that is large at the
-small eigenvalues and small at all others, without the constant vectors (eigenvalue 0). Long, thin
+small eigenvalues and small at all others, without the vectors of eigenvalue 0. Long, thin
 graphs and trees have eigenvalues too close together for that, but their factors stay sparse, so
 there the iterations run on the inverse. Asking for eigenvalues near 0 by factors of any graph
 would take minutes on a small world of 10,000 nodes.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,18 +33,35 @@ _EASY_FACTORIZATION = 1e10
 _LARGEST_FACTORIZATION = 2e12
 
 
-def fiedler_vector(matrix: Any, bound: float) -> FloatArray:
-    """Return the eigenvector of the second smallest eigenvalue of a connected Laplacian.
+class Problem(NamedTuple):
+    """A connected Laplacian, or a matrix like it with another vector of eigenvalue 0."""
 
-    `bound` is at least its largest eigenvalue.
-    """
-    start = _centered(np.random.default_rng(0).standard_normal(matrix.shape[0]))
-    work = _factorization_work(matrix)
-    vector = _by_factors(matrix, start) if work <= _EASY_FACTORIZATION else None
+    matrix: Any
+    bound: float
+    """At least the largest eigenvalue."""
+    null: FloatArray | None = None
+    """The positive unit vector of eigenvalue 0; None where it is constant."""
+
+    def centered(self, vector: FloatArray) -> FloatArray:
+        """Return what is left of a vector without its part of eigenvalue 0."""
+        left: FloatArray = (
+            vector - vector.mean()
+            if self.null is None
+            else vector - float(self.null @ vector) * self.null
+        )
+        return left
+
+
+def fiedler_vector(problem: Problem) -> FloatArray:
+    """Return the eigenvector of the second smallest eigenvalue."""
+    size = problem.matrix.shape[0]
+    start = problem.centered(np.random.default_rng(0).standard_normal(size))
+    work = _factorization_work(problem.matrix)
+    vector = _by_factors(problem, start) if work <= _EASY_FACTORIZATION else None
     if vector is None:
-        vector = _by_filter(matrix, bound, start)
+        vector = _by_filter(problem, start)
     if vector is None and _EASY_FACTORIZATION < work <= _LARGEST_FACTORIZATION:
-        vector = _by_factors(matrix, start)
+        vector = _by_factors(problem, start)
     if vector is None:
         raise InputError(
             f"The spectral gap of this graph of {len(start)} nodes is too small to be computed; "
@@ -53,32 +70,33 @@ def fiedler_vector(matrix: Any, bound: float) -> FloatArray:
     return vector
 
 
-def _by_factors(matrix: Any, start: FloatArray) -> FloatArray | None:
+def _by_factors(problem: Problem, start: FloatArray) -> FloatArray | None:
     """Iterate on the inverse; None where that does not converge."""
-    return _leading(_pseudo_inverse(matrix), start, _TOLERANCES[0])
+    return _leading(problem, _pseudo_inverse(problem), start, _TOLERANCES[0])
 
 
-def _by_filter(matrix: Any, bound: float, start: FloatArray) -> FloatArray | None:
+def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
     """Look once to place the filter, then iterate; None where that does not converge."""
-    filtered, vector = _placed_filter(matrix, bound, start)
+    filtered, vector = _placed_filter(problem, start)
     best = None
     for tolerance in _TOLERANCES:
-        vector = None if vector is None else _leading(filtered, vector, tolerance)
+        vector = None if vector is None else _leading(problem, filtered, vector, tolerance)
         if vector is None:
             break
         best = vector
-        value, residual = _rayleigh(matrix, best)
+        value, residual = _rayleigh(problem.matrix, best)
         if residual <= _RESIDUAL * value:
             return best
-    return best if best is not None and _has_exact_value(matrix, bound, start, best) else None
+    return best if best is not None and _has_exact_value(problem, start, best) else None
 
 
 def _placed_filter(
-    matrix: Any, bound: float, start: FloatArray, known: FloatArray | None = None
+    problem: Problem, start: FloatArray, known: FloatArray | None = None
 ) -> tuple[Operator, FloatArray | None]:
     """Return a filter for the smallest eigenvalue, `known` left out, and a rough vector."""
+    matrix, bound = problem.matrix, problem.bound
     look = _without(_filter(matrix, bound, 0.0, 1), known)
-    vector = _leading(look, start, _FIRST_LOOK)
+    vector = _leading(problem, look, start, _FIRST_LOOK)
     if vector is None:
         return look, None
     value, _ = _rayleigh(matrix, vector)
@@ -88,35 +106,39 @@ def _placed_filter(
     return _without(_filter(matrix, bound, cut, degree), known), vector
 
 
-def _has_exact_value(matrix: Any, bound: float, start: FloatArray, vector: FloatArray) -> bool:
+def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) -> bool:
     """Tell whether the eigenvalue is good although rounding keeps the residual from shrinking.
 
     The Rayleigh quotient is off by at most residual^2 / (distance to the next eigenvalue).
     """
-    filtered, other = _placed_filter(matrix, bound, start, vector)
-    other = None if other is None else _leading(filtered, other, _FIRST_LOOK)
+    filtered, other = _placed_filter(problem, start, vector)
+    other = None if other is None else _leading(problem, filtered, other, _FIRST_LOOK)
     if other is None:
         return False
-    value, residual = _rayleigh(matrix, vector)
-    following, uncertainty = _rayleigh(matrix, other)
+    value, residual = _rayleigh(problem.matrix, vector)
+    following, uncertainty = _rayleigh(problem.matrix, other)
     separation = following - uncertainty - value
     return residual**2 <= _VALUE_ERROR * value * separation
 
 
-def _leading(apply: Operator, start: FloatArray, tol: float) -> FloatArray | None:
-    """Return the unit eigenvector of the largest eigenvalue, constants left out, if it is found."""
+def _leading(problem: Problem, apply: Operator, start: FloatArray, tol: float) -> FloatArray | None:
+    """Return the unit eigenvector of an operator's largest eigenvalue, if it is found.
+
+    The vector of the problem's eigenvalue 0 is left out.
+    """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     def apply_centered(vector: FloatArray) -> FloatArray:
-        return _centered(apply(vector.ravel()))
+        return problem.centered(apply(vector.ravel()))
 
     shape = (len(start), len(start))
     operator: Any = LinearOperator(shape, matvec=apply_centered, dtype=np.float64)
     options: Any = {"ncv": _BASIS_SIZE, "maxiter": _RESTARTS, "tol": tol}
     try:
-        vector = _centered(eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0])
+        found = eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0]
     except ArpackNoConvergence:
         return None
+    vector = problem.centered(found)
     return vector / float(np.linalg.norm(vector))
 
 
@@ -150,18 +172,21 @@ def _filter(matrix: Any, bound: float, cut: float, degree: int) -> Operator:
     return apply
 
 
-def _pseudo_inverse(matrix: Any) -> Operator:
-    """Return the inverse of the Laplacian on vectors without constants, from sparse factors."""
+def _pseudo_inverse(problem: Problem) -> Operator:
+    """Return the inverse of the matrix on centered vectors, from sparse factors."""
     from scipy.sparse.linalg import splu
 
-    # Tying node 0 to the ground makes the matrix invertible; on centered vectors, centering the
-    # solution gives back the pseudo-inverse.
-    grounded = matrix[1:, 1:].tocsc()
+    # Tying one node to the ground makes the matrix invertible; on centered vectors, centering the
+    # solution gives back the pseudo-inverse. The largest site keeps the rounding smallest.
+    size = problem.matrix.shape[0]
+    ground = 0 if problem.null is None else int(problem.null.argmax())
+    free = np.delete(np.arange(size), ground)
+    grounded = problem.matrix.tocsr()[free][:, free].tocsc()
     factors = splu(grounded, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
     def apply(vector: FloatArray) -> FloatArray:
-        image = np.zeros(len(vector))
-        image[1:] = factors.solve(_centered(vector)[1:])
+        image = np.zeros(size)
+        image[free] = factors.solve(problem.centered(vector)[free])
         return image
 
     return apply
@@ -197,8 +222,3 @@ def _rayleigh(matrix: Any, unit: FloatArray) -> tuple[float, float]:
     image = matrix @ unit
     value = float(unit @ image)
     return value, float(np.linalg.norm(image - value * unit))
-
-
-def _centered(vector: FloatArray) -> FloatArray:
-    centered: FloatArray = vector - vector.mean()
-    return centered

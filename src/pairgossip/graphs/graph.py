@@ -234,6 +234,10 @@ class Graph:
 
     # Laws: which edge is drawn how often.
 
+    def _law(self, name: str) -> laws.EdgeLaw:
+        """Return the law of this canonical name on the edges, which are not those of a clique."""
+        return laws.listed_law(self, name)
+
     def edge_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
         """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
         return laws.edge_probabilities(self, law)

@@ -123,6 +123,11 @@ def edge_law(graph: Graph, name: str = UNIFORM_EDGES) -> EdgeLaw:
         return NoEdges(name)
     if graph.is_complete:
         return AnyTwoNodes(name, graph.n)
+    return graph._law(name)
+
+
+def listed_law(graph: Graph, name: str) -> EdgeLaw:
+    """Return the law of this canonical name on edges that can be listed."""
     if is_uniform(graph, name):
         return ListedEdges(name, graph.edges)
     return NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)

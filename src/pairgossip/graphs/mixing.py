@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.graphs import laws, spectrum
+from pairgossip.graphs import laws
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -30,7 +30,7 @@ def mixing_time(graph: Graph, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
     start = math.sqrt(graph.n - 1) / 2
     if start <= eps:
         return 0
-    x = spectrum.normalized_gap(graph, law)
+    x = graph.normalized_gap(law)
     # The triangle has x = 1: one step forgets the start.
     return 1 if x >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-x))
 
@@ -87,7 +87,7 @@ def _variation_at(graph: Graph, law: str) -> Callable[[int], float]:
             f"The exact total variation is computed up to {LARGEST_EXACT} nodes, not {n}; "
             "use mixing_time, an upper bound from the spectral gap."
         )
-    values, vectors = np.linalg.eigh(spectrum.laplacian_dense(graph, law))
+    values, vectors = np.linalg.eigh(graph.laplacian_dense(law))
     # The constant vector, whose eigenvalue comes first, is the uniform law itself.
     speeds: FloatArray = 1.0 - values[1:]
     modes: FloatArray = vectors[:, 1:]

@@ -11,7 +11,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
 from pairgossip.graphs import laws
-from pairgossip.graphs.fiedler import fiedler_vector
+from pairgossip.graphs.fiedler import Problem, fiedler_vector
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -117,7 +117,8 @@ def _second_smallest(graph: Graph, law: str | None) -> float:
     matrix = laplacian(graph, law) / float(weights.mean())
     one, other = graph.edges.T
     degrees = matrix.diagonal()
-    vector = fiedler_vector(matrix, float((degrees[one] + degrees[other]).max()))
+    bound = float((degrees[one] + degrees[other]).max())
+    vector = fiedler_vector(Problem(matrix, bound))
     # The Rayleigh quotient has twice the digits of the vector, and as a sum of squares it keeps
     # them all even where the gap is tiny.
     return float(weights @ (vector[one] - vector[other]) ** 2 / (vector @ vector))

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from pairgossip.graphs import (
+    CONSTRUCTIONS,
+    LAWS,
+    Graph,
+    GroupedGraph,
+    complete,
+    cycle,
+    edge_law,
+    watts_strogatz,
+)
+from tests.graphs.virtual import GROUPED, listed_by_definition
+
+SOME = {
+    name: graph
+    for name, graph in GROUPED.items()
+    if any(part in name for part in ("hubs", "complete", "two sites", "star", "cycle", "one site"))
+}
+EACH = pytest.mark.parametrize("graph", SOME.values(), ids=SOME.keys())
+DRAWS = 60_000
+
+
+def streams(count: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@EACH
+def test_frequencies_follow_the_probabilities_of_all_edges(graph: GroupedGraph, law: str) -> None:
+    plain = listed_by_definition(graph)
+    sampler = edge_law(graph, law)
+    assert sampler.name == law
+    drawn = sampler.draw(streams(sampler.stream_count, seed=7), DRAWS)
+    assert drawn.dtype == np.int32
+    assert drawn.shape == (DRAWS, 2)
+    assert drawn.flags.c_contiguous
+    keys, counts = np.unique(np.sort(drawn, axis=1) @ [graph.n, 1], return_counts=True)
+    listed = plain.edges @ np.array([graph.n, 1])
+    assert np.isin(keys, listed).all()
+    observed = np.zeros(graph.edge_count)
+    observed[np.searchsorted(listed, keys)] = counts
+    if graph.edge_count > 1:
+        expected = DRAWS * plain.edge_probabilities(law)
+        assert stats.chisquare(observed, expected).pvalue > 1e-4
+    crossing = graph.is_network(drawn).mean()
+    assert crossing == pytest.approx(graph.network_fraction(law), abs=4 * 0.5 / DRAWS**0.5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@EACH
+@settings(deadline=None, max_examples=20)
+@given(sizes=st.lists(st.integers(0, 70), min_size=1, max_size=6))
+def test_events_do_not_depend_on_how_many_are_drawn_at_a_time(
+    graph: GroupedGraph, law: str, sizes: list[int]
+) -> None:
+    sampler = edge_law(graph, law)
+    pieces = streams(sampler.stream_count)
+    drawn = np.concatenate([sampler.draw(pieces, size) for size in sizes])
+    at_once = sampler.draw(streams(sampler.stream_count), sum(sizes))
+    assert np.array_equal(drawn, at_once)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize("network", [complete(4), cycle(4)], ids=repr)
+def test_numbers_beyond_32_bits_do_not_depend_on_it_either(
+    network: Graph, construction: str, law: str
+) -> None:
+    site_of = np.repeat(np.arange(4), [300_000, 1, 200_000, 50_000])
+    sampler = edge_law(GroupedGraph(network, site_of, construction), law)
+    pieces = streams(sampler.stream_count)
+    drawn = np.concatenate([sampler.draw(pieces, size) for size in (1, 0, 999, 3000)])
+    assert np.array_equal(drawn, sampler.draw(streams(sampler.stream_count), 4000))
+
+
+@EACH
+def test_every_row_calls_equally_often_where_rows_call(graph: GroupedGraph) -> None:
+    sampler = edge_law(graph, "node-clocks")
+    if graph.is_regular:
+        return  # there the laws agree, and an edge has no caller
+    callers = sampler.draw(streams(2, seed=3), DRAWS)[:, 0]
+    assert stats.chisquare(np.bincount(callers, minlength=graph.n)).pvalue > 1e-4
+
+
+def million(kind: str) -> GroupedGraph:
+    """A million rows at 100,000 sites, in no order."""
+    rng = np.random.default_rng(0)
+    equal = np.repeat(np.arange(100_000), 10)
+    unequal = np.concatenate([np.arange(100_000), rng.zipf(1.2, 900_000) % 100_000])
+    network = watts_strogatz(100_000, 4, 0.3, seed=0)
+    return {
+        "equal": lambda: GroupedGraph(network, rng.permutation(equal)),
+        "unequal": lambda: GroupedGraph(network, rng.permutation(unequal)),
+        "blow-up": lambda: GroupedGraph(network, rng.permutation(unequal), "blow-up"),
+        "complete": lambda: GroupedGraph(complete(100_000), rng.permutation(unequal)),
+        "parts": lambda: GroupedGraph(complete(100_000), rng.permutation(unequal), "blow-up"),
+        "few sites": lambda: GroupedGraph(cycle(10), rng.permutation(10**6) % 10),
+    }[kind]()
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("kind", ["equal", "unequal", "blow-up", "complete", "parts", "few sites"])
+def test_a_million_rows_are_sampled_in_bounded_memory(kind: str, law: str) -> None:
+    graph = million(kind)
+    tracemalloc.start()
+    sampler = edge_law(graph, law)
+    pieces = streams(sampler.stream_count)
+    drawn = np.concatenate([sampler.draw(pieces, 1 << 16) for _ in range(3)])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert graph.n == 10**6
+    assert peak < 150e6  # an edge list would take gigabytes
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    one, other = graph.site_of[drawn].T
+    crossing = one != other
+    if not graph.sites.is_complete:
+        edges = set(map(tuple, graph.sites.edges.tolist()))
+        pairs = np.sort(np.column_stack([one, other])[crossing], axis=1).tolist()
+        assert edges.issuperset(map(tuple, pairs))
+    if graph.construction == "blow-up":
+        assert crossing.all()
+    # Means over the rows, which the law fixes: the degree of the rows that take part.
+    expected = graph.pick_probabilities(law) @ np.log(graph.degrees) / 2
+    found = np.log(graph.degrees[drawn])
+    assert found.mean() == pytest.approx(expected, abs=5 * found.std() / len(drawn) ** 0.5 + 1e-9)
+    assert crossing.mean() == pytest.approx(graph.network_fraction(law), abs=0.006)
