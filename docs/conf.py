@@ -34,7 +34,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
-        r"|optional|self|FloatArray|IntArray|PairArray|PairFunction|csr_array)\b.*",
+        r"|optional|self|fractions|Fraction|FloatArray|IntArray|PairArray|PairFunction|csr_array)\b.*",
     ),
     # What is not public, and how Sphinx calls the aliases below.
     (
@@ -45,8 +45,9 @@ nitpick_ignore_regex = [
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-# The gallery's settings name a class, which cannot be written to the cache.
-suppress_warnings = ["config.cache"]
+# The gallery's settings name a class, which cannot be written to the cache; and the type `bytes` in
+# a signature is not one of the properties of that name.
+suppress_warnings = ["config.cache", "ref.python"]
 
 autosummary_generate = True
 autosummary_imported_members = True

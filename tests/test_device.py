@@ -80,3 +80,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
         timeout=60,
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_peer_loads_none_of_numpys_generators() -> None:
+    """They take memory that small devices do not have to spare."""
+    out = on_a_device("""
+import pairgossip.peer.service
+print([name for name in sys.modules if name.startswith("numpy.random")])
+""")
+    assert out == "[]"

@@ -21,7 +21,7 @@ from pairgossip.errors import (
 )
 
 if TYPE_CHECKING:
-    from pairgossip import datasets, experiments, graphs, kernels, learn, losses, theory
+    from pairgossip import datasets, experiments, graphs, kernels, learn, losses, privacy, theory
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
@@ -58,7 +58,16 @@ _LAZY = {
     "load": "pairgossip.results.storage",
     "reproduce": "pairgossip.experiments",
 }
-_MODULES = ("datasets", "experiments", "graphs", "kernels", "learn", "losses", "theory")
+_MODULES = (
+    "datasets",
+    "experiments",
+    "graphs",
+    "kernels",
+    "learn",
+    "losses",
+    "privacy",
+    "theory",
+)
 
 __all__ = [
     "L1",
@@ -90,6 +99,7 @@ __all__ = [
     "load",
     "losses",
     "minimize",
+    "privacy",
     "reproduce",
     "steps",
     "theory",

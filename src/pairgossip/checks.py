@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import IntArray
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.graphs import FAMILIES, Graph, build
+from pairgossip.graphs import (
+    FAMILIES,
+    Graph,
+    GroupedGraph,
+    build,
+    group_labels,
+    match_groups,
+)
 
+LEXICOGRAPHIC, BLOW_UP, WHOLE_SETS = "lexicographic", "blow-up", "whole-sets"
+CONSTRUCTIONS = (LEXICOGRAPHIC, BLOW_UP, WHOLE_SETS)
+"""How sites that hold several rows exchange."""
+MOST_PAIRS_WITHIN_SITES = 2**32
+"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
 CHECKPOINTS_PER_DECADE = 12
 LARGEST_NUMBER = 10**15
 
@@ -53,6 +65,47 @@ def network_of(graph: Any, n: int, seed: int) -> Graph:
             "each node holds exactly one row."
         )
     return graph
+
+
+class Place(NamedTuple):
+    """Where the rows are, and who exchanges with whom."""
+
+    network: Graph
+    swapped_sets: IntArray | None
+    """The site of every row where sites swap whole sets; else None: nodes are rows."""
+
+
+def place_of(graph: Any, rows: int, groups: Any, construction: str, seed: int) -> Place:
+    """Place one row at every node, or with groups the rows of each site at the site."""
+    construction = choice("construction", construction, CONSTRUCTIONS)
+    if groups is None:
+        if construction != LEXICOGRAPHIC:
+            raise InputError(
+                f"Construction '{construction}' is about sites that hold several rows: "
+                "give groups=, the site of every row, too."
+            )
+        return Place(network_of(graph, rows, seed), None)
+    if isinstance(graph, GroupedGraph):
+        raise InputError(
+            "The graph says already which rows are at which site: leave groups= out, or give the "
+            "graph of the sites."
+        )
+    labels, _ = group_labels(groups, rows)
+    sites = graph if isinstance(graph, Graph) else network_of(graph, len(labels), seed)
+    site_of = match_groups(groups, rows, sites)
+    if construction == WHOLE_SETS:
+        _refuse_large_sets(site_of)
+        return Place(sites, site_of)
+    return Place(GroupedGraph(sites, site_of, construction), None)
+
+
+def _refuse_large_sets(site_of: IntArray) -> None:
+    sizes = np.bincount(site_of).astype(np.float64)
+    if float(sizes @ sizes) > MOST_PAIRS_WITHIN_SITES:
+        raise InputError(
+            f"Swapping whole sets of up to {int(sizes.max()):,} rows takes {sizes @ sizes:.0e} "
+            "pairs of rows before the first exchange: use construction='lexicographic'."
+        )
 
 
 def choice(what: str, value: str, choices: Sequence[str]) -> str:

@@ -15,19 +15,21 @@ from pairgossip.checks import (
     check_jobs,
     checkpoint_grid,
     choice,
-    network_of,
+    place_of,
     trial_numbers,
     whole,
 )
 from pairgossip.engine.engines import ENGINES, check_engine
+from pairgossip.engine.problems import PRIVATE, Asked, swapped
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trial import Setup
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import law_name
-from pairgossip.kernels import Kernel, Pairs, Ratio
+from pairgossip.kernels import Kernel, PairProblem, Ratio
 from pairgossip.kernels.means import Means
+from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Advance, Show, progress_bar
 from pairgossip.results.run import Run
 
@@ -42,6 +44,9 @@ def estimate(
     kernel: str | Kernel | Ratio | PairFunction | None = None,
     graph: Graph | str = "complete",
     *,
+    groups: Any = None,
+    construction: str = "lexicographic",
+    privacy: RandomizedResponse | None = None,
     method: str = "gosta",
     clock: str = "sync",
     order: str | None = None,
@@ -60,6 +65,8 @@ def estimate(
 ) -> Run:
     """Estimate a pairwise statistic by gossip: node k of the graph holds row k of the data.
 
+    With ``groups`` a node of the graph is a site that holds all rows of its group.
+
     Parameters
     ----------
     data, labels
@@ -71,6 +78,17 @@ def estimate(
         averages the data itself and takes none.
     graph
         A `Graph`, or the name of a family, built on n nodes with its default parameters.
+    groups, construction
+        The site of every row: the name or number of a node of the graph, or any label, one node
+        per label in their order; the graph is then the network of the sites. Rows take part as
+        nodes of their own and meet the rows of neighboring sites, and those of their own site for
+        free (``"lexicographic"``) or not at all (``"blow-up"``). With ``"whole-sets"`` sites swap
+        all the rows they hold at once.
+    privacy
+        A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``:
+        every trial randomizes each observation once, and nodes use the reports alone. With a
+        seed, the reports repeat and so protect nobody, which is for simulations; without one
+        they come from the operating system's secure source.
     method, clock, order
         ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"weighted-gosta"`` (``"async"`` only; what
         peers run), ``"u1"``, ``"u2"`` or ``"averaging"``; GoSta-sync updates before each exchange
@@ -111,6 +129,12 @@ def estimate(
     >>> run = estimate([1.0, 2.0, 4.0], "gini", "complete", iterations=1000, seed=0)
     >>> round(run.target, 3)
     1.333
+
+    Two sites, one of which holds two of the rows:
+
+    >>> run = estimate([1.0, 2.0, 4.0], "gini", groups=["a", "b", "b"], iterations=9, seed=0)
+    >>> run.site_estimates.shape
+    (1, 2)
     """
     clock = choice("clock", clock, CLOCKS)
     chosen = find_method(method, clock)
@@ -121,24 +145,31 @@ def estimate(
     check_jobs(n_jobs)
     root = root_seed(seed)
     entropy = int(root.entropy)  # type: ignore[arg-type]
-    problem = _problem(data, kernel, chosen, target, labels)
+    asked = Asked(data, kernel, chosen, target, labels)
+    rows = asked.problem() if privacy is None else asked.private(privacy, seeded=seed is not None)
+    place = place_of(graph, rows.n, groups, construction, entropy)
+    problem = rows if place.swapped_sets is None else swapped(rows, place.swapped_sets, chosen)
     n = problem.n
     find_method(method, clock, n)
     check_engine(engine, problem)
     last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
     keep_history = _keep_history(record, len(numbers) * len(grid) * n * 8)
+    exact = _target(problem, chosen, reference, progress)
     setup = Setup(
         problem=problem,
-        graph=network_of(graph, n, entropy),
+        graph=place.network,
         method=chosen,
         clock=clock,
         order=order,
         law=law,
         checkpoints=grid,
-        target=_target(problem, chosen, reference, progress),
+        target=exact,
         keep_history=keep_history,
         engine=engine,
+        privacy_error=(
+            problem.predicted_error(float(exact)) if isinstance(problem, PRIVATE) else None
+        ),
     )
     with progress_bar(f"{chosen.name} on {n:,} nodes", len(numbers) * last, progress) as advance:
         outcome = run_trials(setup, root, numbers, n_jobs, advance)
@@ -164,32 +195,8 @@ def _order(order: str | None, clock: str) -> str:
     return find_order("update-first" if order is None else order)
 
 
-def _problem(data: Any, kernel: Any, chosen: Method, target: str, labels: Any) -> Pairs | Means:
-    choice("target", target, ("v", "u"))
-    if chosen.estimates == "mean":
-        if kernel is not None or labels is not None:
-            raise InputError(
-                "Method 'averaging' averages the data itself and takes no kernel and no labels: "
-                "leave them out, or use method='gosta'."
-            )
-        return Means(data)
-    if kernel is None:
-        raise InputError(
-            f"Method '{chosen.name}' needs a kernel, such as kernel='gini' or a function of two "
-            "blocks of observations."
-        )
-    pairs = Pairs(data, kernel, target, labels)
-    if chosen.estimates == "row-mean" and pairs.components > 1:
-        raise InputError(
-            f"Method '{chosen.name}' estimates the rows of a single kernel, and "
-            f"'{pairs.kernel.name}' is a ratio of two: use method='gosta'."
-        )
-    pairs.check()
-    return pairs
-
-
 def _target(
-    problem: Pairs | Means, method: Method, reference: Any, progress: Show
+    problem: PairProblem | Means, method: Method, reference: Any, progress: Show
 ) -> float | FloatArray:
     by_rows = method.estimates == "row-mean"
     if reference is not None:
@@ -198,10 +205,11 @@ def _target(
         return problem.exact()
     parts = problem.kernel.components
     closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
-    if not closed and problem.n > LARGEST_BLOCKED_TARGET:
+    count = len(problem.data)
+    if not closed and count > LARGEST_BLOCKED_TARGET:
         warnings.warn(
-            f"The exact value of kernel '{problem.kernel.name}' on {problem.n:,} rows takes "
-            f"{problem.n**2:.0e} evaluations and was not computed, so errors are unknown: "
+            f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
+            f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
             "pass reference= if you know it.",
             UnknownTarget,
             stacklevel=3,

@@ -12,14 +12,16 @@ import numpy as np
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
+    WHOLE_SETS,
+    Place,
     check_jobs,
     checkpoint_grid,
     choice,
-    network_of,
+    place_of,
     trial_numbers,
     whole,
 )
-from pairgossip.engine.descent import Descent, Snapshot
+from pairgossip.engine.descent import Descent, Snapshot, check_descent_engine
 from pairgossip.engine.descent_trial import DescentSetup
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trials import run_trials
@@ -36,11 +38,15 @@ from pairgossip.losses import (
     check_steps,
     inverse_sqrt,
 )
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.problem import LearningProblem, PairwiseLearning
 from pairgossip.losses.steps import AnyStep
+from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.privacy import PrivateLearning, RandomizedResponse
+from pairgossip.privacy.columns import Cells
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit, fingerprint
 from pairgossip.results.storage import load
+from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
@@ -55,6 +61,9 @@ def minimize(
     loss: str | Loss | GeneralLoss = "auc-logistic",
     graph: Graph | str = "complete",
     *,
+    groups: Any = None,
+    construction: str = "lexicographic",
+    privacy: RandomizedResponse | None = None,
     clock: str = "sync",
     law: str = "uniform-edges",
     iterations: int | None = None,
@@ -73,8 +82,8 @@ def minimize(
 ) -> Fit:
     """Minimize the average of a pairwise loss by gossip dual averaging.
 
-    Node k of the graph holds row k of the data. The objective is the mean of f(theta; x_k, x_l)
-    over all ordered pairs, plus the penalty.
+    Node k of the graph holds row k of the data, or with ``groups`` all rows of its group. The
+    objective is the mean of f(theta; x_k, x_l) over all ordered pairs, plus the penalty.
 
     Parameters
     ----------
@@ -83,12 +92,15 @@ def minimize(
     loss
         A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
         `GeneralLoss` with your own value and gradient.
-    graph, law, clock
+    graph, groups, construction, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
+    privacy
+        As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
+        cells, so that bins and columns must be few. Objectives are those of the raw data.
     step
         Step size gamma(t), a function of the iteration that never increases; by default
         ``pg.steps.inverse_sqrt(R/L)`` with R the radius of the ball (1 without one) and L the
-        Lipschitz constant of the loss.
+        Lipschitz constant of the loss, or with privacy the size of debiased gradients.
     constraint, penalty
         ``pg.Ball``, ``pg.Box``, ``pg.PSD``; ``pg.L1``, ``pg.SquaredL2``.
     iterations, checkpoints, trials, seed, n_jobs, progress
@@ -99,8 +111,8 @@ def minimize(
         How many nodes' models are judged at each checkpoint; by default all, up to 2,000.
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
-        same data, loss, clock, law, step, penalty and constraint; graph, seed and trials are
-        the start's. Curves are joined.
+        same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
+        trials and reports are the start's. Curves are joined.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -113,15 +125,24 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    problem = LearningProblem(data, loss, labels)
-    n = problem.n
-    if n < 2:
+    rows = (
+        LearningProblem(data, loss, labels)
+        if privacy is None
+        else PrivateLearning(data, loss, privacy, labels, seeded=seed is not None)
+    )
+    if rows.n < 2:
         raise InputError("Learning from pairs takes at least two observations, one per node.")
     clock = choice("clock", clock, CLOCKS)
-    before = _started(start, problem, clock)
+    before = _started(start, rows, clock)
     root = root_seed(before.seed if before else seed)
     entropy = int(root.entropy)  # type: ignore[arg-type]
-    network = before.graph if before else network_of(graph, n, entropy)
+    network, sets = (
+        _place_again(before, graph, groups, construction)
+        if before
+        else place_of(graph, rows.n, groups, construction, entropy)
+    )
+    problem = rows if sets is None else WholeSetsLearning(rows, sets)
+    n = problem.n
     law = law_name(law)
     last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     proximal = as_proximal(constraint, penalty)
@@ -136,8 +157,9 @@ def minimize(
     if not isinstance(steps, PowerStep):
         steps = AnyStep(steps)
     descent = Descent(problem, proximal, steps, clock, probabilities)
+    check_descent_engine(choice("engine", engine, ENGINES), descent)
     if before is not None:
-        _check_start(before, descent, graph, law_name(law))
+        _check_start(before, descent, law_name(law))
     numbers = before.trial_numbers.tolist() if before else trial_numbers(trials)
     check_jobs(n_jobs)
     setup = DescentSetup(
@@ -146,10 +168,12 @@ def minimize(
         law=law,
         checkpoints=_later(checkpoint_grid(last, checkpoints), before),
         judged=_judged(n, whole("judged nodes", judged, default=LARGEST_JUDGED)),
-        keep_bias=n <= LARGEST_JUDGED if bias is None else bias,
+        keep_bias=rows.n <= LARGEST_JUDGED if bias is None else bias,
         engine=choice("engine", engine, ENGINES),
         resumed_at=int(before.iterations[-1]) if before else 0,
         states=_states(before),
+        privacy=privacy,
+        reports=_reports(before),
     )
     with progress_bar(
         f"{problem.loss.name} on {n:,} nodes", len(numbers) * last, progress
@@ -179,7 +203,7 @@ def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
     same = {
         "loss": (fit.loss, problem.loss.name),
         "clock": (fit.clock, clock),
-        "number of nodes": (fit.nodes, problem.n),
+        "number of rows": (fit.rows, problem.n),
         "number of parameters": (fit.models.shape[2], problem.dimension),
     }
     for what, (theirs, ours) in same.items():
@@ -188,15 +212,26 @@ def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
     return fit
 
 
-def _check_start(before: Fit, descent: Descent, graph: Graph | str, law: str) -> None:
+def _place_again(before: Fit, graph: Graph | str, groups: Any, construction: str) -> Place:
+    """Return where a start had its rows; what is given besides must say the same."""
+    if isinstance(graph, Graph) and graph not in (before.graph, before.sites):
+        raise InputError("The start ran on another graph than this run: give the same.")
+    if groups is not None:
+        given = place_of(before.sites, before.rows, groups, construction, before.seed)
+        site_of, constructed = groups_of(*given)
+        same = before.groups is not None and before.construction == constructed
+        if not same or not np.array_equal(before.groups, site_of):  # type: ignore[arg-type]
+            raise InputError("The start had other groups, or another construction: give the same.")
+    return Place(before.graph, before.groups if before.construction == WHOLE_SETS else None)
+
+
+def _check_start(before: Fit, descent: Descent, law: str) -> None:
     if before.law != law:
         raise InputError(f"The start has another law ({before.law}) than this run ({law}).")
-    if isinstance(graph, Graph) and graph != before.graph:
-        raise InputError("The start ran on another graph than this run: give the same.")
     if before.fingerprint != fingerprint(descent):
         raise InputError(
-            "The start was learned from other data, or with another step, penalty or constraint: "
-            "give the same to go on from it."
+            "The start was learned from other data, with other privacy, or with another step, "
+            "penalty or constraint: give the same to go on from it."
         )
 
 
@@ -205,6 +240,12 @@ def _states(before: Fit | None) -> dict[int, Snapshot]:
         return {}
     each = (Snapshot(*state) for state in zip(*before.state, strict=True))
     return dict(zip(before.trial_numbers.tolist(), each, strict=True))
+
+
+def _reports(before: Fit | None) -> dict[int, Cells]:
+    if before is None or before.reports is None:
+        return {}
+    return dict(zip(before.trial_numbers.tolist(), before.reports, strict=True))
 
 
 def _later(grid: IntArray, before: Fit | None) -> IntArray:
@@ -218,12 +259,20 @@ def _later(grid: IntArray, before: Fit | None) -> IntArray:
     return grid[grid > done]
 
 
-def default_step(problem: LearningProblem, proximal: Proximal) -> Any:
-    """R/(L sqrt(t)), with R the radius of the ball (1 without one) and L the Lipschitz constant."""
+def default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
+    """R/(L sqrt(t)), with R the radius of the ball (1 without one) and L the Lipschitz constant.
+
+    Of debiased gradients L is the size at the zero model times sqrt(n/2): their noise is much
+    larger than the gradients, and a node takes that of one pair of reports for n/2 iterations.
+    """
     radius = proximal.radius if math.isfinite(proximal.radius) else 1.0
-    steepest = (
-        problem.loss.lipschitz(problem.data, radius) if isinstance(problem.loss, Loss) else math.inf
-    )
+    rows = problem.rows if isinstance(problem, WholeSetsLearning) else problem
+    if isinstance(rows, PrivateLearning):
+        steepest = rows.debiased.size() * math.sqrt(problem.n / 2)
+    elif isinstance(problem.loss, Loss):
+        steepest = problem.loss.lipschitz(problem.data, radius)
+    else:
+        steepest = math.inf
     if steepest == 0:
         raise InputError("The features do not differ within any pair: there is nothing to learn.")
     if not math.isfinite(steepest):

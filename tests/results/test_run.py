@@ -90,4 +90,4 @@ def test_repr_says_what_happened() -> None:
 def test_axis_is_checked() -> None:
     run = pg.estimate(rows(12), "gini", GRAPH, iterations=10, seed=0)
     with pytest.raises(InputError, match="Curves are drawn against exchanges, time, messages"):
-        run.axis("bytes")
+        run.axis("days")

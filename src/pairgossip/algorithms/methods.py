@@ -34,6 +34,17 @@ class Method:
         return self.name == "u2" or (self.name == "gosta" and find_order(order) == "update-first")
 
     @property
+    def swaps(self) -> bool:
+        """Whether observations travel."""
+        return self.estimates != "mean"
+
+    def numbers_averaged(self, components: int) -> int:
+        """Return how many numbers a message carries besides an observation."""
+        if self.name in ("u1", "u2"):
+            return 0
+        return components + self.weighs_by_picks
+
+    @property
     def messages_per_iteration(self) -> int:
         """Each exchange sends one message in either direction."""
         return 2 * self.exchanges_per_iteration

@@ -14,7 +14,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
 from pairgossip.losses import Loss
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.problem import PairwiseLearning
 from pairgossip.losses.proximal import Proximal, ProximalCode
 
 Steps = Callable[[FloatArray], FloatArray]
@@ -25,7 +25,7 @@ L1_CODES = (ProximalCode.L1, ProximalCode.L1_BALL, ProximalCode.L1_BOX)
 class Descent(NamedTuple):
     """What defines a run of gossip dual averaging besides its exchanges."""
 
-    problem: LearningProblem
+    problem: PairwiseLearning
     proximal: Proximal
     steps: Steps
     clock: str
@@ -59,22 +59,32 @@ class DescentEngine(Protocol):
 
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
-    compiled = isinstance(descent.problem.loss, Loss) and (
-        descent.proximal.code is not ProximalCode.PSD
-    )
+    compiled = descent.problem.compilable and descent.proximal.code is not ProximalCode.PSD
     if name == "plain" or (name == "auto" and not compiled):
         return PlainDescent(descent)
-    if not compiled:
-        raise InputError(
-            f"Engine '{name}' runs losses of the form w phi(theta . a + b) without a matrix "
-            "constraint: use engine='plain'."
-        )
+    check_descent_engine(name, descent)
     with needed_for("The fast engine (engine='plain' runs without it)"):
         from pairgossip.engine.fast_descent import AsyncDescent, LineDescent, VectorDescent
     if descent.clock == "async":
         return AsyncDescent(descent)
     lines = descent.proximal.code in LINE_CODES and name != "vectors"
     return LineDescent(descent) if lines else VectorDescent(descent)
+
+
+def check_descent_engine(name: str, descent: Descent) -> None:
+    """Raise `InputError` unless the engine can run the problem."""
+    if name != "vectors":
+        return
+    if isinstance(descent.problem.loss, Loss) and not descent.problem.compilable:
+        raise InputError(
+            "Engine 'vectors' takes gradients at pairs of single observations, which is not what "
+            "nodes hold here: use engine='plain'."
+        )
+    if not descent.problem.compilable or descent.proximal.code is ProximalCode.PSD:
+        raise InputError(
+            f"Engine '{name}' runs losses of the form w phi(theta . a + b) without a matrix "
+            "constraint: use engine='plain'."
+        )
 
 
 class PlainDescent:

@@ -12,10 +12,18 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent import Descent, DescentEngine, Snapshot, build_descent
 from pairgossip.engine.judging import Judge, build_judge
 from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import TRIAL_PROBLEM, child
+from pairgossip.engine.traffic import Counts, Meter, Payload
 from pairgossip.engine.trial import BLOCK
 from pairgossip.engine.trials import OnProgress
 from pairgossip.graphs import Graph
+from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, SquaredL2
+from pairgossip.losses.problem import PairwiseLearning
+from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.privacy import RandomizedResponse
+from pairgossip.privacy.columns import Cells
+from pairgossip.privacy.learning import reports_of, with_reports
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,10 @@ class DescentSetup:
     """Iterations already made by the trials that are continued."""
     states: Mapping[int, Snapshot] = field(default_factory=dict)
     """Where those trials stopped, by their numbers."""
+    privacy: RandomizedResponse | None = None
+    """By what observations are randomized before nodes use them."""
+    reports: Mapping[int, Cells] = field(default_factory=dict)
+    """What those trials that are continued learned from, where observations are private."""
 
     @property
     def iterations(self) -> int:
@@ -47,31 +59,55 @@ class DescentSetup:
     def run_trial(self, seed: SeedSequence, record: DescentRecord, on_progress: OnProgress) -> None:
         """Run one trial to its last checkpoint, filling ``record`` as it goes."""
         schedule = Schedule(self.graph, self.law, seed)
-        engine = build_descent(self.engine, self.descent)
+        # Models are judged by the problem itself, whatever a trial takes its gradients from.
+        drawn = self._drawn(seed)
+        record.reports = reports_of(drawn)
+        descent = self.descent._replace(problem=drawn)
+        engine = build_descent(self.engine, descent)
         judge = build_judge(self.engine, self.descent.problem)
+        meter = self._meter()
         done = self.resumed_at
         if self.states:
-            schedule.skip(done)
+            for exchanges in schedule.skipped(done):
+                meter.count(len(exchanges[0]), exchanges)
             engine.restore(self.states[seed.spawn_key[-1]], done)  # trials are numbered children
         for checkpoint in self.checkpoints.tolist():
             # The bias of an iteration needs the models just before it.
             for stop in (checkpoint - 1, checkpoint) if self.keep_bias else (checkpoint,):
                 before = engine.snapshot() if stop == checkpoint and self.keep_bias else None
-                done = self._advance(engine, schedule, done, stop, on_progress)
+                done = self._advance(engine, schedule, meter, done, stop, on_progress)
             time = schedule.time_of(done) if self.descent.clock == "async" else np.nan
-            record.write(self, judge, done, before, engine.snapshot(), time)
+            record.note(meter.counts)
+            record.write(self, descent, judge, done, before, engine.snapshot(), time)
+
+    def _drawn(self, seed: SeedSequence) -> PairwiseLearning:
+        """Return the problem of a trial; what is continued keeps its reports."""
+        problem, number = self.descent.problem, seed.spawn_key[-1]
+        if number in self.reports:
+            return with_reports(problem, self.reports[number])
+        return problem.for_trial(child(seed, TRIAL_PROBLEM))
+
+    def _meter(self) -> Meter:
+        """Return a new count of what is sent."""
+        problem = self.descent.problem
+        sizes = problem.sets.sizes if isinstance(problem, WholeSetsLearning) else None
+        payload = Payload(column_count(problem.data), problem.dimension, sizes)
+        return Meter(self.graph, payload, compiled=self.engine != "plain")
 
     def _advance(
         self,
         engine: DescentEngine,
         schedule: Schedule,
+        meter: Meter,
         done: int,
         stop: int,
         on_progress: OnProgress,
     ) -> int:
         while done < stop:
             block = min(BLOCK, stop - done)
-            engine.advance(schedule.draw(block)[0])
+            exchanges = schedule.draw(block)
+            engine.advance(exchanges[0])
+            meter.count(block, exchanges)
             done += block
             on_progress(block)
         return done
@@ -87,13 +123,20 @@ class DescentRecord:
         self.spread = np.full(count, np.nan)
         self.disagreement = np.full(count, np.nan)
         self.time = np.full(count, np.nan)
+        self.traffic = np.zeros((count, len(Counts._fields)), dtype=np.int64)
         self.gradient_bias = np.full((count, p), np.nan)
         self.network_model = np.full((count, p), np.nan)
         self.state: Snapshot | None = None
+        self.reports: Cells | None = None
+
+    def note(self, counts: Counts) -> None:
+        """Note what was sent until the checkpoint that is written next."""
+        self.traffic[self.written] = counts
 
     def write(
         self,
         setup: DescentSetup,
+        descent: Descent,
         judge: Judge,
         t: int,
         before: Snapshot | None,
@@ -110,7 +153,8 @@ class DescentRecord:
             self.disagreement[at] = np.sqrt(np.mean(np.sum((now.mean - center) ** 2, axis=1)))
         self.time[at] = time
         if before is not None:
-            self.gradient_bias[at] = gradient_bias(setup.descent, judge, before, now)
+            meant = judge if self.reports is None else descent.problem
+            self.gradient_bias[at] = gradient_bias(descent, meant, before, now)
             self.network_model[at] = network_model(setup.descent, before, t - 1)
         self.state = now
         self.written = at + 1

@@ -11,7 +11,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.plain import PlainEngine
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.extras import needed_for
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import PairProblem, Pairs
 from pairgossip.kernels.means import Means
 
 EngineName = Literal["auto", "fused", "tokens", "plain"]
@@ -31,7 +31,7 @@ class Engine(Protocol):
 class LoneNode:
     """A network of one node, which meets nobody: its answer is its own pair."""
 
-    def __init__(self, problem: Pairs | Means) -> None:
+    def __init__(self, problem: PairProblem | Means) -> None:
         own = np.zeros(1, dtype=np.intp)
         if isinstance(problem, Means):
             self._values = problem.data[:, None]
@@ -46,20 +46,26 @@ class LoneNode:
         return self._values.copy()
 
 
-def check_engine(name: str, problem: Pairs | Means) -> None:
+def check_engine(name: str, problem: PairProblem | Means) -> None:
     """Raise `InputError` unless the engine exists and can run the problem."""
     if name not in ENGINES:
         raise unknown_name("engine", name, ENGINES)
-    if name == "fused" and isinstance(problem, Pairs) and not problem.fusible:
+    if name != "fused" or isinstance(problem, Means) or problem.fusible:
+        return
+    if isinstance(problem, Pairs):
         raise InputError(
             f"Kernel '{problem.kernel.name}' is not compiled into the engine for "
             f"target='{problem.target}': use engine='tokens'."
         )
+    raise InputError(
+        "Engine 'fused' compiles the kernel of two single observations, which is not what nodes "
+        "evaluate here: use engine='tokens'."
+    )
 
 
 def build_engine(
     name: str,
-    problem: Pairs | Means,
+    problem: PairProblem | Means,
     method: Method,
     clock: str,
     order: str,
@@ -83,6 +89,6 @@ def build_engine(
         from pairgossip.engine.tokens import TokenEngine
     if isinstance(problem, Means):
         return AveragingEngine(problem)
-    if name == "fused" or (name == "auto" and problem.fusible):
+    if isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
         return FusedEngine(problem, method, clock, order, weights)
     return TokenEngine(problem, method, clock, order, weights)

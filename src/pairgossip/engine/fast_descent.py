@@ -10,6 +10,7 @@ from pairgossip.engine import descent_loops, line_loops, token_loops
 from pairgossip.engine.descent import Descent, Snapshot, limits_of
 from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.losses.pair_features import difference, higher_label
+from pairgossip.losses.problem import LearningProblem
 
 NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
@@ -28,6 +29,8 @@ class _Walking:
     def __init__(self, descent: Descent) -> None:
         self._descent = descent
         problem = descent.problem
+        assert isinstance(problem, LearningProblem)  # others are not compilable
+        self._problem = problem
         self._phi = int(problem.loss.phi.code)  # type: ignore[union-attr]
         self._held = own_observations(problem.n)
         self._iterations = 0
@@ -51,7 +54,7 @@ class _Walking:
         self, nodes: IntArray, tokens: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Features, weights and offsets of the new pairs, each with axes (side, iteration)."""
-        problem, shape = self._descent.problem, nodes.shape
+        problem, shape = self._problem, nodes.shape
         if self._is_ordering:
             count = shape[1]
             descent_loops.ordering_pairs(problem.data, nodes, tokens, self._features, self._weights)
@@ -88,7 +91,7 @@ class LineDescent(_Walking):
     def _enter_lines(self) -> None:
         """Put every node on the line of the pair it holds, before it moves."""
         own = own_observations(len(self._z))
-        features, weights, offsets = self._descent.problem.pairs(own, self._held)
+        features, weights, offsets = self._problem.pairs(own, self._held)
         self._a = np.ascontiguousarray(features)
         self._count = line_loops.enter_all(
             self._z, self._a, weights, offsets, self._slots, self._members, self._slot,
@@ -165,7 +168,7 @@ class VectorDescent(_WithRows):
 
     def _hold_pairs(self) -> None:
         own = own_observations(len(self._rows))
-        parts = self._descent.problem.pairs(own, self._held)
+        parts = self._problem.pairs(own, self._held)
         self._pairs = tuple(part.copy() for part in parts)
 
     def _move(

@@ -18,8 +18,9 @@ from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.losses.logistic_sums import DEGREE, RATES, tables
 from pairgossip.losses.pair_features import difference, higher_label
 from pairgossip.losses.phi import Phi
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.problem import LearningProblem, PairwiseLearning
 from pairgossip.losses.ranking_risk import boundary, centered, ranking_risks
+from pairgossip.losses.whole_sets import WholeSetsLearning
 
 SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
@@ -37,11 +38,29 @@ class Judge(Protocol):
         """Return the gradient of every node's share at the node's model, shape (n, p)."""
 
 
-def build_judge(engine: str, problem: LearningProblem) -> Judge:
+def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     """Build the compiled judge of a ranking loss; others, and plain runs, have numpy's."""
-    if engine == "plain" or not is_ranking(problem.loss):
+    if isinstance(problem, WholeSetsLearning):
+        return SitesJudge(problem, build_judge(engine, problem.rows))
+    if engine == "plain" or not isinstance(problem, LearningProblem):
         return problem
-    return RankingJudge(problem)
+    return RankingJudge(problem) if is_ranking(problem.loss) else problem
+
+
+class SitesJudge:
+    """Judges the models of sites by their rows."""
+
+    def __init__(self, problem: WholeSetsLearning, of_rows: Judge) -> None:
+        self._problem = problem
+        self._of_rows = of_rows
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+        return self._of_rows.objectives(models)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every site's share at the site's model, shape (n, p)."""
+        return self._problem.shares(self._of_rows.own_gradients(self._problem.of_rows(theta)))
 
 
 def is_ranking(loss: Loss | GeneralLoss) -> bool:

@@ -18,7 +18,7 @@ from pairgossip.algorithms import (
     weighted_gosta,
 )
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import PairProblem
 from pairgossip.kernels.means import Means
 
 Step = Callable[[Any, PairArray], Any]
@@ -29,7 +29,7 @@ class PlainEngine:
 
     def __init__(
         self,
-        problem: Pairs | Means,
+        problem: PairProblem | Means,
         method: Method,
         clock: str,
         order: str,
@@ -69,5 +69,7 @@ class PlainEngine:
         return estimates
 
 
-def _with_kernel(step: Callable[..., Any], pairs: Pairs, state: Any, exchanges: PairArray) -> Any:
+def _with_kernel(
+    step: Callable[..., Any], pairs: PairProblem, state: Any, exchanges: PairArray
+) -> Any:
     return step(state, exchanges, pairs.values)

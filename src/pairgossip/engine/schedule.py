@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from numpy.random import SeedSequence
 
 from pairgossip.arrays import PairArray
@@ -32,10 +34,10 @@ class Schedule:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
         return tuple(self._law.draw(streams, iterations) for streams in self._walks)
 
-    def skip(self, iterations: int) -> None:
-        """Pass over exchanges that were already carried out."""
+    def skipped(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
+        """Pass over exchanges that were already carried out, block by block."""
         while iterations > 0:
-            self.draw(min(iterations, SKIPPED_AT_ONCE))
+            yield self.draw(min(iterations, SKIPPED_AT_ONCE))
             iterations -= SKIPPED_AT_ONCE
 
     def time_of(self, exchange: int) -> float:

@@ -7,6 +7,9 @@ from numpy.random import SFC64, Generator, SeedSequence
 
 from pairgossip.errors import InputError
 
+TRIAL_PROBLEM = 1 << 16
+"""The child of a trial's seed for what its problem draws; exchanges and clock have the first."""
+
 
 def root_seed(seed: int | None) -> SeedSequence:
     """Turn the user's seed into the root; None asks the operating system for a fresh one."""

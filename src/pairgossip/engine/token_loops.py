@@ -113,3 +113,14 @@ def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-d
             mean = (rows[i, c] + rows[j, c]) / 2
             rows[i, c] = mean + weight_i * values[0, s, c]
             rows[j, c] = mean + weight_j * values[1, s, c]
+
+
+@loop
+def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
+    """Count the exchanges between nodes of different sites."""
+    count = 0
+    for s in range(exchanges.shape[0]):
+        here = site_of[np.uint64(exchanges[s, 0])]
+        there = site_of[np.uint64(exchanges[s, 1])]
+        count += here != there
+    return count

@@ -8,7 +8,7 @@ from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.algorithms.exchange import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import token_loops as loops
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import PairProblem
 
 NUMBERS_AT_ONCE = 1 << 13
 """Numbers per array handed to the kernel: above 128 KB its memory is mapped anew each time."""
@@ -19,7 +19,7 @@ class TokenEngine:
 
     def __init__(
         self,
-        pairs: Pairs,
+        pairs: PairProblem,
         method: Method,
         clock: str,
         order: str,

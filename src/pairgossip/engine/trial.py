@@ -11,11 +11,14 @@ from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.engines import Engine, build_engine
 from pairgossip.engine.schedule import Schedule
+from pairgossip.engine.seeds import TRIAL_PROBLEM, child
+from pairgossip.engine.traffic import Counts, Meter, Payload
 from pairgossip.engine.trials import OnProgress
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import PairProblem, WholeSets
 from pairgossip.kernels.means import Means
+from pairgossip.privacy.noise import PrivacyError
 
 BLOCK = 1 << 13
 """Iterations per block: small enough for the cache and for a quick Ctrl-C."""
@@ -25,7 +28,7 @@ BLOCK = 1 << 13
 class Setup:
     """All that a trial needs besides its seed."""
 
-    problem: Pairs | Means
+    problem: PairProblem | Means
     graph: Graph
     method: Method
     clock: str
@@ -35,6 +38,8 @@ class Setup:
     target: float | FloatArray
     keep_history: bool
     engine: str
+    privacy_error: PrivacyError | None = None
+    """What reports are expected to cost, where observations are private."""
 
     @property
     def iterations(self) -> int:
@@ -48,17 +53,24 @@ class Setup:
     def run_trial(self, seed: SeedSequence, record: TrialRecord, on_progress: OnProgress) -> None:
         """Run one trial to its last checkpoint, filling ``record`` as it goes."""
         schedule = Schedule(self.graph, self.law, seed, self.method.exchanges_per_iteration)
+        problem = self.problem.for_trial(child(seed, TRIAL_PROBLEM))
+        if self.privacy_error is not None:
+            record.private_value = problem.exact()
         engine = build_engine(
-            self.engine, self.problem, self.method, self.clock, self.order, self._weights()
+            self.engine, problem, self.method, self.clock, self.order, self._weights()
         )
+        meter = self._meter()
         done = 0
         for checkpoint in self.checkpoints.tolist():
             while done < checkpoint:
                 block = min(BLOCK, checkpoint - done)
-                engine.advance(schedule.draw(block))
+                exchanges = schedule.draw(block)
+                engine.advance(exchanges)
+                meter.count(block, exchanges)
                 done += block
                 on_progress(block)
             time = schedule.time_of(done) if self.clock == "async" else np.nan
+            record.note(meter.counts)
             record.write(self._read(engine), self.target, time)
 
     def _weights(self) -> FloatArray | None:
@@ -66,6 +78,15 @@ class Setup:
         if not self.method.weighs_by_picks or self.graph.n == 1:
             return None
         return weighted_gosta.weights(self.graph.pick_probabilities(self.law))
+
+    def _meter(self) -> Meter:
+        """Return a new count of what is sent."""
+        problem, method = self.problem, self.method
+        observation = 0 if isinstance(problem, Means) else problem.dimension
+        sizes = problem.sets.sizes if isinstance(problem, WholeSets) else None
+        payload = Payload(observation, method.numbers_averaged(problem.components), sizes)
+        walks, compiled = method.exchanges_per_iteration, self.engine != "plain"
+        return Meter(self.graph, payload, walks, compiled)
 
     def _read(self, engine: Engine) -> FloatArray:
         """Every node's estimate of the statistic, shape (n,)."""
@@ -99,8 +120,15 @@ class TrialRecord:
         self.spread = np.full(checkpoints, np.nan)
         self.error = np.full(checkpoints, np.nan)
         self.time = np.full(checkpoints, np.nan)
+        self.private_value = np.nan
+        """The statistic of the trial's reports, which its nodes agree on in the end."""
+        self.traffic = np.zeros((checkpoints, len(Counts._fields)), dtype=np.int64)
         self.estimates = np.full(nodes, np.nan)
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
+
+    def note(self, counts: Counts) -> None:
+        """Note what was sent until the checkpoint that is written next."""
+        self.traffic[self.written] = counts
 
     def write(self, estimates: FloatArray, target: float | FloatArray, time: float) -> None:
         """Fill in the next checkpoint; estimates that are still undefined (NaN) are left out."""

@@ -15,15 +15,19 @@ from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import exact, row_means, u_from_v, v_from_u
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
 from pairgossip.kernels.pairs import Pairs
+from pairgossip.kernels.problem import PairProblem
 from pairgossip.kernels.summary import Summary, describe
+from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [
     "CATALOG",
     "Formula",
     "Kernel",
+    "PairProblem",
     "Pairs",
     "Ratio",
     "Summary",
+    "WholeSets",
     "as_kernel",
     "auc",
     "check_data",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, single_kernel, statistic
 from pairgossip.kernels.kernel import Formula, Kernel, Ratio, as_kernel, evaluate
 from pairgossip.kernels.probe import probe
+
+if TYPE_CHECKING:
+    # A device that runs a peer draws no seeds, and numpy's generators take memory.
+    from numpy.random import SeedSequence
 
 
 class Pairs:
@@ -103,6 +107,10 @@ class Pairs:
         if not kernel.zero_diagonal:
             means = means - evaluate(kernel, self.data.copy(), self.data.copy()) / self.n
         return means * self.scale
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: nothing about it is random."""
+        return self
 
     @property
     def fusible(self) -> bool:

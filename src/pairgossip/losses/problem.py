@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -14,12 +14,58 @@ from pairgossip.losses.loss import Loss
 from pairgossip.losses.pair_features import difference
 from pairgossip.losses.risk import checked_risks
 
+if TYPE_CHECKING:
+    # A device that runs a peer draws no seeds, and numpy's generators take memory.
+    from numpy.random import SeedSequence
+
 ROWS_AT_ONCE = 64
 """Rows of the n x n table of pair gradients held in memory at a time."""
 
 
+class PairwiseLearning(Protocol):
+    """What the engines ask of a learning problem, whatever stands behind its gradients."""
+
+    @property
+    def n(self) -> int:
+        """How many nodes take part."""
+
+    @property
+    def data(self) -> FloatArray:
+        """All observations, one row each."""
+
+    @property
+    def loss(self) -> Loss | GeneralLoss:
+        """The loss of a model at a pair."""
+
+    @property
+    def dimension(self) -> int:
+        """How many parameters a model has."""
+
+    @property
+    def compilable(self) -> bool:
+        """Whether compiled code may take gradients of the loss on `data` itself."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What else than data and loss defines it: a fit goes on only with the same."""
+
+    def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return each node's gradient at its own model, shape (m, p)."""
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+
+    def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
+        """Return the problem of one trial, all its randomness drawn from this seed."""
+
+
 class LearningProblem:
     """Observations, one per node, and the loss of a model at a pair of them."""
+
+    marks: tuple[str, ...] = ()
 
     def __init__(self, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> None:
         self.data = check_data(data, labels)
@@ -28,6 +74,15 @@ class LearningProblem:
         self.loss.check(self.data)
         columns = 1 if self.data.ndim == 1 else self.data.shape[1]
         self.dimension = self.loss.dimension(columns)
+
+    @property
+    def compilable(self) -> bool:
+        """Whether compiled code knows the form of the loss."""
+        return isinstance(self.loss, Loss)
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: nothing about it is random."""
+        return self
 
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return features a, weights w and offsets b of nodes and the observations they hold."""

@@ -11,10 +11,12 @@ import numpy as np
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, replacing
-from pairgossip.graphs import Graph, restored
+from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.results.provenance import machine, versions
+from pairgossip.results.traffic import WHOLE_SETS
 
-FORMAT = 1
+FORMAT = 2
+"""Files with groups or privacy; older versions read those without, which are of format 1 still."""
 
 
 class Archive(NamedTuple):
@@ -26,8 +28,9 @@ class Archive(NamedTuple):
 
 def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
     """Write a result and its graph; an existing file is replaced only by a complete one."""
+    graph = graph.sites if isinstance(graph, GroupedGraph) else graph
     header = archive.header | {
-        "format": FORMAT,
+        "format": FORMAT if "groups" in archive.arrays or "privacy" in archive.header else 1,
         "graph": {
             "n": graph.n,
             "complete": graph.is_complete,
@@ -69,9 +72,10 @@ def read_archive(path: str | Path) -> Archive:
 
 
 def graph_of(archive: Archive) -> Graph:
-    """Restore the graph of a result."""
+    """Restore the graph of a result: of its rows where it has groups, unless sets are swapped."""
     about = archive.header["graph"]
-    return restored(
+    construction = archive.header.get("construction")
+    sites = restored(
         about["n"],
         None if about["complete"] else archive.arrays["graph_edges"],
         about["family"],
@@ -79,6 +83,9 @@ def graph_of(archive: Archive) -> Graph:
         about["names"],
         archive.arrays.get("graph_positions"),
     )
+    if construction is None or construction == WHOLE_SETS:
+        return sites
+    return GroupedGraph(sites, archive.arrays["groups"], construction)
 
 
 def _plain_number(value: object) -> object:

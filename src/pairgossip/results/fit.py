@@ -15,6 +15,9 @@ from pairgossip.engine.descent_trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.graphs import Graph
 from pairgossip.losses.steps import AnyStep
+from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.privacy import RandomizedResponse
+from pairgossip.results.traffic import Counted, Traffic, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Bias:
     """How far the gradients that nodes take are from those they mean, at the checkpoints.
+
+    Both are taken at the reports where observations are private: their noise is no part of it.
 
     Arrays have shape (trials, checkpoints, p).
     """
@@ -55,7 +60,7 @@ class Bias:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Fit:
+class Fit(Counted):
     """What `minimize` returns. Curves run over the checkpoints in ``iterations``."""
 
     loss: str
@@ -64,6 +69,7 @@ class Fit:
     step: str
     iterations: IntArray
     graph: Graph
+    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
     seed: int
     status: str
     """``"done"`` or ``"interrupted"``."""
@@ -83,6 +89,17 @@ class Fit:
     """What data, loss, step, penalty and constraint were; a fit goes on only with the same."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
+    groups: IntArray | None = None
+    """The site of every row; None without groups."""
+    construction: str | None = None
+    """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
+    traffic: Traffic | None = None
+    """What was sent; None in files of versions that did not count it."""
+    privacy: RandomizedResponse | None = None
+    """By what observations were randomized before nodes used them; None if they were not."""
+    reports: IntArray | None = None
+    """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
+    the fit uses the same, as new ones would tell more."""
 
     @classmethod
     def from_records(cls, setup: DescentSetup, outcome: Outcome[DescentRecord], seed: int) -> Fit:
@@ -93,9 +110,11 @@ class Fit:
         def curves(name: str) -> FloatArray:
             return np.array([getattr(record, name)[:kept] for record in records])
 
-        descent = setup.descent
+        descent, problem = setup.descent, setup.descent.problem
+        site_of = problem.sets.site_of if isinstance(problem, WholeSetsLearning) else None
+        groups, construction = groups_of(setup.graph, site_of)
         return cls(
-            loss=descent.problem.loss.name,
+            loss=problem.loss.name,
             clock=descent.clock,
             law=setup.law,
             step=str(getattr(descent.steps, "name", "custom")),
@@ -113,6 +132,13 @@ class Fit:
             trial_numbers=np.array(outcome.numbers),
             fingerprint=fingerprint(descent),
             state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
+            groups=groups,
+            construction=construction,
+            traffic=Traffic.of_records(records, kept),
+            privacy=setup.privacy,
+            reports=(
+                None if setup.privacy is None else np.array([record.reports for record in records])
+            ),
         )
 
     def followed_by(self, later: Fit) -> Fit:
@@ -123,6 +149,7 @@ class Fit:
             return np.concatenate([getattr(self, name)[rows], getattr(later, name)], axis=1)
 
         both = self.bias is not None and later.bias is not None
+        counted = self.traffic is not None and later.traffic is not None
         return replace(
             later,
             iterations=np.concatenate([self.iterations, later.iterations]),
@@ -131,6 +158,7 @@ class Fit:
             trial_disagreement=joined("trial_disagreement"),
             times=None if self.times is None else joined("times"),
             bias=self.bias.followed_by(later.bias, rows) if both else None,  # type: ignore[union-attr, arg-type]
+            traffic=self.traffic.followed_by(later.traffic, rows) if counted else None,  # type: ignore[union-attr, arg-type]
         )
 
     @property
@@ -145,8 +173,13 @@ class Fit:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
+        """Number of nodes: one per row, or with whole sets one per site."""
         return self.graph.n
+
+    @property
+    def rows(self) -> int:
+        """Number of observations."""
+        return self.nodes if self.groups is None else len(self.groups)
 
     @property
     def model(self) -> FloatArray:
@@ -168,11 +201,13 @@ class Fit:
         """Root mean square distance of models from the nodes' mean, averaged over trials."""
         return self.trial_disagreement.mean(axis=0)
 
-    def plot(self, what: str = "objective", *, ax: Axes | None = None) -> Axes:
+    def plot(
+        self, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
+    ) -> Axes:
         """Draw the objective with its spread over nodes, or the ``"bias"``; return the axes."""
         from pairgossip.results.fit_plots import plot_fit
 
-        return plot_fit(self, what, ax=ax)
+        return plot_fit(self, what, against=against, ax=ax)
 
     def save(self, path: str | Path) -> None:
         """Write the fit to one .npz file; `pairgossip.load` reads it. The data is not in it."""
@@ -181,9 +216,13 @@ class Fit:
         save_fit(self, Path(path))
 
     def __repr__(self) -> str:
+        where = f"{self.nodes:,} nodes"
+        if self.groups is not None:
+            where = f"{self.rows:,} rows at {self.sites.n:,} sites"
+        private = "" if self.privacy is None else f" epsilon {self.privacy.epsilon:g},"
         return (
-            f"<Fit {self.loss}, {self.clock}, on {self.nodes:,} nodes: {self.trials} trials, "
-            f"{self.iterations[-1]:,} iterations, objective {self.objective[-1]:.6g}, "
+            f"<Fit {self.loss}, {self.clock}, on {where}: {self.trials} trials, "
+            f"{self.iterations[-1]:,} iterations,{private} objective {self.objective[-1]:.6g}, "
             f"spread {self.spread[-1]:.2g}, {self.status}>"
         )
 
@@ -194,6 +233,6 @@ def fingerprint(descent: Descent) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(problem.data).tobytes())
     steps = descent.steps
     step = steps.name if isinstance(steps, AnyStep) else repr(steps)
-    for part in (problem.loss.name, step, repr(descent.proximal)):
+    for part in (problem.loss.name, step, repr(descent.proximal), *problem.marks):
         digest.update(part.encode())
     return digest.hexdigest()[:32]

@@ -23,19 +23,20 @@ COLORED_SHARE = 0.95
 
 def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | None = None) -> Axes:
     """Draw one trial's network at one checkpoint; see `Run.plot_graph`."""
-    if run.nodes > LARGEST_PICTURE:
+    graph = run.sites
+    if graph.n > LARGEST_PICTURE:
         raise InputError(
-            f"A picture of {run.nodes:,} nodes shows nothing: it is limited to {LARGEST_PICTURE:,}."
+            f"A picture of {graph.n:,} nodes shows nothing: it is limited to {LARGEST_PICTURE:,}."
         )
-    estimates = _estimates_at(run, trial, checkpoint)
-    positions = layout(run.graph)
+    estimates = run.by_site(_estimates_at(run, trial, checkpoint))
+    positions = layout(graph)
     center = float(np.mean(run.target))
     if not np.isfinite(center):
         center = float(np.nanmean(estimates))
     reach = _reach(estimates - center)
     ax = new_axes(ax)
-    if run.graph.edge_count <= MOST_EDGES_DRAWN:
-        _draw_edges(ax, positions, run.graph)
+    if graph.edge_count <= MOST_EDGES_DRAWN:
+        _draw_edges(ax, positions, graph)
     points = ax.scatter(
         positions[:, 0],
         positions[:, 1],
@@ -43,7 +44,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
         cmap="RdBu_r",
         vmin=center - reach,
         vmax=center + reach,
-        s=float(np.clip(4_000 / run.nodes, 3, 120)),
+        s=float(np.clip(4_000 / graph.n, 3, 120)),
         edgecolors="#444444",
         linewidths=0.3,
         zorder=2,

@@ -12,16 +12,37 @@ from pairgossip.engine.descent import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
+from pairgossip.results.traffic import joined_traffic
 
 Result = TypeVar("Result", bound=Run | Fit)
 
 _SAME = {
-    Run: ("kernel", "method", "clock", "order", "law", "target_kind", "target", "iterations"),
-    Fit: ("loss", "clock", "law", "step", "fingerprint", "iterations"),
+    Run: (
+        "kernel",
+        "method",
+        "clock",
+        "order",
+        "law",
+        "target_kind",
+        "target",
+        "iterations",
+        "construction",
+        "groups",
+        "privacy",
+    ),
+    Fit: ("loss", "clock", "law", "step", "fingerprint", "iterations", "construction", "groups"),
 }
 _JOINED = {
-    Run: ("trial_mean", "trial_spread", "trial_error", "times", "estimates", "history"),
-    Fit: ("trial_objective", "trial_spread", "trial_disagreement", "times"),
+    Run: (
+        "trial_mean",
+        "trial_spread",
+        "trial_error",
+        "times",
+        "estimates",
+        "history",
+        "private_values",
+    ),
+    Fit: ("trial_objective", "trial_spread", "trial_disagreement", "times", "reports"),
 }
 
 
@@ -56,6 +77,7 @@ def join_trials(results: Sequence[Result]) -> Result:
     changes: dict[str, Any] = {
         name: joined([getattr(result, name) for result in results]) for name in _JOINED[type(first)]
     }
+    changes["traffic"] = joined_traffic([result.traffic for result in results], order)
     if isinstance(first, Fit):
         changes |= _joined_state([r for r in results if isinstance(r, Fit)], joined)
     is_done = all(result.status == "done" for result in results)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
+from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
 from pairgossip.theory import TheoryCurves
 
@@ -25,7 +26,14 @@ _AXIS_LABELS = {
     "exchanges": "exchanges",
     "iterations": "iterations",
     "messages": "messages sent",
+    "bytes": "bytes sent (payload)",
     "time": "time (one exchange per node and unit)",
+}
+_GROUPED_LABELS = {
+    "exchanges": "exchanges, local ones included",
+    "messages": "messages sent between sites",
+    "bytes": "bytes sent between sites (payload)",
+    "time": "time (one exchange per row and unit)",
 }
 
 
@@ -53,8 +61,7 @@ def plot_run(
         _draw_errors(ax, x, run, curves, label or "measured")
     else:
         _draw_estimates(ax, x, run, curves, label or "mean over nodes and trials")
-    ax.set_xscale("log")
-    ax.set_xlabel(_AXIS_LABELS[against])
+    set_axis(ax, run, against)
     ax.set_title(describe(run), fontsize="medium")
     ax.grid(alpha=0.25, which="major")
     ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
@@ -62,21 +69,20 @@ def plot_run(
 
 
 def compare(
-    runs: Mapping[str, Run] | Sequence[Run],
+    runs: Mapping[str, Run | Fit] | Sequence[Run | Fit],
     *,
-    what: str = "error",
+    what: str | None = None,
     against: str = "exchanges",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw several runs on the same axes, for instance one statistic on several graphs.
 
-    ``runs`` maps labels to runs; a plain list is labeled by graph, method and kernel.
+    ``runs`` maps labels to runs, or to fits; a plain list is labeled by graph, method and kernel.
+    Runs are compared by ``what="error"``, ``"spread"`` or ``"mean"``, fits by ``"objective"``,
+    ``"spread"`` or ``"disagreement"``; by the first of these unless given.
     """
     labeled = dict(runs) if isinstance(runs, Mapping) else _labeled(runs)
-    if not labeled:
-        raise InputError("There is nothing to compare: give at least one run.")
-    if what not in ("error", "spread", "mean"):
-        raise InputError(f"Runs are compared by 'error', 'spread' or 'mean', not '{what}'.")
+    what = _compared(list(labeled.values()), what)
     ax = new_axes(ax)
     for number, (label, run) in enumerate(labeled.items()):
         color, x = COLORS[number % len(COLORS)], run.axis(against)
@@ -84,14 +90,16 @@ def compare(
         if run.trials > 1:
             low, high = _band(getattr(run, f"trial_{what}"))
             ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-    ax.set_xscale("log")
-    if what != "mean" and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
+    set_axis(ax, next(iter(labeled.values())), against)
+    is_size = what not in ("mean", "objective")
+    if is_size and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
         ax.set_yscale("log")
-    ax.set_xlabel(_AXIS_LABELS[against])
     names = {
         "error": "RMS error over nodes",
         "spread": "standard deviation over nodes",
         "mean": "mean estimate",
+        "objective": "objective of the nodes' models",
+        "disagreement": "distance of the nodes' models from their mean",
     }
     ax.set_ylabel(names[what])
     ax.grid(alpha=0.25, which="major")
@@ -99,12 +107,31 @@ def compare(
     return ax
 
 
+def set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
+    """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
+    label = _AXIS_LABELS[against]
+    if result.construction in ("lexicographic", "blow-up"):
+        label = _GROUPED_LABELS.get(against, label)
+    # Where all exchanges of the first checkpoints were local, nothing was sent yet.
+    silent = against in ("messages", "bytes") and result.axis(against)[0] == 0
+    ax.set_xscale("symlog" if silent else "log")
+    ax.set_xlabel(label)
+
+
+def network_of(result: Run | Fit) -> str:
+    """Name the network in a few words."""
+    family = result.sites.family or "graph"
+    if result.groups is None:
+        return f"{family} of {result.nodes:,} nodes"
+    return f"{len(result.groups):,} rows at a {family} of {result.sites.n:,} sites"
+
+
 def describe(run: Run) -> str:
     """Say in a line what was run where."""
-    family = run.graph.family or "graph"
     statistic = f" of {run.kernel}" if run.kernel else ""
     trials = "1 trial" if run.trials == 1 else f"{run.trials} trials"
-    return f"{run.method}-{run.clock}{statistic}, {family} of {run.nodes:,} nodes, {trials}"
+    private = "" if run.privacy is None else f", epsilon {run.privacy.epsilon:g}"
+    return f"{run.method}-{run.clock}{statistic}, {network_of(run)}{private}, {trials}"
 
 
 def _draw_errors(
@@ -124,6 +151,9 @@ def _draw_errors(
         ax.plot(x, curves.expectation_bound, ":", color=EXPECTED, label="bound on the bias")
         if np.isfinite(curves.deviation_bound).any():
             ax.plot(x, curves.deviation_bound, ":", color=BOUND, label="bound on the error")
+    if run.privacy_error is not None and run.privacy_error.size > 0:
+        label = "predicted: error of the reports"
+        ax.axhline(run.privacy_error.size, color=EXACT, linewidth=1, linestyle="-.", label=label)
     if np.nanmax(run.error) > 0:
         ax.set_yscale("log")
     else:  # constant data: every estimate is exact
@@ -179,16 +209,40 @@ def _band(per_trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _labeled(runs: Sequence[Run]) -> dict[str, Run]:
+def _compared(runs: list[Run | Fit], what: str | None) -> str:
+    """Return by what runs, or fits, are compared."""
+    if not runs:
+        raise InputError("There is nothing to compare: give at least one run.")
+    kinds = {type(run) for run in runs}
+    if len(kinds) > 1:
+        raise InputError("A Run and a Fit share no axes: compare results of one kind.")
+    is_run = kinds == {Run}
+    choices = ("error", "spread", "mean") if is_run else ("objective", "spread", "disagreement")
+    what = choices[0] if what is None else what
+    if what not in choices:
+        plural, last = ("Runs" if is_run else "Fits"), choices[-1]
+        listed = ", ".join(f"'{choice}'" for choice in choices[:-1])
+        raise InputError(f"{plural} are compared by {listed} or '{last}', not '{what}'.")
+    return what
+
+
+def _labeled(runs: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
     """Label runs by what they are, numbering those that are alike."""
-    labeled: dict[str, Run] = {}
+    labeled: dict[str, Run | Fit] = {}
     for run in runs:
-        statistic = f" of {run.kernel}" if run.kernel else ""
-        family = run.graph.family or "graph"
-        label = f"{family} ({run.nodes:,}), {run.method}-{run.clock}{statistic}"
+        family = run.sites.family or "graph"
+        construction = f", {run.construction}" if run.construction else ""
+        label = f"{family} ({run.nodes:,}){construction}, {_what_ran(run)}"
         alike = sum(known.partition(" #")[0] == label for known in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = run
     return labeled
+
+
+def _what_ran(result: Run | Fit) -> str:
+    if isinstance(result, Fit):
+        return f"{result.loss}, {result.clock}"
+    statistic = f" of {result.kernel}" if result.kernel else ""
+    return f"{result.method}-{result.clock}{statistic}"
 
 
 def new_axes(ax: Axes | None) -> Axes:

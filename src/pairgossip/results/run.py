@@ -10,11 +10,15 @@ import numpy as np
 
 from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.problems import PRIVATE
 from pairgossip.engine.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
+from pairgossip.kernels import WholeSets
 from pairgossip.kernels.means import Means
+from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
+from pairgossip.results.traffic import AGAINST, Counted, Traffic, groups_of, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:
@@ -22,11 +26,11 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-AGAINST = ("exchanges", "time", "messages", "iterations")
+__all__ = ["AGAINST", "Run"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Run:
+class Run(Counted):
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
 
     kernel: str
@@ -40,6 +44,7 @@ class Run:
     """The exact value; for U1-gossip one per node; NaN if it was too costly to compute."""
     iterations: IntArray
     graph: Graph
+    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
     seed: int
     status: str
     """``"done"`` or ``"interrupted"``."""
@@ -60,6 +65,18 @@ class Run:
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
     trial_numbers: IntArray
     """Which trials these are; an interrupted run may keep the third without the second."""
+    groups: IntArray | None = None
+    """The site of every row; None without groups."""
+    construction: str | None = None
+    """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
+    traffic: Traffic | None = None
+    """What was sent; None in files of versions that did not count it."""
+    privacy: RandomizedResponse | None = None
+    """By what observations were randomized before nodes used them; None if they were not."""
+    private_values: FloatArray | None = None
+    """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
+    privacy_error: PrivacyError | None = None
+    """How far these are expected to be off the target: predicted exactly, whatever was drawn."""
     _theory: TheoryCurves | None = None
     _setup: Setup | None = None
 
@@ -69,6 +86,8 @@ class Run:
         records = outcome.records
         kept = min(record.written for record in records)
         pairs = None if isinstance(setup.problem, Means) else setup.problem
+        site_of = pairs.sets.site_of if isinstance(pairs, WholeSets) else None
+        groups, construction = groups_of(setup.graph, site_of)
         return cls(
             kernel=pairs.kernel.name if pairs else "",
             method=setup.method.name,
@@ -96,6 +115,16 @@ class Run:
                 else None
             ),
             trial_numbers=np.array(outcome.numbers),
+            groups=groups,
+            construction=construction,
+            traffic=Traffic.of_records(records, kept),
+            privacy=setup.problem.mechanism if isinstance(setup.problem, PRIVATE) else None,
+            private_values=(
+                None
+                if setup.privacy_error is None
+                else np.array([record.private_value for record in records])
+            ),
+            privacy_error=setup.privacy_error,
             _setup=setup,
         )
 
@@ -106,8 +135,19 @@ class Run:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
+        """Number of nodes: one per row, or with whole sets one per site."""
         return self.graph.n
+
+    @property
+    def site_estimates(self) -> FloatArray:
+        """Final estimates of the sites, the mean of their rows', shape (trials, sites)."""
+        return self.by_site(self.estimates)
+
+    def by_site(self, values: FloatArray) -> FloatArray:
+        """Average values of the nodes, shape (..., nodes), over the rows of each site."""
+        if self.groups is None or values.shape[-1] == self.sites.n:
+            return values
+        return site_means(values, self.groups, self.sites.n)
 
     @property
     def mean(self) -> FloatArray:
@@ -141,25 +181,9 @@ class Run:
         return np.sqrt(_mean_of_known(deviation.T**2))
 
     @property
-    def exchanges(self) -> IntArray:
-        """Exchanges made until each checkpoint."""
-        return self.iterations * METHODS[self.method].exchanges_per_iteration
-
-    @property
-    def messages(self) -> IntArray:
-        """Messages sent until each checkpoint: one in either direction per exchange."""
-        return self.iterations * METHODS[self.method].messages_per_iteration
-
-    def axis(self, against: str = "exchanges") -> FloatArray:
-        """Return the x axis of curves: exchanges, time (mean over trials), messages, iterations."""
-        if against not in AGAINST:
-            raise InputError(f"Curves are drawn against {', '.join(AGAINST)}, not '{against}'.")
-        if against == "time":
-            if self.times is None:
-                raise InputError("A synchronous run has no clock times: use clock='async'.")
-            return self.times.mean(axis=0)
-        values: IntArray = getattr(self, against)
-        return values.astype(np.float64)
+    def exchanges_per_iteration(self) -> int:
+        """How many exchanges an iteration makes: two for U2-gossip."""
+        return METHODS[self.method].exchanges_per_iteration
 
     @property
     def known_theory(self) -> TheoryCurves | None:
@@ -167,7 +191,10 @@ class Run:
         return self._theory
 
     def theory(self) -> TheoryCurves:
-        """Return the exact expectation and the bounds at the checkpoints (computed once)."""
+        """Return the exact expectation and the bounds at the checkpoints (computed once).
+
+        Of a private run it is the expectation over reports and exchanges.
+        """
         if self._theory is None:
             if self._setup is None:
                 remedy = (
@@ -178,8 +205,9 @@ class Run:
                 raise InputError(
                     f"This run was loaded from a file that holds no theory curves: {remedy}"
                 )
+            problem = self._setup.problem
             curves = theory_curves(
-                self._setup.problem,
+                problem.expected() if isinstance(problem, PrivateMeans) else problem,
                 self.graph,
                 self.iterations,
                 method=self._setup.method,
@@ -187,6 +215,9 @@ class Run:
                 order=self.order,
                 law=self.law,
             )
+            if self.privacy is not None:  # the bound does not know the noise of the reports
+                unknown = np.full(len(self.iterations), np.nan)
+                curves = curves._replace(deviation_bound=unknown)
             object.__setattr__(self, "_theory", curves)
         assert self._theory is not None
         return self._theory
@@ -240,8 +271,13 @@ class Run:
     def __repr__(self) -> str:
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
         what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
+        where = _counted(self.nodes, "node")
+        if self.groups is not None:
+            where = f"{_counted(len(self.groups), 'row')} at {_counted(self.sites.n, 'site')}"
+        if self.privacy is not None:
+            target += f" (epsilon {self.privacy.epsilon:g})"
         return (
-            f"<Run {what} on {_counted(self.nodes, 'node')}: {_counted(self.trials, 'trial')}, "
+            f"<Run {what} on {where}: {_counted(self.trials, 'trial')}, "
             f"{self.iterations[-1]:,} iterations, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )

@@ -10,7 +10,7 @@ from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import PairProblem
 from pairgossip.kernels.means import Means
 from pairgossip.theory import bounds
 from pairgossip.theory.constants import constants
@@ -33,7 +33,7 @@ class TheoryCurves(NamedTuple):
 
 
 def theory_curves(
-    problem: Pairs | Means,
+    problem: PairProblem | Means,
     graph: Graph,
     iterations: IntArray,
     *,

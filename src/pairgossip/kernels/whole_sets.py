@@ -1,0 +1,106 @@
+"""Sites that swap their whole sets of rows: pairs of sites instead of pairs of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels.blocked import NUMBERS_PER_BLOCK, Progress
+from pairgossip.kernels.exact import single_kernel
+from pairgossip.kernels.kernel import evaluate
+from pairgossip.kernels.pairs import Pairs
+from pairgossip.kernels.site_sets import SiteSets
+
+if TYPE_CHECKING:
+    # A device that runs a peer draws no seeds, and numpy's generators take memory.
+    from numpy.random import SeedSequence
+
+LARGEST_TABLE = 2**24
+"""Up to so many numbers, what pairs of sites add is remembered: 128 MB."""
+
+
+class WholeSets:
+    """What site u adds when it holds the set of site v: the sum of h over all pairs of their rows.
+
+    The sums are scaled so that their average over all n^2 ordered pairs of sites is the statistic
+    of all N rows: by n^2/N^2 for the V-statistic, and by n^2/(N(N - 1)), a row's pair with itself
+    left out, for the U-statistic. So a pair of sites weighs as many pairs of rows as it has,
+    k_u k_v, whatever the sizes.
+
+    Parameters
+    ----------
+    pairs
+        The rows, their kernel and their target.
+    site_of
+        The site of every row.
+    """
+
+    fusible = False
+
+    def __init__(self, pairs: Pairs, site_of: IntArray) -> None:
+        self.pairs = pairs
+        self.sets = SiteSets(site_of)
+        self.data, self.dimension = pairs.data, pairs.dimension
+        self.kernel, self.components = pairs.kernel, pairs.components
+        self.target, self.n = pairs.target, self.sets.n
+        rows = float(pairs.n)
+        self.scale = self.n**2 / (rows * (rows if self.target == "v" else rows - 1))
+        shape = (self.n, self.n, self.components)
+        self._known = np.full(shape, np.nan) if np.prod(shape) <= LARGEST_TABLE else None
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return what each site adds for the set it holds, one column per component."""
+        nodes, held = np.asarray(nodes), np.asarray(held)
+        if self._known is None:
+            return self._sums(nodes, held)
+        found: FloatArray = self._known[nodes, held]
+        unknown = np.isnan(found).any(axis=1)
+        if unknown.any():
+            # Trials in other threads fill in the same table, with the same numbers.
+            new = np.unique(np.stack([nodes[unknown], held[unknown]]), axis=1)
+            self._known[new[0], new[1]] = self._sums(new[0], new[1])
+            found[unknown] = self._known[nodes[unknown], held[unknown]]
+        return found
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return the values of one component for all pairs of sites, shape (n, n)."""
+        everyone = np.arange(self.n)
+        values = self.values(np.repeat(everyone, self.n), np.tile(everyone, self.n))
+        return np.ascontiguousarray(values[:, component].reshape(self.n, self.n))
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the target, the statistic of all rows."""
+        return self.pairs.exact(progress)
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        shares = np.bincount(self.sets.site_of, self.pairs.row_means(), self.n)
+        return shares * self.n / self.pairs.n
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: nothing about it is random."""
+        return self
+
+    def _sums(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Add the kernel up over all pairs of rows of each pair of sites."""
+        sums = np.zeros((len(first), self.components))
+        for index, component in enumerate(self.kernel.components):
+            one, other = first, second
+            if component.symmetric:  # both directions get the very same number
+                one, other = np.minimum(first, second), np.maximum(first, second)
+            for pairs in self.sets.row_pairs(one, other, NUMBERS_PER_BLOCK // self.dimension):
+                added = evaluate(component, self.data[pairs.first], self.data[pairs.second])
+                if self.target == "u" and not component.zero_diagonal:
+                    added = np.where(pairs.first == pairs.second, 0.0, added)
+                start, stop = int(pairs.owner[0]), int(pairs.owner[-1]) + 1
+                sums[start:stop, index] += np.bincount(pairs.owner - start, added)
+        return sums * self.scale
+
+    def __repr__(self) -> str:
+        return (
+            f"WholeSets({self.kernel.name}, {self.target.upper()}-statistic, "
+            f"{self.pairs.n} rows in {self.n} sites)"
+        )

@@ -1,0 +1,153 @@
+"""How many bins: few are biased, many are noisy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.errors import InputError, is_number
+from pairgossip.kernels.exact import check_kind, statistic
+from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
+from pairgossip.privacy.columns import Classes
+from pairgossip.privacy.laws import laws_of
+from pairgossip.privacy.mechanism import RandomizedResponse
+from pairgossip.privacy.moments import means, variance_of
+
+CANDIDATES = (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256)
+LARGEST_COMPARED = 512
+"""Cells of a candidate: with more of them, comparing candidates takes long."""
+HOPELESS = 10.0
+"""So many times the smallest error, noise alone ends the comparison."""
+UNIFORM_ROWS = 2520
+"""Rows that stand for a uniform distribution; most small numbers of bins divide it."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinAdvice:
+    """How many bins to take, and what every number of bins is expected to cost.
+
+    Attributes
+    ----------
+    bins
+        The number of bins of the smallest predicted error.
+    rule_of_thumb
+        n^(1/4) sqrt(epsilon), which knows neither kernel nor data; at least 2.
+    candidates
+        The numbers of bins that were compared.
+    bias, standard_errors, errors
+        For each of them: the bias of binning, the standard error of the noise, and the root mean
+        squared error they make together.
+    """
+
+    bins: int
+    rule_of_thumb: int
+    candidates: IntArray
+    bias: FloatArray
+    standard_errors: FloatArray
+    errors: FloatArray
+
+    @property
+    def error(self) -> float:
+        """The predicted error of the number of bins advised."""
+        return float(self.errors.min())
+
+    def __str__(self) -> str:
+        at = int(self.errors.argmin())
+        return (
+            f"{self.bins} bins: predicted error {self.errors[at]:.3g} (bias {self.bias[at]:.3g}, "
+            f"standard error {self.standard_errors[at]:.3g}); the rule of thumb "
+            f"n^(1/4) sqrt(epsilon) says {self.rule_of_thumb}."
+        )
+
+
+def advise_bins(
+    n: int,
+    epsilon: float,
+    kernel: Kernel | Ratio | PairFunction | str = "gini",
+    range: Any = (0.0, 1.0),
+    *,
+    classes: Any = None,
+    rounding: str = "bins",
+    together: bool | None = None,
+    target: str = "u",
+    sample: Any = None,
+    labels: Any = None,
+) -> BinAdvice:
+    """Choose the number of bins by the predicted mean squared error.
+
+    The error is the bias of binning and the exact variance of n reports, for observations
+    distributed as a sample, or uniformly. The sample must be public: old data, or a guess, not
+    the data to be protected.
+
+    Parameters
+    ----------
+    n, epsilon
+        How many observations will be reported, and how privately.
+    kernel, target
+        The statistic.
+    range, classes, rounding, together
+        As for `RandomizedResponse`; every column but the label gets the same number of bins.
+    sample, labels
+        Observations like those expected; uniform ones if left out, which labels do not allow.
+
+    Examples
+    --------
+    >>> advise_bins(1000, 1.0).bins
+    5
+    """
+    if isinstance(n, bool) or not is_number(n) or not float(n).is_integer() or n < 2:
+        raise InputError(f"The number of observations must be a whole number >= 2, not {n!r}.")
+    count, measured = int(n), as_kernel(kernel)
+    kind = check_kind(target, count)
+    options = {"classes": classes, "rounding": rounding, "together": together}
+    smallest = RandomizedResponse(epsilon, 2, range, **options)
+    if sample is None:
+        if classes is not None:
+            raise InputError(
+                "Uniform labels say nothing about how labels go with values: give a public "
+                "sample= like the data expected."
+            )
+        table = _uniform(smallest)
+    else:
+        table = smallest.numbers(sample, labels)
+        if len(table) < 2:
+            raise InputError("The sample has one row: give at least two.")
+    smallest.debiased(measured)  # refuses what no number of bins makes possible
+    measured.check(table)
+    raw = statistic(table, measured, "u")
+    rows: list[tuple[float, ...]] = []
+    for bins in CANDIDATES:
+        mechanism = RandomizedResponse(epsilon, bins, range, **options)
+        if rows and mechanism.cells > LARGEST_COMPARED:
+            break
+        debiased, laws = mechanism.debiased(measured), laws_of(mechanism, table)
+        bias = float(debiased.combine(means(debiased, laws, "u"))) - raw
+        variance = variance_of(debiased, laws.scaled(count), kind)
+        rows.append((bins, bias, math.sqrt(variance), math.hypot(bias, math.sqrt(variance))))
+        # Noise grows with the number of bins: once it is far above the best, more are no better.
+        if math.sqrt(variance) > HOPELESS * min(row[3] for row in rows):
+            break
+    found = np.array(rows)
+    return BinAdvice(
+        bins=int(found[found[:, 3].argmin(), 0]),
+        rule_of_thumb=max(2, round(count**0.25 * math.sqrt(epsilon))),
+        candidates=found[:, 0].astype(np.int64),
+        bias=found[:, 1],
+        standard_errors=found[:, 2],
+        errors=found[:, 3],
+    )
+
+
+def _uniform(mechanism: RandomizedResponse) -> FloatArray:
+    """Return rows spread evenly over the declared ranges."""
+    columns = [column for column in mechanism.columns if not isinstance(column, Classes)]
+    spots = np.random.default_rng(0).random((UNIFORM_ROWS, len(columns)))
+    spots[:, 0] = (np.arange(UNIFORM_ROWS) + 0.5) / UNIFORM_ROWS
+    low = np.array([column.low for column in columns])
+    high = np.array([column.high for column in columns])
+    table = low + (high - low) * spots
+    return table[:, 0] if table.shape[1] == 1 else table

@@ -1,0 +1,186 @@
+"""Kernels on reports whose expectation is the kernel on what was reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.errors import InputError
+from pairgossip.kernels.exact import check_kind, single_kernel
+from pairgossip.kernels.kernel import Formula, Kernel, Ratio, as_kernel, evaluate
+from pairgossip.kernels.probe import probe
+from pairgossip.privacy.equality import refuse_equality
+
+if TYPE_CHECKING:
+    from pairgossip.privacy.mechanism import RandomizedResponse
+
+LARGEST_DOMAIN = 2048
+"""Cells of the whole report: a table of all pairs of them takes 32 MB."""
+PAIRS_AT_ONCE = 2**18
+
+
+class DebiasedKernel:
+    """A kernel for reports: unbiased for the kernel at the cells of two different people.
+
+    The kernel's values at all pairs of cells make a table A. With v_y the vector whose
+    expectation is the indicator of the true cell, v_y^T A v_y' has expectation A_xx' if the two
+    reports are independent. A report and itself are not, so that own pairs need `own`.
+
+    Parameters
+    ----------
+    mechanism
+        The randomized response that makes the reports.
+    kernel
+        A kernel, a ratio, the name of a built-in kernel, or a function, of raw observations.
+
+    Attributes
+    ----------
+    mechanism, kernel
+        As given.
+    components
+        How many kernels make the statistic.
+    cell_tables
+        A for every component: its values at all pairs of cells, shape (components, K, K).
+    tables
+        The debiased values at all pairs of reports, shape (components, K, K).
+    own_values
+        The debiased value of every report's own pair, shape (components, K).
+    """
+
+    def __init__(
+        self, mechanism: RandomizedResponse, kernel: Kernel | Ratio | PairFunction | str
+    ) -> None:
+        self.mechanism = mechanism
+        self.kernel = as_kernel(kernel)
+        self.components = len(self.kernel.components)
+        check_domain(mechanism)
+        values = mechanism.representatives
+        self._check(values)
+        parts = self.kernel.components
+        self.cell_tables = np.stack([_cell_table(part, values) for part in parts])
+        self.tables = debias(mechanism, debias(mechanism, self.cell_tables, 1), 2)
+        diagonals = np.diagonal(self.cell_tables, axis1=1, axis2=2)
+        self.own_values = debias(mechanism, diagonals, 1)
+
+    def values(self, first: Any, second: Any) -> FloatArray:
+        """Return the debiased values at m pairs of reports of two people, shape (m, components)."""
+        one, other = self.mechanism.flat(first), self.mechanism.flat(second)
+        return np.moveaxis(self.tables[:, one, other], 0, -1)
+
+    def own(self, reports: Any) -> FloatArray:
+        """Return what m reports say of their own pairs h(x, x), shape (m, components)."""
+        return np.moveaxis(self.own_values[:, self.mechanism.flat(reports)], 0, -1)
+
+    def __call__(self, first: Any, second: Any) -> FloatArray:
+        """Return the debiased values at m pairs of reports, for a single kernel, shape (m,)."""
+        single_kernel(self.kernel)
+        return self.values(first, second)[:, 0]
+
+    def as_kernel(self) -> Kernel | Ratio:
+        """Return the `Kernel` or `Ratio` of two blocks of reports, without the own pairs' rule."""
+        parts = [
+            replace(
+                part,
+                function=partial(self._component, index),
+                zero_diagonal=False,
+                columns=None,
+                formula=Formula.NONE,
+                parameter=0.0,
+                total=None,
+                row_totals=None,
+                validate=None,
+            )
+            for index, part in enumerate(self.kernel.components)
+        ]
+        if isinstance(self.kernel, Ratio):
+            upper, lower = parts
+            return Ratio(upper, lower, self.kernel.name, description=self.kernel.description)
+        return parts[0]
+
+    def statistic(self, reports: Any, target: str = "u") -> float:
+        """Return the unbiased statistic of all reports, by their histogram.
+
+        A ratio is the quotient of two unbiased averages, which is itself only nearly unbiased.
+        """
+        cells = self.mechanism.flat(reports)
+        n, kind = len(cells), check_kind(target, len(cells))
+        histogram = np.bincount(cells, minlength=self.mechanism.cells).astype(np.float64)
+        averages = np.empty(self.components)
+        for index, table in enumerate(self.tables):
+            total = histogram @ table @ histogram - histogram @ np.diagonal(table)
+            if kind == "v":
+                total += histogram @ self.own_values[index]
+            averages[index] = total / (n * n if kind == "v" else n * (n - 1))
+        return float(self.kernel.combine(averages))
+
+    def combine(self, values: FloatArray) -> FloatArray:
+        """Turn averages of the components, shape (..., components), into the statistic."""
+        return self.kernel.combine(values)
+
+    def _component(self, index: int, first: FloatArray, second: FloatArray) -> FloatArray:
+        one, other = self.mechanism.flat(first), self.mechanism.flat(second)
+        return self.tables[index, one, other]
+
+    def _check(self, values: FloatArray) -> None:
+        try:
+            self.kernel.check(values)
+        except InputError as refusal:
+            raise InputError(f"The declared columns do not suit the kernel: {refusal}") from refusal
+        refuse_equality(self.kernel, self.mechanism)
+        probe(self.kernel, values)
+
+    def __repr__(self) -> str:
+        return f"DebiasedKernel({self.kernel.name}, {self.mechanism.cells} cells)"
+
+
+def check_domain(mechanism: RandomizedResponse, largest: int = LARGEST_DOMAIN) -> None:
+    """Raise `InputError` if there are too many cells for a table of all pairs."""
+    if mechanism.cells > largest:
+        product = " x ".join(map(str, mechanism.bins))
+        raise InputError(
+            f"Reports have {mechanism.cells:,} cells ({product}), and debiasing takes a table of "
+            f"all pairs of at most {largest:,}: give fewer bins or fewer columns."
+        )
+
+
+def debias(mechanism: RandomizedResponse, values: FloatArray, axis: int) -> FloatArray:
+    """Turn one axis of length K from true cells to reports, the expectation being kept."""
+    return _by_responses(mechanism, values, axis, "debias")
+
+
+def expect(mechanism: RandomizedResponse, values: FloatArray, axis: int) -> FloatArray:
+    """Turn one axis of length K from reports to true cells, by the expectation."""
+    return _by_responses(mechanism, values, axis, "expect")
+
+
+def _by_responses(
+    mechanism: RandomizedResponse, values: FloatArray, axis: int, what: str
+) -> FloatArray:
+    sizes = [response.cells for response in mechanism.responses]
+    split = values.reshape(*values.shape[:axis], *sizes, *values.shape[axis + 1 :])
+    for offset, response in enumerate(mechanism.responses):
+        split = getattr(response, what)(split, axis + offset)
+    return split.reshape(values.shape)
+
+
+def _cell_table(kernel: Kernel, values: FloatArray) -> FloatArray:
+    cells = len(values)
+    table = np.empty((cells, cells))
+    step = max(1, PAIRS_AT_ONCE // cells)
+    for start in range(0, cells, step):
+        rows = values[start : start + step]
+        first = np.repeat(rows, cells, axis=0)
+        second = np.concatenate([values] * len(rows))
+        table[start : start + step] = evaluate(kernel, first, second).reshape(len(rows), cells)
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        one, other = (values[at].tolist() for at in wrong[0])
+        raise InputError(
+            f"Kernel '{kernel.name}' is NaN or infinite for {one} and {other}, which stand for "
+            f"two cells of the reports: it must be finite for every pair."
+        )
+    return table

@@ -1,0 +1,354 @@
+"""Randomized response: exact epsilon, exact sampling, cells, and one sentence per mistake."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pairgossip as pg
+from pairgossip.privacy import RandomizedResponse, draws
+from pairgossip.privacy.odds import odds_below
+from pairgossip.privacy.response import Response
+from tests.privacy.enumeration import exact_channel
+
+EPSILONS = (1e-9, 1e-3, 0.1, 0.5, math.log(2), math.log(3), 1.0, 2.0, math.pi, 7.5, 20.0, 40.0)
+
+
+def exponential(exponent: Fraction) -> Fraction:
+    """e to the power of a fraction to 120 digits: by the Taylor series, without `Decimal.exp`."""
+    with localcontext() as context:
+        context.prec = 150
+        x = Decimal(exponent.numerator) / Decimal(exponent.denominator)
+        term = total = Decimal(1)
+        step = 0
+        while abs(term) > Decimal(10) ** -130:
+            step += 1
+            term *= x / step
+            total += term
+        return Fraction(total)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("columns", [1, 2, 3, 7])
+def test_odds_are_the_largest_fraction_below_the_exponential(epsilon: float, columns: int) -> None:
+    share = Fraction(epsilon) / columns
+    odds = odds_below(share)
+    assert 2**40 % odds.denominator == 0
+    assert odds <= exponential(share) < odds + Fraction(1, 2**40)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, math.log(3), 5.0])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bins": 2, "range": (0, 1)},
+        {"bins": 7, "range": (-1, 1), "rounding": "stochastic"},
+        {"bins": (2, 3), "range": (0, 1)},
+        {"bins": (2, 3), "range": (0, 1), "together": True},
+        {"bins": 2, "range": ((0, 1),) * 3},
+        {"bins": 3, "range": (0, 1), "classes": (0, 1)},
+        {"bins": 3, "range": (0, 1), "classes": (0, 1), "together": False},
+        {"classes": ("a", "b", "c")},
+    ],
+)
+def test_the_largest_likelihood_ratio_is_the_odds_exactly(
+    epsilon: float, options: dict[str, Any]
+) -> None:
+    mechanism = RandomizedResponse(epsilon, **options)
+    channel = exact_channel(mechanism)
+    assert all(sum(row) == 1 for row in channel)
+    ratios = [max(column) / min(column) for column in zip(*channel, strict=True)]
+    assert set(ratios) == {mechanism.odds}
+    shares = len(mechanism.responses)
+    single = odds_below(Fraction(epsilon) / shares)
+    assert mechanism.odds == single**shares
+    limit = exponential(Fraction(epsilon))
+    assert mechanism.odds <= limit
+    # Nothing is given away either: together the fractions miss e^epsilon by their resolution.
+    assert mechanism.odds > limit * (1 - Fraction(shares, 2**40))
+    if shares == 1:
+        assert mechanism.odds == odds_below(Fraction(epsilon)) > limit - Fraction(1, 2**40)
+
+
+def test_every_number_below_a_limit_is_drawn_from_its_own_bytes() -> None:
+    """Each of the 2^bits byte patterns once: the kept ones are the numbers below, once each."""
+    for limit in (1, 2, 3, 5, 16, 17, 200, 256):
+        patterns = np.zeros((256, 2), dtype="<u8")
+        patterns[:, 1] = np.arange(256)
+        fallback = np.zeros((256, 2), dtype="<u8")  # what is drawn after the patterns ran out
+        stream = patterns.tobytes() + fallback.tobytes()
+        drawn, asked = bytearray(stream), 0
+
+        def draw(size: int, drawn: bytearray = drawn) -> bytes:
+            taken = bytes(drawn[:size])
+            del drawn[:size]
+            return taken
+
+        bits = (limit - 1).bit_length()
+        kept = limit * 2 ** (8 - bits)
+        high, low = draws.uniform_below(limit, 256, draw)
+        asked = 256 - kept
+        counts = Counter(low.tolist())
+        counts[0] -= asked  # the second batch
+        assert set(high.tolist()) == {0}
+        assert counts == Counter(dict.fromkeys(range(limit), 2 ** (8 - bits)))
+
+
+def test_numbers_of_more_than_one_word_are_rejected_at_the_limit() -> None:
+    limit = 5 * 2**64 + 7
+    tries = [(5, 7), (5, 6), (6, 0), (7, 2**64 - 1), (13, 6), (4, 2**64 - 1), (0, 0), (5, 8)]
+    stream = bytearray(np.array(tries, dtype="<u8").tobytes() * 4)
+
+    def draw(size: int) -> bytes:
+        taken = bytes(stream[:size])
+        del stream[:size]
+        return taken
+
+    high, low = draws.uniform_below(limit, 4, draw)
+    # 13 has four bits, of which three count: it is the 5 it ends in.
+    expected = [(5, 6), (5, 6), (4, 2**64 - 1), (0, 0)]
+    assert list(zip(high.tolist(), low.tolist(), strict=True)) == expected
+
+
+def test_the_number_drawn_decides_the_report() -> None:
+    response = Response(4, Fraction(5, 2))  # numbers 0..5 are the three others', 6..10 the truth
+    words = np.zeros((11, 2), dtype="<u8")
+    words[:, 1] = np.arange(11)
+    for true in range(4):
+        others = [cell for cell in range(4) if cell != true]
+        reports = response.report(np.full(11, true), lambda size: words.tobytes()[:size])
+        assert reports.tolist() == [cell for cell in others for _ in range(2)] + [true] * 5
+
+
+def test_large_odds_use_both_words() -> None:
+    mechanism = RandomizedResponse(40.0, 3, (0, 1))
+    total = mechanism.odds + 2
+    assert (total * 2**40).numerator > 2**64
+    cells = np.array([0, 1, 2])
+    response = mechanism.responses[0]
+
+    def lowest(size: int) -> bytes:
+        return bytes(size)
+
+    assert response.report(cells, lowest).tolist() == [1, 0, 0]
+    one_high = np.array([[1, 0]] * 3, dtype="<u8").tobytes()
+    assert response.report(cells, lambda size: one_high).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("source", [None, 3])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bins": 5, "range": (0, 1)},
+        {"bins": (2, 3), "range": (0, 1)},
+        {"bins": (2, 3), "range": (0, 1), "together": True},
+        {"bins": 3, "range": (0, 1), "classes": (-1, 4)},
+    ],
+)
+def test_reports_follow_the_probabilities(source: int | None, options: dict[str, Any]) -> None:
+    mechanism = RandomizedResponse(1.2, **options)
+    generator = None if source is None else np.random.default_rng(source)
+    channel, draws_each = exact_channel(mechanism), 40_000
+    cell = 1
+    value = np.atleast_1d(mechanism.representatives[cell])
+    reports = mechanism.randomize(np.tile(value, (draws_each, 1)), generator)
+    observed = np.bincount(mechanism.flat(reports), minlength=mechanism.cells)
+    expected = np.array([float(chance) for chance in channel[cell]]) * draws_each
+    # A chance of 10^-6 that a right mechanism fails, as the secure source has no seed.
+    assert stats.chisquare(observed, expected).pvalue > 1e-6
+
+
+def test_stochastic_rounding_has_the_value_as_its_mean() -> None:
+    mechanism = RandomizedResponse(1.0, 5, (0, 2), rounding="stochastic")
+    values = np.repeat([0.0, 0.1, 0.8, 1.5, 1.999, 2.0], 50_000)
+    cells = mechanism.encode(values, np.random.default_rng(0))[:, 0]
+    rounded = mechanism.representatives[cells].reshape(6, -1)
+    assert np.abs(rounded - values.reshape(6, -1)).max() <= 0.5
+    spread = np.sqrt(
+        (values.reshape(6, -1)[:, 0] % 0.5) * (0.5 - values.reshape(6, -1)[:, 0] % 0.5)
+    )
+    error = np.abs(rounded.mean(axis=1) - values.reshape(6, -1)[:, 0])
+    assert (error <= 4 * spread / np.sqrt(50_000) + 1e-12).all()
+    assert (rounded[[0, 3, 5]] == np.array([[0.0], [1.5], [2.0]])).all()
+
+
+def test_reports_are_repeatable_with_a_seed_only() -> None:
+    mechanism = RandomizedResponse(1.0, 16, (0, 1))
+    data = np.linspace(0, 1, 500)
+    once, again = (mechanism.randomize(data, np.random.default_rng(5)) for _ in range(2))
+    assert (once == again).all()
+    assert (once != mechanism.randomize(data, np.random.default_rng(6))).any()
+    assert (mechanism.randomize(data) != mechanism.randomize(data)).any()
+    assert once.shape == (500, 1)
+    assert once.dtype == np.int64
+
+
+def test_both_sources_go_through_the_same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = RandomizedResponse(1.0, (3, 4), (0, 1), rounding="stochastic")
+    data = np.random.default_rng(1).random((300, 2))
+    seeded = mechanism.randomize(data, np.random.default_rng(8))
+    monkeypatch.setattr("os.urandom", np.random.default_rng(8).bytes)
+    assert (mechanism.randomize(data) == seeded).all()
+
+
+def test_cells_and_what_they_stand_for() -> None:
+    mechanism = RandomizedResponse(1.0, (2, 4), ((0, 1), (-2, 2)), classes=(7, 3))
+    assert mechanism.bins == (2, 4, 2)
+    assert mechanism.cells == 16
+    assert mechanism.report_limits == ((0, 1), (0, 3), (0, 1))
+    data = np.array([[0.0, -2.0, 3.0], [0.5, 2.0, 7.0], [1.0, -0.5, 7.0]])
+    cells = mechanism.encode(data)
+    assert cells.tolist() == [[0, 0, 0], [1, 3, 1], [1, 1, 1]]
+    assert mechanism.representatives[mechanism.flat(cells)].tolist() == [
+        [0.25, -1.5, 3.0],
+        [0.75, 1.5, 7.0],
+        [0.75, -0.5, 7.0],
+    ]
+    apart = mechanism.encode(data[:, :2], labels=[3, 7, 7])
+    assert (apart == cells).all()
+
+
+def test_text_classes_are_numbered_in_the_order_given() -> None:
+    mechanism = RandomizedResponse(1.0, 2, (0, 1), classes=("low", "high"))
+    # Only one of the classes is present, and it is still number 1.
+    assert mechanism.encode([0.1, 0.9], labels=["high", "high"]).tolist() == [[0, 1], [1, 1]]
+
+
+def test_equal_declarations_are_equal() -> None:
+    one = RandomizedResponse(1, 4, (0, 1), classes=[0, 1])
+    assert one == RandomizedResponse(1.0, 4.0, (0.0, 1.0), classes=(1, 0), together=True)
+    assert one != RandomizedResponse(1, 4, (0, 1), classes=[0, 1], together=False)
+    assert hash(one) == hash(RandomizedResponse(1, 4, (0, 1), classes=[0, 1]))
+
+
+def test_the_guarantee_is_one_sentence() -> None:
+    assert RandomizedResponse(1, 16, (0, 1)).guarantee() == (
+        "Each observation is reported once, by 16-ary randomized response: epsilon = 1, so no two "
+        "observations differ in the likelihood of any report by more than a factor of 2.718."
+    )
+    split = RandomizedResponse(1, (4, 3), (0, 1)).guarantee()
+    assert "column by column (4-ary, 3-ary), with epsilon = 0.5 each: epsilon = 1, so" in split
+    joint = RandomizedResponse(1, 4, (0, 1), classes=(0, 1)).guarantee()
+    assert "by 8-ary randomized response on its 2 columns as one value: epsilon = 1, so" in joint
+
+
+UNIT = (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (lambda: RandomizedResponse(0, 4, UNIT), "epsilon is 0: give a number above 0"),
+        (lambda: RandomizedResponse(-1, 4, UNIT), "epsilon is -1: give"),
+        (lambda: RandomizedResponse(math.inf, 4, UNIT), "epsilon is infinite, which promises"),
+        (lambda: RandomizedResponse(math.nan, 4, UNIT), "epsilon is NaN, which promises nothing"),
+        (lambda: RandomizedResponse("1", 4, UNIT), "epsilon must be a number, not '1'"),  # type: ignore[arg-type]
+        (lambda: RandomizedResponse(True, 4, UNIT), "epsilon must be a number, not True"),
+        (lambda: RandomizedResponse(41, 4, UNIT), "epsilon is 41, which protects nobody"),
+        (lambda: RandomizedResponse(1e-13, 4, UNIT), "so small that reports would say nothing"),
+        (lambda: RandomizedResponse(1, 1, UNIT), "One bin tells nothing about a value"),
+        (lambda: RandomizedResponse(1, 0, UNIT), "must be a whole number >= 2, not 0"),
+        (lambda: RandomizedResponse(1, 2.5, UNIT), "must be a whole number >= 2, not 2.5"),
+        (lambda: RandomizedResponse(1, math.nan, UNIT), "whole number >= 2, not nan"),
+        (lambda: RandomizedResponse(1, "16", UNIT), "must be a whole number >= 2, not '16'"),
+        (lambda: RandomizedResponse(1, 2**21, UNIT), "2,097,152 bins would drown every report"),
+        (lambda: RandomizedResponse(1, (4, 1), UNIT), "One bin tells nothing"),
+        (lambda: RandomizedResponse(1, (), UNIT), "must be a whole number >= 2, not ()"),
+        (lambda: RandomizedResponse(1, 4), "The range of the values is missing: declare"),
+        (lambda: RandomizedResponse(1, range=UNIT), "The number of bins is missing: give bins="),
+        (lambda: RandomizedResponse(1, 4, (1, 1)), "The range (1, 1) is empty"),
+        (lambda: RandomizedResponse(1, 4, (2, 1)), "The range (2, 1) is empty"),
+        (lambda: RandomizedResponse(1, 4, (0, math.nan)), "The range has an end that is NaN"),
+        (lambda: RandomizedResponse(1, 4, (0, math.inf)), "The range (0, inf) is infinite"),
+        (lambda: RandomizedResponse(1, 4, 5), "The range is (lowest, highest)"),
+        (lambda: RandomizedResponse(1, 4, "ab"), "The range is (lowest, highest)"),
+        (
+            lambda: RandomizedResponse(1, (4, 4), (UNIT,) * 3),
+            "There are bins for 2 columns but ranges for 3",
+        ),
+        (
+            lambda: RandomizedResponse(1, 4, UNIT, classes=(1,)),
+            "Labels need at least two classes, but one class is declared",
+        ),
+        (lambda: RandomizedResponse(1, classes=()), "but no classes are declared"),
+        (lambda: RandomizedResponse(1, classes=(0, 0)), "The classes name a label twice"),
+        (lambda: RandomizedResponse(1, classes=(0, "a")), "must be all numbers or all text"),
+        (lambda: RandomizedResponse(1, classes=(0, math.inf)), "The classes hold NaN or"),
+        (lambda: RandomizedResponse(1, classes="ab"), "The classes are a list of labels"),
+        (lambda: RandomizedResponse(1, 4, UNIT, rounding="stochastik"), "did you mean 'stoch"),
+        (lambda: RandomizedResponse(1, 4, UNIT, together=1), "together must be True, False"),  # type: ignore[arg-type]
+        (
+            lambda: RandomizedResponse(1, 128, (UNIT,) * 3, together=True),
+            "The columns together have 2,097,152 cells",
+        ),
+    ],
+)
+def test_wrong_declarations(build: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(pg.InputError) as refusal:
+        build()
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+ONE = RandomizedResponse(1, 4, UNIT)
+LABELED = RandomizedResponse(1, 4, UNIT, classes=(0, 1))
+NAMED = RandomizedResponse(1, 4, UNIT, classes=("no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("use", "sentence"),
+    [
+        (
+            lambda: ONE.randomize([0.5, 1.5, -0.1, 0.2, 2.0]),
+            "The data have 3 values of column 0 outside [0, 1] (rows 1, 2 and 1 more), counting "
+            "from 0: correct them or declare more, as nothing is clipped.",
+        ),
+        (lambda: ONE.randomize([0.5, math.nan]), "data has NaN or infinite values in row 1"),
+        (lambda: ONE.randomize([0.5, math.inf]), "data has NaN or infinite values in row 1"),
+        (
+            lambda: LABELED.encode([[0.5, 0], [2.0, 1], [0.1, 2]]),
+            "The data have 1 value of column 0 outside [0, 1] (row 1) and 1 value of column 1 "
+            "outside classes (0, 1) (row 2), counting from 0",
+        ),
+        (
+            lambda: ONE.encode([[0.1, 0.2]]),
+            "The data have 2 columns, but the privacy mechanism declares 1: give bins or a range",
+        ),
+        (
+            lambda: LABELED.encode([0.1, 0.2]),
+            "The data have 1 column, but the privacy mechanism declares 2, the label included: "
+            "give the labels as the last column or as labels.",
+        ),
+        (
+            lambda: ONE.encode([0.1, 0.2], labels=[0, 1]),
+            "Labels are given, but the privacy mechanism declares no classes",
+        ),
+        (
+            lambda: LABELED.encode([0.1, 0.2], labels=["no", "yes"]),
+            "Labels are text, but the declared classes are numbers",
+        ),
+        (
+            lambda: NAMED.encode([0.1, 0.2], labels=["no", "maybe"]),
+            "1 label (row 1, counting from 0) is not among the declared classes (no, yes)",
+        ),
+        (lambda: ONE.randomize([0.5], source=3), "a numpy Generator, not int"),  # type: ignore[arg-type]
+        (lambda: ONE.flat([[4]]), "A report is outside of its limits (0 to 3 by columns)."),
+        (lambda: ONE.flat([[-1]]), "A report is outside of its limits"),
+        (lambda: ONE.flat([[0.5]]), "A report holds a number that is not whole."),
+        (lambda: ONE.flat([[math.nan]]), "A report holds a number that is not whole."),
+        (lambda: ONE.flat([[math.inf]]), "A report is outside of its limits"),
+        (lambda: LABELED.flat([[1]]), "A report is a row of 2 whole numbers, but got"),
+    ],
+)
+def test_wrong_data(use: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(pg.InputError) as refusal:
+        use()
+    assert sentence in str(refusal.value)

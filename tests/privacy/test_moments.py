@@ -1,0 +1,139 @@
+"""Variance and bias: against enumeration over all reports, formulas and Monte Carlo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.privacy import (
+    RandomizedResponse,
+    binning_bias,
+    binning_bound,
+    conditional_variance,
+    standard_error,
+)
+from pairgossip.privacy.laws import laws_of
+from pairgossip.privacy.moments import covariances, means
+from tests.privacy.cases import CASES, Case
+from tests.privacy.enumeration import moments, report_laws
+from tests.privacy.test_debiased import components, truth
+from tests.problems import skewed
+
+
+@pytest.mark.parametrize("target", ["u", "v"])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_covariances_against_all_reports(case: Case, target: str) -> None:
+    debiased = case.mechanism.debiased(case.kernel)
+    laws = laws_of(case.mechanism, case.data)
+    mean, covariance = moments(
+        report_laws(case.mechanism, case.data), lambda flat: components(debiased, flat, target)
+    )
+    assert means(debiased, laws, target) == pytest.approx(mean, abs=1e-12)
+    assert covariances(debiased, laws, target) == pytest.approx(covariance, abs=1e-11)
+    if debiased.components == 1:
+        found = conditional_variance(case.mechanism, case.data, case.kernel, target)
+        assert found == pytest.approx(covariance[0, 0], abs=1e-11)
+        error = standard_error(case.mechanism, case.data, case.kernel, target)
+        assert error == pytest.approx(np.sqrt(covariance[0, 0]))
+
+
+@pytest.mark.parametrize(("bins", "epsilon", "n"), [(4, 1.0, 30), (8, 2.0, 40), (3, 0.5, 25)])
+def test_the_printed_formula(bins: int, epsilon: float, n: int) -> None:
+    """Person by person, with the matrices C_x of one column."""
+    data = np.random.default_rng(bins).random(n)
+    mechanism = RandomizedResponse(epsilon, bins, (0, 1))
+    beta = bins / (np.exp(epsilon) + bins - 1)
+    centers = (np.arange(bins) + 0.5) / bins
+    table = np.abs(centers[:, None] - centers)
+    cells = np.minimum((data * bins).astype(int), bins - 1)
+    q = (1 - beta) * np.eye(bins) + beta / bins
+    spreads = [(np.diag(row) - np.outer(row, row)) / (1 - beta) ** 2 for row in q]
+    total = 0.0
+    for i in range(n):
+        others = table[:, np.delete(cells, i)].sum(axis=1)
+        total += 4 * others @ spreads[cells[i]] @ others
+        for j in range(n):
+            if i != j:
+                total += 2 * np.trace(table @ spreads[cells[i]] @ table @ spreads[cells[j]])
+    expected = total / (n * (n - 1)) ** 2
+    assert conditional_variance(mechanism, data, "gini") == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", ["u", "v"])
+@pytest.mark.parametrize("rounding", ["bins", "stochastic"])
+def test_variance_by_monte_carlo(target: str, rounding: str) -> None:
+    random = np.random.default_rng(5)
+    mechanism = RandomizedResponse(1.0, 4, (0, 1), rounding=rounding)
+    data = random.random(30)
+    debiased, trials = mechanism.debiased(skewed), 6000
+    found = np.array(
+        [debiased.statistic(mechanism.randomize(data, random), target) for _ in range(trials)]
+    )
+    exact = conditional_variance(mechanism, data, skewed, target)
+    deviations = (found - found.mean()) ** 2
+    assert abs(deviations.mean() - exact) < 4 * deviations.std() / np.sqrt(trials)
+
+
+def test_ratios_by_the_delta_method() -> None:
+    random = np.random.default_rng(7)
+    n, trials = 3000, 2000
+    scores = random.random(n)
+    data = np.column_stack((scores, random.random(n) < scores))
+    mechanism = RandomizedResponse(2.0, 4, (0, 1), classes=(0, 1))
+    debiased = mechanism.debiased("auc")
+    found = np.array([debiased.statistic(mechanism.randomize(data, random)) for _ in range(trials)])
+    predicted = standard_error(mechanism, data, "auc")
+    # The spread of an estimated standard error is 1/sqrt(2 trials) of it.
+    assert found.std() == pytest.approx(predicted, rel=4 / np.sqrt(2 * trials))
+    center = float(pg.exact(data, "auc", "u")) + binning_bias(mechanism, data, "auc")
+    assert abs(found.mean() - center) < 4 * predicted / np.sqrt(trials) + predicted**2
+
+
+@pytest.mark.parametrize("target", ["u", "v"])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_binning_bias_is_cells_minus_raw(case: Case, target: str) -> None:
+    debiased = case.mechanism.debiased(case.kernel)
+    cells = float(debiased.combine(truth(debiased, case.data, target)))
+    raw = pg.exact(case.data, case.kernel, target)
+    found = binning_bias(case.mechanism, case.data, case.kernel, target)
+    assert found == pytest.approx(cells - raw, abs=1e-12)
+
+
+def test_rounding_is_unbiased_for_affine_kernels_and_binning_is_not() -> None:
+    data = np.random.default_rng(1).random(50)
+
+    def product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return first * second + 2 * first
+
+    rounded = RandomizedResponse(1.0, 4, (0, 1), rounding="stochastic")
+    binned = RandomizedResponse(1.0, 4, (0, 1))
+    assert binning_bias(rounded, data, product) == pytest.approx(0, abs=1e-12)
+    assert abs(binning_bias(binned, data, product)) > 1e-4
+
+
+@pytest.mark.parametrize("rounding", ["bins", "stochastic"])
+@pytest.mark.parametrize("bins", [2, 5, 16])
+def test_the_bias_is_within_its_bound(rounding: str, bins: int) -> None:
+    random = np.random.default_rng(bins)
+    one = RandomizedResponse(1.0, bins, (-1, 3), rounding=rounding)
+    step = 4 / bins if rounding == "bins" else 2 * 4 / (bins - 1)
+    assert binning_bound(one, 1.0) == pytest.approx(step)
+    two = RandomizedResponse(1.0, bins, ((-1, 3), (0, 1)), rounding=rounding)
+    for _ in range(20):
+        data = np.column_stack((random.uniform(-1, 3, 6), random.random(6)))
+        assert abs(binning_bias(one, data[:, 0], "gini")) <= binning_bound(one)
+        assert abs(binning_bias(two, data, "distance", "v")) <= binning_bound(two)
+
+
+def test_refusals() -> None:
+    mechanism = RandomizedResponse(1.0, 4, (0, 1))
+    with pytest.raises(pg.InputError, match="needs at least 2 observations"):
+        conditional_variance(mechanism, [0.5], "gini")
+    with pytest.raises(pg.InputError, match=r"outside \[0, 1\]"):
+        conditional_variance(mechanism, [0.5, 1.5], "gini")
+    with pytest.raises(pg.InputError, match="Lipschitz constant is -1"):
+        binning_bound(mechanism, -1)
+    rounded = RandomizedResponse(1.0, 2048, (0, 1), rounding="stochastic")
+    with pytest.raises(pg.InputError, match="give a sample of the rows"):
+        conditional_variance(rounded, np.linspace(0, 1, 40_000), "gini")
