@@ -30,6 +30,7 @@ from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.score import score_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
+from pairgossip.cli.watch import watch_command
 from pairgossip.errors import MissingExtra, PairgossipError
 
 HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
@@ -42,6 +43,7 @@ Gini's mean difference or the AUC. Begin with:
     pairgossip reproduce --quick
     pairgossip estimate incomes.csv --column income --kernel gini --graph watts-strogatz
     pairgossip graph torus --rows 26 --cols 26
+    pairgossip watch
 """
 
 app = App(
@@ -65,6 +67,7 @@ for command in (
     reproduce_command,
     score_command,
     train_command,
+    watch_command,
 ):
     app.command(command, name=command.__name__.removesuffix("_command"), help_format="markdown")
 app.command(peer_app)

@@ -1,0 +1,113 @@
+"""From checked settings to runs that are ready to start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairgossip.algorithms import find_method
+from pairgossip.checks import checkpoint_grid
+from pairgossip.engine.descent import Descent
+from pairgossip.engine.seeds import root_seed
+from pairgossip.errors import InputError
+from pairgossip.graphs import FAMILIES, Graph, build
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.means import Means
+from pairgossip.losses import Ball, as_proximal, check_steps, inverse_sqrt
+from pairgossip.losses.problem import LearningProblem
+from pairgossip.minimization import default_step
+from pairgossip.watch.course import Course
+from pairgossip.watch.descent_course import DescentCourse
+from pairgossip.watch.estimation_course import EstimationCourse
+from pairgossip.watch.observations import Observations, Uploads, observations
+from pairgossip.watch.settings import MOST_NODES, RunChoice, Settings
+
+ITERATIONS_PER_NODE = 200
+"""As for `pairgossip.estimate`."""
+COMPARE_SIZES = ("concordance", "distance", "kendall", "ranking-risk", "ranking-")
+"""Kernels and losses whose labels must be numbers; text has no size."""
+
+
+def build_courses(settings: Settings, uploads: Uploads) -> list[Course]:
+    """Build the one or two runs, after every check."""
+    found = observations(settings, uploads)
+    _check_labels(found, settings)
+    n = len(found.values)
+    if not 2 <= n <= MOST_NODES:
+        raise InputError(f"The data has {n:,} rows: watch 2 to {MOST_NODES:,} nodes, one per row.")
+    if settings.follow is not None and settings.follow >= n:
+        raise InputError(f"There is no node {settings.follow} to follow: nodes are 0 to {n - 1}.")
+    make = _learning if settings.loss else _estimation
+    courses = [make(settings, run, found) for run in settings.runs]
+    for course in courses:
+        if course.follower is not None:
+            course.follower.follow(settings.follow)
+    return courses
+
+
+def _check_labels(found: Observations, settings: Settings) -> None:
+    name = settings.kernel or settings.loss or ""
+    if isinstance(found.labels, list) and name.startswith(COMPARE_SIZES):
+        raise InputError(
+            f"'{name}' compares labels by size, but column '{settings.label}' holds text such as "
+            f"'{found.labels[0][:40]}': choose a column of numbers."
+        )
+
+
+def _graph(run: RunChoice, n: int, seed: int) -> Graph:
+    given: dict[str, Any] = dict(run.parameters)
+    if FAMILIES[run.graph].is_random:
+        given["seed"] = seed
+    return build(run.graph, n, **given)
+
+
+def _grid(settings: Settings, n: int) -> Any:
+    return checkpoint_grid(settings.iterations or ITERATIONS_PER_NODE * n)
+
+
+def _estimation(settings: Settings, run: RunChoice, found: Observations) -> Course:
+    n = len(found.values)
+    method = find_method(run.method, run.clock, n)
+    problem: Pairs | Means
+    if method.estimates == "mean":
+        problem = Means(found.values)
+    else:
+        assert settings.kernel is not None
+        problem = Pairs(found.values, settings.kernel, settings.target, found.labels)
+        problem.check()
+        if method.estimates == "row-mean" and problem.components > 1:
+            raise InputError(
+                f"Method '{method.name}' estimates the rows of a single kernel, and "
+                f"'{settings.kernel}' is a ratio of two: choose gosta."
+            )
+    return EstimationCourse(
+        problem,
+        _graph(run, n, settings.seed),
+        method,
+        run.clock,
+        settings.law,
+        root_seed(settings.seed),
+        _grid(settings, n),
+    )
+
+
+def _learning(settings: Settings, run: RunChoice, found: Observations) -> Course:
+    assert settings.loss is not None
+    if settings.label is None:
+        raise InputError(f"Loss '{settings.loss}' learns from labels: choose the label's column.")
+    problem = LearningProblem(found.values, settings.loss, found.labels)
+    proximal = as_proximal(None if settings.ball is None else Ball(settings.ball), None)
+    steps = (
+        default_step(problem, proximal) if settings.step is None else inverse_sqrt(settings.step)
+    )
+    graph = _graph(run, problem.n, settings.seed)
+    probabilities = graph.pick_probabilities(settings.law)
+    grid = _grid(settings, problem.n)
+    check_steps(steps, int(grid[-1]) / float(probabilities.min()))
+    return DescentCourse(
+        Descent(problem, proximal, steps, run.clock, probabilities),
+        graph,
+        settings.law,
+        root_seed(settings.seed),
+        grid,
+        found.columns[0],
+    )

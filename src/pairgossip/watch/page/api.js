@@ -1,0 +1,26 @@
+// Asking the server; a refusal becomes an error with the server's own sentence.
+
+export async function ask(path, { json, csv } = {}) {
+  const request = { method: "GET" };
+  if (json !== undefined) {
+    request.method = "POST";
+    request.headers = { "Content-Type": "application/json" };
+    request.body = JSON.stringify(json);
+  } else if (csv !== undefined) {
+    request.method = "POST";
+    request.headers = { "Content-Type": "text/csv" };
+    request.body = csv;
+  }
+  let answer;
+  try {
+    answer = await fetch(path, request);
+  } catch {
+    throw Object.assign(new Error("The server does not answer: is it still running?"), { status: 0 });
+  }
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) {
+    const sentence = found.error ?? `The server answered ${answer.status}.`;
+    throw Object.assign(new Error(sentence), { status: answer.status });
+  }
+  return found;
+}

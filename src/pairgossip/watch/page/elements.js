@@ -1,0 +1,37 @@
+// Making elements. Text always goes in as text: names come from files that strangers may have made.
+
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "text") element.textContent = value;
+    else if (name === "class") element.className = value;
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function option(value, text, chosen) {
+  return make("option", { value, text: text ?? value, selected: value === chosen });
+}
+
+export function alertUser(sentence) {
+  const place = document.getElementById("alert");
+  place.textContent = sentence ?? "";
+  place.hidden = !sentence;
+}
+
+export function color(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function isDark() {
+  return document.documentElement.dataset.theme === "dark";
+}
+
+export function movesLittle() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

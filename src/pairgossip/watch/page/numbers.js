@@ -1,0 +1,32 @@
+// How numbers are spelled, and how packed ones are unpacked.
+
+export function spelled(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return "∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) {
+    const [front, power] = value.toExponential(Math.min(digits - 1, 2)).split("e");
+    return `${front}·10${superscript(Number(power))}`;
+  }
+  return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
+}
+
+export function counted(value) {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+export function superscript(number) {
+  return String(number).replace(/[-0-9]/g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[sign === "-" ? 0 : 1 + Number(sign)]);
+}
+
+export function bytes(packed) {
+  const text = atob(packed);
+  const found = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; k += 1) found[k] = text.charCodeAt(k);
+  return found;
+}
+
+export function words(packed) {
+  return new Uint16Array(bytes(packed).buffer);
+}

@@ -1,0 +1,68 @@
+"""Reading requests within limits, and answering mistakes with one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from pairgossip.errors import InputError, PairgossipError
+from pairgossip.watch.frames import encoded
+
+LARGEST_REQUEST = 64 << 10
+Answer = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
+
+
+class TooLarge(PairgossipError):
+    """A request is larger than it may be."""
+
+
+def answering(answer: Answer) -> Answer:
+    """Turn a mistake of the user's into JSON with one sentence."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except TooLarge as problem:
+            return JSONResponse({"error": str(problem)}, 413)
+        except LookupError as absent:
+            return JSONResponse({"error": str(absent.args[0])}, 404)
+        except PairgossipError as problem:
+            return JSONResponse({"error": str(problem)}, 400)
+
+    return answered
+
+
+def json_answer(value: Any) -> Response:
+    """Answer with JSON in which what is not a finite number is null."""
+    return Response(encoded(value), media_type="application/json")
+
+
+async def body_of(request: Request, most: int, kind: str) -> bytes:
+    """Read a body of one content type, and no more of it than allowed."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise InputError(f"The request must be {kind}.")
+    too_large = TooLarge(f"That is too large: at most {most / 2**20:.3g} MiB are taken.")
+    announced = request.headers.get("content-length", "0")
+    if announced.isdecimal() and int(announced) > most:
+        raise too_large
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise too_large
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def json_of(request: Request, kind: type[T]) -> T:
+    """Read JSON of exactly this shape."""
+    body = await body_of(request, LARGEST_REQUEST, "application/json")
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise InputError(f"The request cannot be read: {problem}.") from None

@@ -1,0 +1,223 @@
+"""All that defines what a viewer watches, read from the fields of the page's address."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pairgossip.algorithms import find_method
+from pairgossip.algorithms.methods import CLOCKS
+from pairgossip.checks import choice
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.graphs import FAMILIES
+from pairgossip.graphs.laws import law_name
+from pairgossip.kernels import CATALOG as KERNELS
+from pairgossip.losses import CATALOG as LOSSES
+
+Fields = Mapping[str, str | list[str]]
+"""What an address says: one text for each name, several for columns."""
+
+MOST_NODES = 20_000
+MOST_ITERATIONS = 10**9
+LARGEST_SEED = 2**53 - 1
+"""What a browser's numbers hold exactly."""
+MOST_COLUMNS = 100
+FASTEST = 1e7
+WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
+FRACTIONS = ("p", "radius")
+SHARED = (
+    *("data", "nodes", "column", "label", "kernel", "loss", "target", "law", "step", "ball"),
+    *("iterations", "seed", "speed", "follow"),
+)
+OF_A_RUN = (
+    "graph",
+    *(f"graph-{name}" for name in (*WHOLE_PARAMETERS, *FRACTIONS)),
+    "method",
+    "clock",
+)
+SECOND = "-2"
+"""What the names of the second run's fields end with."""
+LONGEST_TEXT = 1_000
+
+
+class RunChoice(NamedTuple):
+    """What two runs side by side may differ in."""
+
+    graph: str
+    parameters: dict[str, float]
+    method: str
+    clock: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One or two runs on the same data."""
+
+    data: str
+    nodes: int | None
+    columns: tuple[str, ...]
+    label: str | None
+    kernel: str | None
+    loss: str | None
+    target: str
+    law: str
+    step: float | None
+    ball: float | None
+    """The radius of the ball that models are kept in."""
+    iterations: int | None
+    seed: int
+    runs: tuple[RunChoice, ...]
+    speed: float
+    """Exchanges per second; infinite for as fast as possible."""
+    follow: int | None
+    """The node whose observation is followed from the start."""
+
+    @classmethod
+    def read(cls, fields: Fields) -> Settings:
+        """Check every field that is given; what is left out takes its default."""
+        fields = _known(fields)
+        loss = _name(fields, "loss", LOSSES)
+        kernel = _name(fields, "kernel", KERNELS)
+        runs = [_run(fields, "", loss)]
+        if any(name.endswith(SECOND) for name in fields):
+            runs.append(_run(fields, SECOND, loss))
+        _check_statistic(kernel, loss, runs)
+        nodes = _whole(fields, "nodes", 2, MOST_NODES)
+        return cls(
+            data=_text(fields, "data") or "engel",
+            nodes=nodes,
+            columns=tuple(_texts(fields, "column")),
+            label=_text(fields, "label") or None,
+            kernel=kernel,
+            loss=loss,
+            target=choice("target", _text(fields, "target") or "v", ("v", "u")),
+            law=law_name(_text(fields, "law") or "uniform-edges"),
+            step=_positive(fields, "step"),
+            ball=_positive(fields, "ball"),
+            iterations=_whole(fields, "iterations", 1, MOST_ITERATIONS),
+            seed=_whole(fields, "seed", 0, LARGEST_SEED) or 0,
+            runs=tuple(runs),
+            speed=read_speed(_text(fields, "speed") or "200"),
+            follow=_whole(fields, "follow", 0, MOST_NODES - 1),
+        )
+
+
+def read_speed(text: str) -> float:
+    """Read a number of exchanges per second, or "max"."""
+    if text == "max":
+        return math.inf
+    speed = _number(text)
+    if speed is None or not 0 < speed <= FASTEST:
+        raise InputError(
+            f"The speed is {text[:40]!r}: give exchanges per second, up to {FASTEST:,.0f}, or max."
+        )
+    return speed
+
+
+def _known(fields: Fields) -> Fields:
+    names = [*SHARED, *OF_A_RUN, *(name + SECOND for name in OF_A_RUN)]
+    unknown = next((name for name in fields if name not in names), None)
+    if unknown is not None:
+        raise unknown_name("setting", unknown[:40], names)
+    for name, value in fields.items():
+        several = isinstance(value, list)
+        if several and (name != "column" or len(value) > MOST_COLUMNS):
+            most = MOST_COLUMNS if name == "column" else 1
+            raise InputError(f"The setting '{name}' is given too often: give at most {most}.")
+        if any(len(text) > LONGEST_TEXT for text in (value if several else [value])):
+            raise InputError(f"The setting '{name}' is too long: shorten it.")
+    return fields
+
+
+def _run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
+    def text(name: str) -> str:
+        # The second run is like the first where nothing else is said.
+        return _text(fields, name + suffix) or _text(fields, name)
+
+    clock = choice("clock", text("clock") or "sync", CLOCKS)
+    # A loss is minimized by gossip dual averaging, the only method there is for it.
+    method = "gosta" if loss else find_method(text("method") or "gosta", clock).name
+    graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
+    assert graph is not None
+    own = suffix if _text(fields, "graph" + suffix) else ""
+    return RunChoice(graph, _parameters(fields, own, graph), method, clock)
+
+
+def _parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
+    """Read the parameters of a family; what another family takes is left alone."""
+    found: dict[str, float] = {}
+    for name in FAMILIES[graph].parameters:
+        field = f"graph-{name}{suffix}"
+        if name in WHOLE_PARAMETERS:
+            value: float | None = _whole(fields, field, 1, MOST_NODES)
+        else:
+            value = _positive(fields, field, or_zero=True)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]) -> None:
+    if kernel and loss:
+        raise InputError("Give a kernel to estimate or a loss to learn with, not both.")
+    averaging = [run.method == "averaging" for run in runs]
+    if any(averaging) and not all(averaging):
+        raise InputError(
+            "Averaging finds the mean of the data, not a statistic of pairs: "
+            "choose it for both runs or for neither."
+        )
+    if not kernel and not loss and not all(averaging):
+        raise InputError("Say what to average over pairs, such as kernel gini, or give a loss.")
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name, "")
+    return (value[0] if value else "") if isinstance(value, list) else value
+
+
+def _texts(fields: Fields, name: str) -> list[str]:
+    value = fields.get(name, [])
+    return value if isinstance(value, list) else [value]
+
+
+def _name(fields: Fields, field: str, catalog: Mapping[str, Any]) -> str | None:
+    text = _text(fields, field)
+    if not text:
+        return None
+    if canonical(text) not in catalog:
+        raise unknown_name(field, text[:40], catalog)
+    return canonical(text)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _whole(fields: Fields, name: str, least: int, most: int) -> int | None:
+    text = _text(fields, name).strip()
+    if not text:
+        return None
+    number = _number(text)
+    if number is None or not number.is_integer() or not least <= number <= most:
+        raise InputError(
+            f"The setting '{name}' is {text[:40]!r}: "
+            f"give a whole number from {least:,} to {most:,}."
+        )
+    return int(number)
+
+
+def _positive(fields: Fields, name: str, *, or_zero: bool = False) -> float | None:
+    text = _text(fields, name).strip()
+    if not text:
+        return None
+    number = _number(text)
+    if number is None or number < 0 or (number == 0 and not or_zero):
+        least = "a number >= 0" if or_zero else "a number above 0"
+        raise InputError(f"The setting '{name}' is {text[:40]!r}: give {least}.")
+    return number

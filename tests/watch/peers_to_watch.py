@@ -1,0 +1,146 @@
+"""Peers for tests of whoever looks at them: scripted ones, made-up folders, and a real swarm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pairgossip.peer.status import Coverage, NeighborStatus, Status, write_status
+from pairgossip.watch.swarm_reading import UP, Reading
+
+HOSTILE = "<img src=x onerror=document.title='broken'>"
+SCRIPT = """
+import sys
+from pathlib import Path
+from pairgossip.swarm.running import Course, run_swarm
+from tests.swarm.plans import gini_plan
+
+run_swarm(gini_plan(5, 15, rate=10.0), Path(sys.argv[1]), Course(seconds=600), lambda look: None)
+"""
+
+
+@dataclass
+class Scripted:
+    """A peer that says one thing after the other, and then the last again."""
+
+    name: str
+    says: list[Reading]
+    id: str = ""
+    asked: int = field(default=0)
+
+    def read(self) -> Reading:
+        self.asked += 1
+        return self.says[min(self.asked, len(self.says)) - 1]
+
+
+def told(exchanges: int, estimate: float | None = 1.0, **more: Any) -> Reading:
+    """What a peer that is up says."""
+    given = {"refused": 0, "generation": 1, "updated": time.time(), **more}
+    return Reading(given.pop("state", UP), estimate=estimate, exchanges=exchanges, **given)
+
+
+def status(name: str = "clinic", **more: Any) -> Status:
+    """A status as a running peer writes it."""
+    given: dict[str, Any] = {
+        "id": "ab" * 32,
+        "measure": "gini",
+        "generation": 0,
+        "evicted": (),
+        "exchanges": 7,
+        "estimate": (1.5,),
+        "interval": (1.25, 1.75),
+        "covers": Coverage(2, 3, 4, 6),
+        "staleness": 0.1,
+        "pending": False,
+        "neighbors": {"other": NeighborStatus(True, True, 0.5, None)},
+        "counts": {"refused: bad frame": 2, "exchanges": 7},
+        "pid": os.getpid(),
+        "started": time.time(),
+        "updated": time.time(),
+    }
+    return Status(name=name, **{**given, **more})
+
+
+def made_up_swarm(folder: Path, names: list[str], **more: Any) -> Path:
+    """A folder that looks like a swarm's, with peers that all are this very process."""
+    folder.mkdir()
+    peers = []
+    for number, name in enumerate(names):
+        home = folder / f"home-{number}"
+        home.mkdir()
+        write_status(home / "status.json", status(name))
+        peers.append({"name": name, "id": f"{number:02d}" * 32, "home": home.name, "pid": None})
+    links = [[names[k - 1], names[k]] for k in range(1, len(names))]
+    content = {
+        "format": "pairgossip-swarm",
+        "version": 1,
+        "running": True,
+        "measure": "gini",
+        "exact": 1.5,
+        "family": "path",
+        "peers": peers,
+        "links": links,
+        **more,
+    }
+    (folder / "swarm.json").write_text(json.dumps(content))
+    return folder
+
+
+def rewrite_status(folder: Path, **more: Any) -> None:
+    """Let a made-up peer say something else."""
+    before = msgspec.json.decode((folder / "status.json").read_bytes(), type=Status)
+    write_status(folder / "status.json", msgspec.structs.replace(before, **more))
+
+
+@dataclass(frozen=True)
+class RealSwarm:
+    """Five real peers on a ring, in processes of their own."""
+
+    folder: Path
+
+    def pid(self, name: str) -> int:
+        content = json.loads((self.folder / "swarm.json").read_text())
+        return next(int(peer["pid"]) for peer in content["peers"] if peer["name"] == name)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        os.kill(self.pid(name), number)
+
+
+@contextmanager
+def real_swarm(folder: Path) -> Iterator[RealSwarm]:
+    """Start a swarm, wait until all peers run, and stop it in good order."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.DEVNULL
+    )
+    try:
+        end = time.monotonic() + 120
+        while not (folder / "swarm.json").exists():
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+        yield RealSwarm(folder)
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(90)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def until(happens: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    """Wait for something that takes its time."""
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.1)

@@ -1,0 +1,99 @@
+"""A real server in a thread of this process, and clients of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from pairgossip.watch.server import Place, Service
+
+Fields = dict[str, str | list[str]]
+GINI: Fields = {
+    "data": "engel",
+    "column": ["income"],
+    "kernel": "gini",
+    "graph": "watts-strogatz",
+}
+
+
+class Served:
+    """A running server, asked as its own page asks."""
+
+    def __init__(self, place: Place) -> None:
+        self._service = Service(place)
+        started = threading.Event()
+        self._thread = threading.Thread(target=self._service.run, args=(started.set,))
+        self._thread.start()
+        assert started.wait(30)
+        self.port = self._service.port
+        self.address = self._service.address
+        self.origin = f"http://127.0.0.1:{self.port}"
+        self._client = httpx.Client(base_url=self.origin, timeout=60, trust_env=False)
+
+    def stop(self) -> None:
+        self._client.close()
+        self._service.stop()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+    def link(self, **fields: str | list[str]) -> str:
+        """The address of the page with these settings."""
+        return f"{self.address}?{urlencode(fields, doseq=True)}"
+
+    def ask(self, path: str, method: str = "GET", **options: Any) -> httpx.Response:
+        headers = {"Origin": self.origin, **options.pop("headers", {})}
+        given = {name: value for name, value in headers.items() if value is not None}
+        return self._client.request(method, path, headers=given, **options)
+
+    def open(self, session: str = "", /, **fields: str | list[str]) -> str:
+        """Open a session and return its key."""
+        answer = self.ask("/api/sessions", "POST", json={"settings": fields, "session": session})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["session"])
+
+    def refuse(self, **fields: str | list[str]) -> str:
+        """Open a session that must be refused; return the sentence."""
+        answer = self.ask("/api/sessions", "POST", json={"settings": fields})
+        assert answer.status_code == 400, answer.text
+        return str(answer.json()["error"])
+
+    def control(self, key: str, action: str, value: str = "") -> httpx.Response:
+        told = {"action": action, "value": value}
+        return self.ask(f"/api/sessions/{key}/control", "POST", json=told)
+
+    @contextmanager
+    def watching(self, key: str) -> Iterator[Iterator[tuple[str, Any]]]:
+        """Look on: yield the names and contents of events as they come."""
+        with self._client.stream("GET", f"/api/sessions/{key}/events") as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            yield _events(answer)
+
+    def upload(self, content: bytes, name: str = "data.csv", **options: Any) -> httpx.Response:
+        headers = {"Content-Type": "text/csv", **options.pop("headers", {})}
+        path = f"/api/uploads?{urlencode({'name': name})}"
+        return self.ask(path, "POST", content=content, headers=headers)
+
+
+def _events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in answer.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
+
+
+def until_status(events: Iterator[tuple[str, Any]], status: str) -> dict[str, Any]:
+    """Read on to the first frame with this status; return the newest of every kind by then."""
+    newest: dict[str, Any] = {}
+    for name, content in events:
+        newest[name] = content
+        if name == "frame" and content["status"] == status:
+            return newest
+    raise AssertionError(f"the stream ended before it was {status}")

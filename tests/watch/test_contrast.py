@@ -1,0 +1,46 @@
+"""Whether the page can be read: the contrast of its text, in light and in dark."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from .serving import GINI, Served
+
+POORLY_READABLE = """() => {
+  const light = (spelled) => {
+    const [r, g, b] = spelled.match(/[0-9.]+/g).slice(0, 3).map((c) => {
+      const share = c / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = getComputedStyle(at).backgroundColor;
+      if (!/rgba\\(.*, 0\\)|transparent/.test(found)) return found;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const poor = [];
+  const texts = "h1, h2, label span, p, dt, dd, button:enabled, summary, legend, .pill, kbd, a";
+  for (const element of document.querySelectorAll(texts)) {
+    if (!element.checkVisibility() || !element.textContent.trim()) continue;
+    if (element.matches(".swatch")) continue;
+    const pair = [getComputedStyle(element).color, behind(element)].map(light);
+    const ratio = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+    if (ratio < 4.5) poor.push(`${element.textContent.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(browser: Browser, served: Served, scheme: str) -> None:
+    """At least the contrast 4.5 to 1 that WCAG asks of text at level AA."""
+    context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
+    page = context.new_page()
+    page.goto(served.link(**GINI, **{"graph-2": "cycle"}))
+    expect(page.locator("canvas[data-done]")).to_have_count(2)
+    assert page.evaluate(POORLY_READABLE) == []
+    context.close()

@@ -1,0 +1,211 @@
+"""Who may ask: every method, every path, the event stream too."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+import ssl
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from pairgossip.errors import InputError
+from pairgossip.watch.page_files import FILES
+from pairgossip.watch.server import Place, Service
+
+from .serving import GINI, Served
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+PATHS = ("/", "/main.js", "/api/choices", "/api/uploads", "/api/sessions", "/nothing")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("path", [*PATHS, "/api/sessions/x/events", "/api/sessions/x/control"])
+def test_another_host_is_refused(served: Served, method: str, path: str) -> None:
+    for host in ("evil.example", f"evil.example:{served.port}", "127.0.0.1", "127.0.0.1:1", ""):
+        answer = served.ask(path, method, headers={"Host": host})
+        assert answer.status_code in (400, 421)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("path", [*PATHS, "/api/sessions/x/events", "/api/sessions/x/control"])
+def test_another_origin_is_refused(served: Served, method: str, path: str) -> None:
+    for origin in (
+        "https://evil.example",
+        "null",
+        f"https://127.0.0.1:{served.port}",
+        "http://127.0.0.1",
+    ):
+        answer = served.ask(path, method, headers={"Origin": origin})
+        assert answer.status_code in (403, 405)
+
+
+def test_the_stream_of_a_real_session_is_refused_too(served: Served) -> None:
+    key = served.open(**GINI)
+    path = f"/api/sessions/{key}/events"
+    assert served.ask(path, headers={"Origin": "https://evil.example"}).status_code == 403
+    foreign = {"Origin": None, "Sec-Fetch-Site": "cross-site"}
+    assert served.ask(path, headers=foreign).status_code == 403
+    assert served.ask(path, headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_changing_something_needs_an_origin(served: Served) -> None:
+    told = {"settings": GINI}
+    answer = served.ask("/api/sessions", "POST", json=told, headers={"Origin": None})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_link_from_elsewhere_leads_to_the_page_only(served: Served, site: str) -> None:
+    headers = {"Origin": None, "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    assert served.ask("/", headers=headers).status_code == 200
+    assert served.ask("/api/choices", headers=headers).status_code == 403
+    embedded = {**headers, "Sec-Fetch-Mode": "no-cors"}
+    assert served.ask("/main.js", headers=embedded).status_code == 403
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
+def test_other_methods_are_refused(served: Served, method: str) -> None:
+    assert served.ask("/", method).status_code == 405
+
+
+def test_every_answer_carries_the_headers(served: Served) -> None:
+    answers = [served.ask(path) for path in ("/", "/style.css", "/api/choices", "/nothing")]
+    answers.append(served.ask("/", headers={"Host": "evil.example"}))
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in answer.headers
+        assert "server" not in answer.headers
+
+
+def test_there_is_no_inline_script_or_style(served: Served) -> None:
+    html = served.ask("/").text
+    assert "<style" not in html and " style=" not in html and " onclick" not in html
+    assert html.count("<script ") == html.count("<script src=")
+
+
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_the_files_of_the_page(served: Served, path: str) -> None:
+    answer = served.ask(path)
+    assert answer.status_code == 200 and answer.content
+    assert answer.headers["content-type"] == FILES[path][1]
+
+
+def test_every_file_of_the_page_is_in_the_table() -> None:
+    import pairgossip.watch
+
+    folder = Path(str(pairgossip.watch.__file__)).parent / "page"
+    on_disk = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+    assert on_disk == {name for name, _ in FILES.values()}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/index.html", "/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd", "/vendor/",
+     "/vendor", "//etc/passwd", "/main.js/", "/main.js%00", "/server.py", "/api", "/api/"],
+)  # fmt: skip
+def test_nothing_else_is_there(served: Served, path: str) -> None:
+    # Written by hand: clients tidy such paths up before they send them.
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+        request = (
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nConnection: close\r\n\r\n"
+        )
+        connection.sendall(request.encode())
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 404")
+    assert answer.endswith(b"\r\n\r\nThere is nothing here.\n")
+
+
+def test_it_listens_on_this_machine_only(served: Served) -> None:
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
+    for address in others - {"127.0.0.1"}:
+        family = socket.AF_INET6 if ":" in str(address) else socket.AF_INET
+        with socket.socket(family) as other:
+            other.settimeout(5)
+            assert other.connect_ex((str(address), served.port)) != 0
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        (Place("0.0.0.0"), "The host is 0.0.0.0, which is every address at once: "),
+        (Place("::"), "The host is ::, which is every address at once: "),
+        (Place("example.org"), "Others could read along on example.org: give --certificate"),
+        (Place("example.org", 0, Path("a.pem")), "Others could read along on example.org"),
+        (Place("example.org", 0, Path("a"), Path("b")), "There is no file a: check the path."),
+        (Place(port=70_000), "The port is 70000: give 1 to 65,535."),
+        (Place(certificate=Path("a")), "A certificate is for another host than this machine"),
+    ],
+)
+def test_places_that_are_refused(place: Place, sentence: str) -> None:
+    with pytest.raises(InputError) as problem:
+        Service(place)
+    assert sentence in str(problem.value)
+
+
+def test_a_port_in_use_is_named(served: Served) -> None:
+    with pytest.raises(InputError, match=f"Cannot open port {served.port} on 127.0.0.1"):
+        Service(Place(port=served.port))
+
+
+def test_another_host_takes_tls_and_the_token(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    server = Served(Place("127.0.0.2", 0, certificate, key))
+    trust = ssl.create_default_context(cafile=str(certificate))
+    base = f"https://127.0.0.2:{server.port}"
+    try:
+        with httpx.Client(verify=trust, base_url=base) as client:
+            for path in ("/", "/api/choices", "/?token=wrong", "/main.js?token=wrong"):
+                assert client.get(path).status_code == 401
+            welcome = client.get(server.address.removeprefix(base) + "&seed=4")
+            assert (welcome.status_code, welcome.headers["location"]) == (303, "/?seed=4")
+            cookie = welcome.headers["set-cookie"].lower()
+            assert all(word in cookie for word in ("httponly", "secure", "samesite=strict"))
+            assert client.get("/").status_code == 200
+            assert client.get("/api/choices").status_code == 200
+            forged = client.get("/", headers={"Origin": f"http://127.0.0.2:{server.port}"})
+            assert forged.status_code == 403
+        with pytest.raises(httpx.HTTPError):
+            httpx.get(f"http://127.0.0.2:{server.port}/")
+    finally:
+        server.stop()
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.2 and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "watch")])
+    now = datetime.datetime.now(datetime.UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.2"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return files

@@ -1,0 +1,531 @@
+"""The page in real Chromium, on a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import pairgossip as pg
+from pairgossip.watch.server import Place
+
+from .serving import GINI, Fields, Served
+
+HOSTILE = "<img src=x onerror=document.title='broken'>"
+LONG: Fields = {**GINI, "iterations": "100000000"}
+
+COUNT_COLORS = """canvas => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const counts = { painted: 0, blue: 0, orange: 0, violet: 0 };
+  for (let k = 0; k < data.length; k += 4) {
+    const [r, g, b, a] = data.slice(k, k + 4);
+    if (a > 200) counts.painted += 1;
+    if (a > 200 && b > r + 30 && g > r) counts.blue += 1;
+    if (a > 200 && r > b + 30 && g > b) counts.orange += 1;
+    if (a > 60 && b > g + 60 && r > g + 20) counts.violet += 1;
+  }
+  return counts;
+}"""
+
+
+def visit(page: Page, served: Served, **fields: str | list[str]) -> None:
+    page.goto(served.link(**fields))
+    expect(page.locator("#connection")).to_have_text("connected")
+    expect(page.locator("canvas[data-done]").first).to_be_visible()
+
+
+def readout(page: Page, name: str, run: int = 0) -> str:
+    return page.locator(f"dd[data-readout={name}]").nth(run).inner_text()
+
+
+def done(page: Page, run: int = 0) -> int:
+    return int(page.locator("canvas[data-run]").nth(run).get_attribute("data-done") or 0)
+
+
+def status(page: Page, wanted: str) -> None:
+    expect(page.locator("#run-status")).to_have_text(wanted, timeout=60_000)
+
+
+def address(page: Page) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = page.evaluate(
+        "() => { const all = {}; for (const [k, v] of new URLSearchParams(location.search)) "
+        "(all[k] ??= []).push(v); return all; }"
+    )
+    return found
+
+
+def colors(page: Page, run: int = 0) -> dict[str, int]:
+    found: dict[str, int] = page.locator("canvas[data-run]").nth(run).evaluate(COUNT_COLORS)
+    return found
+
+
+def quiet(page: Page) -> None:
+    expect(page.locator("#alert")).to_be_hidden()
+
+
+def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served) -> None:
+    visit(page, served)
+    status(page, "ready")
+    assert done(page) == 0
+    assert readout(page, "exact") == "500.7"
+    assert colors(page)["painted"] > 2_000
+    quiet(page)
+
+
+def test_the_picture_is_painted(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, iterations="4000", speed="max")
+    before = colors(page)
+    assert before["blue"] < 50 and before["orange"] < 50  # nobody knows anything yet
+    page.click("#start")
+    status(page, "done")
+    after = colors(page)
+    assert after["blue"] > 300 and after["orange"] > 300
+
+
+def test_an_exchange_flashes(page: Page, served: Served) -> None:
+    page.emulate_media(reduced_motion="reduce")  # a flash then stays until the next picture
+    visit(page, served, **GINI)
+    assert colors(page)["violet"] == 0
+    page.click("#step-one")
+    expect(page.locator("canvas[data-done='1']")).to_be_visible()
+    assert colors(page)["violet"] > 20
+
+
+def test_the_curves_are_painted(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, iterations="4000", speed="max")
+    page.click("#start")
+    status(page, "done")
+    expect(page.get_by_role("button", name="exact bias")).to_be_visible(timeout=60_000)
+    plot = page.locator("#curves canvas")
+    with_all = plot.evaluate(COUNT_COLORS)["violet"]
+    assert with_all > 300
+    bound = page.get_by_role("button", name="bound on the error")
+    bound.click()
+    expect(bound).to_have_attribute("aria-pressed", "false")
+    assert float(readout(page, "ratio")) > 1  # it is a bound
+
+
+def test_step_start_pause_reset(page: Page, served: Served) -> None:
+    visit(page, served, **LONG, speed="200")
+    for wanted in (1, 2, 3):
+        page.click("#step-one")
+        expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(wanted))
+    assert (readout(page, "exchanges"), readout(page, "messages")) == ("3", "6")
+    page.click("#start")
+    status(page, "running")
+    expect(page.locator("#start")).to_have_text("Pause")
+    page.wait_for_function(
+        "() => Number(document.querySelector('canvas[data-run]').dataset.done) > 30"
+    )
+    page.click("#start")
+    status(page, "paused")
+    stopped = done(page)
+    page.click("#step-one")
+    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(stopped + 1))
+    page.click("#reset")
+    status(page, "ready")
+    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "0")
+
+
+def test_keys(page: Page, served: Served) -> None:
+    visit(page, served, **LONG)
+    page.keyboard.press("s")
+    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "1")
+    page.keyboard.press("Space")
+    status(page, "running")
+    page.keyboard.press("Space")
+    status(page, "paused")
+    page.keyboard.press("r")
+    status(page, "ready")
+    page.locator("#seed").focus()
+    page.keyboard.press("s")  # typed into a field, it is no command
+    assert done(page) == 0
+
+
+def test_everything_can_be_reached_with_the_keyboard(page: Page, served: Served) -> None:
+    visit(page, served, **GINI)
+    reached = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("() => document.activeElement.id || document.activeElement.tagName")
+        )
+    wanted = ["theme", "data", "file", "nodes", "statistic", "target", "graph", "method", "clock",
+              "compare", "start", "step-one", "reset", "seed", "new-seed", "speed",
+              "CANVAS"]  # fmt: skip
+    assert [name for name in wanted if name not in reached] == []
+    order = [reached.index(name) for name in wanted]
+    assert order == sorted(order)
+
+
+def select(selector: str, value: str) -> Callable[[Page], Any]:
+    return lambda page: page.select_option(selector, value)
+
+
+def fill(selector: str, value: str) -> Callable[[Page], Any]:
+    def act(page: Page) -> None:
+        if not page.locator(selector).is_visible():
+            page.locator("details.more > summary").click()
+        page.fill(selector, value)
+        page.locator(selector).press("Tab")
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("act", "field", "value"),
+    [
+        (select("#data", "wine"), "data", "wine"),
+        (fill("#nodes", "50"), "nodes", "50"),
+        (select("#statistic", "kernel:variance"), "kernel", "variance"),
+        (select("#statistic", "mean"), "method", "averaging"),
+        (lambda page: page.check("#column-1"), "column", "foodexp"),
+        (select("#target", "u"), "target", "u"),
+        (select("#graph", "torus"), "graph", "torus"),
+        (fill("#graph-k", "6"), "graph-k", "6"),
+        (fill("#graph-p", "0.9"), "graph-p", "0.9"),
+        (select("#method", "u2"), "method", "u2"),
+        (select("#method", "weighted-gosta"), "clock", "async"),
+        (select("#clock", "async"), "clock", "async"),
+        (fill("#iterations", "777"), "iterations", "777"),
+        (fill("#seed", "12"), "seed", "12"),
+        (lambda page: page.click("#new-seed"), "seed", "1"),
+        (lambda page: page.check("#compare"), "graph-2", "complete"),
+        (lambda page: page.locator("#speed").press("End"), "speed", "max"),
+    ],
+)
+def test_every_control_is_in_the_address(
+    page: Page, served: Served, act: Callable[[Page], Any], field: str, value: str
+) -> None:
+    visit(page, served, **GINI)
+    before = address(page)
+    assert before.get(field) != [value]
+    act(page)
+    page.wait_for_function(
+        "([field, value]) => new URLSearchParams(location.search).get(field) === value",
+        arg=[field, value],
+    )
+    quiet(page)
+    page.reload()
+    expect(page.locator("#connection")).to_have_text("connected")
+    expect(page.locator("canvas[data-done]").first).to_be_visible()
+    assert address(page)[field] == [value]
+    quiet(page)
+
+
+@pytest.mark.parametrize(
+    ("data", "graph", "nodes"), [("wine", "grid", 176), ("engel", "torus", 234)]
+)
+def test_a_grid_is_no_ribbon(page: Page, served: Served, data: str, graph: str, nodes: int) -> None:
+    visit(page, served, **GINI)
+    page.select_option("#data", data)
+    page.select_option("#graph", graph)
+    expect(page.locator("article .sub")).to_contain_text(f"{nodes} nodes")
+    found = page.locator("article .sub").inner_text()
+    rows, columns = (int(side) for side in re.findall(r"(?:rows|cols) = (\d+)", found))
+    assert rows * columns == nodes and columns <= 1.5 * rows
+    page.select_option("#graph", "cycle")  # all rows again
+    expect(page.locator("#nodes")).to_have_value("")
+    expect(page.locator("article h2")).to_have_text("gosta (sync) on cycle")
+    assert "nodes" not in address(page)
+    quiet(page)
+
+
+def test_the_law_of_exchanges(page: Page, served: Served) -> None:
+    visit(page, served, **GINI)
+    page.locator("details.more > summary").click()
+    page.select_option("#law", "node-clocks")
+    page.wait_for_function("() => location.search.includes('law=node-clocks')")
+    quiet(page)
+
+
+def test_a_loss(page: Page, served: Served) -> None:
+    visit(page, served, data="breast-cancer-wisconsin", kernel="gini", column="mitoses")
+    page.select_option("#statistic", "loss:auc-logistic")
+    page.wait_for_function("() => location.search.includes('loss=auc-logistic')")
+    expect(page.locator("#label")).to_have_value("class")
+    assert len(address(page)["column"]) == 9
+    fill("#iterations", "3000")(page)
+    fill("#step", "0.05")(page)
+    fill("#ball", "3")(page)
+    page.wait_for_function("() => location.search.includes('ball=3')")
+    page.locator("#speed").press("End")
+    page.click("#start")
+    status(page, "done")
+    assert 0 < float(readout(page, "objective")) < 0.2
+    assert colors(page)["blue"] > 100
+    expect(page.get_by_role("button", name="objective of the mean model")).to_be_visible()
+    quiet(page)
+
+
+def test_a_shared_link_gives_the_same_run(page: Page, served: Served, browser: Browser) -> None:
+    visit(page, served, **GINI, iterations="3000", speed="max", seed="8", follow="3")
+    page.click("#start")
+    status(page, "done")
+    link = re.sub(r"&session=[^&]*", "", page.url)
+    assert link != page.url
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    other = context.new_page()
+    other.goto(link)
+    expect(other.locator("canvas[data-done]")).to_be_visible()
+    assert done(other) == 0  # a run of its own
+    other.click("#start")
+    status(other, "done")
+    names = ("mean", "error", "spread", "exchanges", "messages")
+    assert [readout(other, name) for name in names] == [readout(page, name) for name in names]
+    assert other.locator(".follow").inner_text() == page.locator(".follow").inner_text()
+    picture = "canvas => canvas.toDataURL()"
+    other.wait_for_timeout(600)  # the last flashes have faded
+    assert other.locator("canvas[data-run]").evaluate(picture) == page.locator(
+        "canvas[data-run]"
+    ).evaluate(picture)
+    context.close()
+    run = pg.estimate(
+        pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=3000, seed=8
+    )
+    assert float(readout(page, "error")) == pytest.approx(run.error[-1], rel=1e-3)
+
+
+def test_the_link_is_copied_without_the_session(served: Served, browser: Browser) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    visit(page, served, **GINI, seed="5")
+    page.click("#copy-link")
+    expect(page.locator("#copy-link")).to_have_text("Copied")
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied == re.sub(r"&session=[^&]*", "", page.url) != page.url
+    assert "seed=5" in copied
+    context.close()
+
+
+def test_viewers_share_a_session_and_late_ones_see_its_history(
+    page: Page, served: Served, browser: Browser
+) -> None:
+    visit(page, served, **LONG)
+    for wanted in range(1, 6):
+        page.keyboard.press("s")
+        expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(wanted))
+    context = browser.new_context()
+    late = context.new_page()
+    late.goto(page.url)
+    expect(late.locator("canvas[data-done='5']")).to_be_visible()
+    assert readout(late, "error") == readout(page, "error")
+    late.keyboard.press("s")
+    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "6")
+    context.close()
+
+
+def test_two_runs(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, iterations="3000", speed="max")
+    page.check("#compare")
+    expect(page.locator("canvas[data-run]")).to_have_count(2)
+    page.select_option("#graph-2", "cycle")
+    page.select_option("#method-2", "u2")
+    page.select_option("#clock-2", "sync")
+    expect(page.locator("article h2").nth(1)).to_have_text("u2 (sync) on cycle")
+    expect(page.locator("#connection")).to_have_text("connected")
+    page.click("#start")
+    status(page, "done")
+    assert (done(page, 0), done(page, 1)) == (3000, 3000)
+    assert readout(page, "error", 0) != readout(page, "error", 1)
+    assert readout(page, "exchanges", 1) == "6,000"
+    assert colors(page, 0)["painted"] > 2_000 and colors(page, 1)["painted"] > 2_000
+    expect(page.get_by_role("button", name="error (2)", exact=True)).to_be_visible()
+    page.uncheck("#compare")
+    expect(page.locator("canvas[data-run]")).to_have_count(1)
+    quiet(page)
+
+
+def test_following_with_the_keyboard_and_a_click(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, speed="500")
+    canvas = page.locator("canvas[data-run]")
+    canvas.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".about")).to_have_text("Node 2: nothing known yet")
+    page.keyboard.press("Enter")
+    said = page.locator(".follow span")
+    expect(said).to_have_text("The observation of node 2 is at node 2, after 0 moves.")
+    assert address(page)["follow"] == ["2"]
+    page.click("#start")
+    page.wait_for_function(
+        "() => !document.querySelector('.follow').innerText.includes('after 0 moves')"
+    )
+    page.click("#start")
+    canvas.focus()
+    page.keyboard.press("Escape")
+    expect(said).to_have_text("Click a node to follow the observation it holds.")
+    assert "follow" not in address(page)
+    page.click("#reset")
+    status(page, "ready")
+    box = canvas.bounding_box()
+    assert box is not None
+    # Node 0 is at the top of the ring.
+    canvas.click(position={"x": box["width"] / 2, "y": box["height"] * 0.045})
+    expect(said).to_have_text(
+        re.compile(r"The observation of node \d+ is at node \d+, after 0 moves.")
+    )
+    page.get_by_role("button", name="stop following").click()
+    expect(said).to_have_text("Click a node to follow the observation it holds.")
+
+
+def test_an_upload_with_hostile_names(page: Page, served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.csv"
+    rows = "\n".join(f"{k * k},{k % 7}" for k in range(40))
+    file.write_text(f'{HOSTILE},"<script>document.title=""broken""</script>"\n{rows}\n')
+    visit(page, served, **GINI)
+    page.set_input_files("#file", file)
+    expect(page.locator("article .sub")).to_contain_text("40 nodes")
+    expect(page.locator(".columns")).to_contain_text(HOSTILE)
+    expect(page.locator(".columns")).to_contain_text("<script>")
+    assert page.locator(".simulation img, .columns script").count() == 0
+    page.check("#column-1")
+    page.wait_for_function("() => location.search.includes('script')")
+    page.select_option("#statistic", "loss:ranking-logistic")
+    expect(page.locator("#label")).to_be_visible()
+    page.click("#step-one")
+    assert page.title() == "pairgossip: watch gossip happen"
+    page.goto(served.link(**{**GINI, "data": HOSTILE}))
+    expect(page.get_by_role("alert")).to_contain_text("Unknown data set '<img src=x")
+    assert page.title() == "pairgossip: watch gossip happen"
+
+
+def test_a_bad_file_is_one_sentence(page: Page, served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("a,b\n1\n")
+    visit(page, served, **GINI)
+    page.set_input_files("#file", file)
+    expect(page.get_by_role("alert")).to_have_text(
+        "bad.csv, line 2, has 1 fields but the header has 2: make every row as long as the header."
+    )
+
+
+def test_bad_settings_are_one_sentence_and_can_be_mended(page: Page, served: Served) -> None:
+    visit(page, served, **GINI)
+    fill("#nodes", "1000000")(page)
+    expect(page.get_by_role("alert")).to_have_text(
+        "The setting 'nodes' is '1000000': give a whole number from 2 to 20,000."
+    )
+    expect(page.locator("#connection")).to_have_text("check the settings")
+    expect(page.locator("#nodes")).to_have_attribute("aria-invalid", "true")
+    fill("#nodes", "20")(page)
+    expect(page.locator("[aria-invalid]")).to_have_count(0)
+    quiet(page)
+    expect(page.locator("article .sub")).to_contain_text("20 nodes")
+    expect(page.locator("#start")).to_be_enabled()
+
+
+def test_no_request_leaves_this_machine(page: Page, served: Served) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, served, **GINI, speed="max", iterations="2000")
+    page.click("#start")
+    status(page, "done")
+    page.check("#compare")
+    expect(page.locator("canvas[data-run]")).to_have_count(2)
+    assert len(asked) > 15
+    assert [url for url in asked if not url.startswith(served.origin + "/")] == []
+
+
+def test_a_restart_of_the_server(page: Page) -> None:
+    first = Served(Place())
+    page.goto(first.link(**LONG, speed="200", seed="6"))
+    expect(page.locator("canvas[data-done]")).to_be_visible()
+    page.click("#start")
+    status(page, "running")
+    first.stop()
+    expect(page.locator("#connection")).to_have_text("disconnected, trying again")
+    expect(page.locator("#start")).to_be_disabled()
+    again = Served(Place(port=first.port))
+    try:
+        expect(page.locator("#connection")).to_have_text("connected")
+        status(page, "running")
+        page.wait_for_function(
+            "() => Number(document.querySelector('canvas[data-run]').dataset.done) > 0"
+        )
+        assert address(page)["seed"] == ["6"]
+        quiet(page)
+    finally:
+        page.goto("about:blank")
+        again.stop()
+
+
+def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "heights.csv"
+    file.write_text("height\n" + "\n".join(str(k % 11) for k in range(30)) + "\n")
+    first = Served(Place())
+    page.goto(first.link(**GINI))
+    expect(page.locator("canvas[data-done]")).to_be_visible()
+    page.set_input_files("#file", file)
+    expect(page.locator("article .sub")).to_contain_text("30 nodes")
+    key = address(page)["data"]
+    first.stop()
+    expect(page.locator("#connection")).to_have_text("disconnected, trying again")
+    again = Served(Place(port=first.port))
+    try:
+        expect(page.locator("#connection")).to_have_text("connected")
+        expect(page.locator("article .sub")).to_contain_text("30 nodes")
+        assert address(page)["data"] != key
+        quiet(page)
+    finally:
+        page.goto("about:blank")
+        again.stop()
+
+
+@pytest.mark.parametrize("fields", [{}, {"graph-2": "cycle"}])
+def test_a_phone_needs_no_sideways_scrolling(
+    browser: Browser, served: Served, fields: dict[str, str]
+) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
+    page = context.new_page()
+    page.goto(served.link(**GINI, **fields))
+    expect(page.locator("canvas[data-done]").first).to_be_visible()
+    page.locator("details.settings > summary").click()
+    expect(page.locator("#data")).to_be_visible()
+    width = page.evaluate("() => document.documentElement.scrollWidth")
+    assert width <= 360
+    assert colors(page)["painted"] > 1_000
+    context.close()
+
+
+def test_folded_settings_leave_the_width_to_the_pictures(page: Page, served: Served) -> None:
+    visit(page, served, **GINI)
+    wide = "() => document.querySelector('.stage').clientWidth"
+    before = page.evaluate(wide)
+    page.locator("details.settings > summary").click()
+    expect(page.locator("#data")).to_be_hidden()
+    assert page.evaluate(wide) > before + 200
+
+
+def background(page: Page) -> list[int]:
+    spelled = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    return [int(number) for number in re.findall(r"\d+", spelled)[:3]]
+
+
+def test_dark_and_light(browser: Browser, served: Served) -> None:
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    visit(page, served, **GINI)
+    assert max(background(page)) < 60
+    page.click("#theme")
+    assert min(background(page)) > 200
+    page.reload()
+    expect(page.locator("canvas[data-done]")).to_be_visible()
+    assert min(background(page)) > 200  # the choice is remembered
+    context.close()
+
+
+def test_ten_thousand_nodes_are_pixels(page: Page, served: Served) -> None:
+    visit(page, served, data="two-normals", nodes="10000", column="score", kernel="gini",
+          graph="torus", iterations="40000", speed="max")  # fmt: skip
+    expect(page.locator(".about")).to_have_text(
+        "10,000 nodes are drawn as pixels; the 20,000 edges are not drawn."
+    )
+    page.click("#start")
+    status(page, "done")
+    found = colors(page)
+    assert found["painted"] > 100_000 and found["blue"] > 5_000

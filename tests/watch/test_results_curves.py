@@ -1,0 +1,93 @@
+"""The curves of saved results, against the arrays they come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.watch.results_curves import result_content
+
+X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0])
+
+
+def run(**how: object) -> pg.Run:
+    given = {"iterations": 400, "trials": 4, "seed": 2, **how}
+    return pg.estimate(X, "gini", pg.graphs.cycle(6), **given)  # type: ignore[arg-type]
+
+
+def curves(content: dict, chart: str) -> dict:  # type: ignore[type-arg]
+    return {one["label"]: one for one in content["charts"][chart]["curves"]}
+
+
+def test_errors_with_theory(tmp_path: Path) -> None:
+    made = run()
+    theory = made.theory()
+    made.save(tmp_path / "run.npz")
+    content = result_content(pg.load(tmp_path / "run.npz"))
+    found = curves(content, "error")
+    # From the trials themselves: the root of the mean square.
+    expected = np.sqrt((made.trial_error**2).mean(axis=0))
+    assert found["error"]["values"] == pytest.approx(expected)
+    low, high = found["error"]["band"]
+    assert low == pytest.approx(np.quantile(made.trial_error, 0.1, axis=0))
+    assert high == pytest.approx(np.quantile(made.trial_error, 0.9, axis=0))
+    assert found["exact bias"]["values"] == pytest.approx(theory.expected_error)
+    assert found["bound on the error"]["values"] == pytest.approx(theory.deviation_bound)
+    assert content["charts"]["error"]["log"] and not content["charts"]["estimate"]["log"]
+
+
+def test_estimates() -> None:
+    made = run()
+    found = curves(result_content(made), "estimate")
+    mean = made.trial_mean.mean(axis=0)
+    assert found["mean over nodes"]["values"] == pytest.approx(mean)
+    low, high = found["mean over nodes"]["band"]
+    assert (low + high) / 2 == pytest.approx(mean)
+    exact = np.abs(X[:, None] - X).mean()  # Gini's mean difference, itself included
+    assert found["exact value"]["values"] == pytest.approx(np.full(len(mean), exact))
+    assert "exact expectation" not in found  # nobody has asked for theory
+
+
+def test_axes() -> None:
+    sync, later = result_content(run()), result_content(run(clock="async"))
+    assert set(sync["axes"]) == {"exchanges", "iterations", "messages", "bytes"}
+    assert set(later["axes"]) == {*sync["axes"], "time"}
+    exchanges = sync["axes"]["exchanges"]["values"]
+    assert exchanges[-1] == 400 and sync["axes"]["messages"]["values"][-1] == 800
+    assert np.all(np.diff(later["axes"]["time"]["values"]) > 0)
+
+
+def test_one_trial_has_no_band() -> None:
+    assert curves(result_content(run(trials=1)), "error")["error"]["band"] is None
+
+
+def test_an_unknown_exact_value() -> None:
+    made = run()
+    object.__setattr__(made, "target", float("nan"))
+    object.__setattr__(made, "trial_error", np.full_like(made.trial_error, np.nan))
+    content = result_content(made)
+    assert set(content["charts"]) == {"estimate", "spread"}
+    assert "exact value" not in curves(content, "estimate")
+
+
+def test_a_fit(tmp_path: Path) -> None:
+    y = np.array([0, 1, 0, 1, 1, 0])
+    fit = pg.minimize(
+        X[:, None] / 10,
+        y,
+        "auc-logistic",
+        pg.graphs.cycle(6),
+        iterations=200,
+        trials=2,
+        seed=1,
+        bias=True,
+    )
+    fit.save(tmp_path / "fit.npz")
+    content = result_content(pg.load(tmp_path / "fit.npz"))
+    assert set(content["charts"]) == {"objective", "disagreement", "spread", "bias"}
+    (objective,) = content["charts"]["objective"]["curves"]
+    assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
+    assert content["title"] == "auc-logistic, sync, cycle of 6 nodes"

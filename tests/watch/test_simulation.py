@@ -1,0 +1,333 @@
+"""What the page asks of the server: settings, uploads, controls and the stream."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.watch.observations import LARGEST_UPLOAD, MOST_UPLOADS, Uploads
+from pairgossip.watch.session import FRAME_SECONDS
+
+from .serving import GINI, Fields, Served, until_status
+
+HOSTILE = '<img src=x onerror="alert(1)">'
+SHORT: Fields = {**GINI, "iterations": "800", "speed": "max"}
+
+
+def test_what_can_be_chosen_is_what_there_is(served: Served) -> None:
+    found = served.ask("/api/choices").json()
+    assert {graph["name"] for graph in found["graphs"]} == set(pg.graphs.FAMILIES)
+    assert {kernel["name"] for kernel in found["kernels"]} == set(pg.kernels.CATALOG)
+    assert {loss["name"] for loss in found["losses"]} == set(pg.losses.CATALOG)
+    assert {data["name"] for data in found["data"]} == {*pg.datasets.CATALOG, "two-normals"}
+
+
+def test_a_watched_run_ends_with_the_numbers_of_estimate(served: Served) -> None:
+    key = served.open(**SHORT, seed="4")
+    with served.watching(key) as events:
+        served.control(key, "start")
+        newest = until_status(events, "done")
+    run = pg.estimate(
+        pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=800, seed=4
+    )
+    (frame,) = newest["frame"]["runs"]
+    assert frame["done"] == 800
+    assert frame["error"] == pytest.approx(run.error[-1], rel=1e-12)
+    assert frame["mean"] == pytest.approx(run.mean[-1], rel=1e-12)
+    assert [point[0] for point in newest["curve"]["runs"][0]] == pytest.approx(run.error.tolist())
+    assert newest["setup"]["runs"][0]["checkpoints"] == run.iterations.tolist()
+    levels = np.frombuffer(base64.b64decode(frame["levels"]), dtype=np.uint8)
+    shown = frame["middle"] + (levels.astype(float) - 127) / 127 * frame["reach"]
+    inside = (levels > 0) & (levels < 254)
+    assert inside.sum() > 200
+    np.testing.assert_allclose(shown[inside], run.estimates[0][inside], atol=frame["reach"] / 253)
+
+
+def test_a_late_viewer_gets_the_history(served: Served) -> None:
+    key = served.open(**SHORT)
+    with served.watching(key) as events:
+        served.control(key, "start")
+        first = until_status(events, "done")
+    with served.watching(key) as events:
+        late = until_status(events, "done")
+    assert late["setup"] == first["setup"]
+    assert late["curve"] == first["curve"]
+    assert late["frame"]["runs"][0]["done"] == 800
+
+
+def test_whoever_opens_the_same_settings_joins(served: Served) -> None:
+    key = served.open(**GINI)
+    assert served.open(key, **GINI) == key
+    assert served.open(key, **GINI, speed="max") == key
+    assert served.open(key, **GINI, seed="1") != key
+    assert served.open("unknown", **GINI) != key
+
+
+def test_steps_pause_reset_and_speed(served: Served) -> None:
+    key = served.open(**GINI, speed="5", iterations="1e9")
+    with served.watching(key) as events:
+
+        def next_done(wanted: int, status: str) -> dict[str, Any]:
+            for name, content in events:
+                if name == "frame" and content["status"] == status:
+                    frame: dict[str, Any] = content["runs"][0]
+                    if frame["done"] == wanted:
+                        return content
+            raise AssertionError("the stream ended")
+
+        next_done(0, "ready")
+        for wanted in (1, 2, 3):
+            served.control(key, "step")
+            frame = next_done(wanted, "paused")["runs"][0]
+            assert len(frame["exchanges"]) == 1
+        served.control(key, "speed", "max")
+        served.control(key, "start")
+        until_status(events, "running")
+        served.control(key, "pause")
+        paused = until_status(events, "paused")["frame"]
+        assert paused["speed"] == "max" and paused["runs"][0]["done"] > 3
+        served.control(key, "reset")
+        assert next_done(0, "ready")["runs"][0]["error"] is None
+
+
+def test_following(served: Served) -> None:
+    key = served.open(**GINI, follow="5")
+    with served.watching(key) as events:
+        frame = until_status(events, "ready")["frame"]["runs"][0]
+        assert (frame["token"], frame["trail"]) == (5, [5])
+        served.control(key, "forget")
+        served.control(key, "step")
+        frame = until_status(events, "paused")["frame"]["runs"][0]
+        assert (frame["token"], frame["trail"]) == (None, [])
+        first, second = frame["exchanges"][0]
+        served.control(key, "follow-node", str(first))
+        frame = until_status(events, "paused")["frame"]["runs"][0]
+        # After one exchange the node holds the observation of the other.
+        assert (frame["token"], frame["trail"]) == (second, [first])
+        served.control(key, "reset")
+        frame = until_status(events, "ready")["frame"]["runs"][0]
+        assert (frame["token"], frame["trail"]) == (second, [second])
+
+
+def test_two_runs_advance_together(served: Served) -> None:
+    fields = {**SHORT, "graph-2": "cycle", "method-2": "u2"}
+    key = served.open(**fields)
+    with served.watching(key) as events:
+        served.control(key, "start")
+        newest = until_status(events, "done")
+    first, second = newest["frame"]["runs"]
+    assert (first["done"], second["done"]) == (800, 800)
+    assert first["reach"] == second["reach"]
+    data = pg.datasets.engel()["income"]
+    other = pg.estimate(data, "gini", "cycle", method="u2", iterations=800, seed=0)
+    assert second["error"] == pytest.approx(other.error[-1], rel=1e-12)
+
+
+def test_a_viewer_that_never_reads_slows_nobody(served: Served) -> None:
+    fields = {"data": "two-normals", "nodes": "5000", "column": "score", "kernel": "gini"}
+    key = served.open(**fields, graph="cycle", iterations="20000000", speed="max")
+    path = f"GET /api/sessions/{key}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n"
+    with socket.socket() as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck.connect(("127.0.0.1", served.port))
+        stuck.sendall(path.encode())
+        with served.watching(key) as events:
+            served.control(key, "start")
+            newest = until_status(events, "done")
+    assert newest["frame"]["runs"][0]["done"] == 20_000_000
+
+
+def test_theory_arrives_on_its_own(served: Served) -> None:
+    key = served.open(**{**SHORT, "nodes": "40"})
+    with served.watching(key) as events:
+        theory = next(content for name, content in events if name == "theory")
+    assert len(theory["runs"][0]["bound"]) == len(theory["runs"][0]["expected_error"]) > 10
+
+
+def test_learning(served: Served) -> None:
+    fields = {"data": "breast-cancer-wisconsin", "label": "class", "loss": "auc-logistic"}
+    columns = ["clump_thickness", "mitoses"]
+    key = served.open(**fields, column=columns, iterations="3000", speed="max")
+    with served.watching(key) as events:
+        served.control(key, "start")
+        newest = until_status(events, "done")
+    curve = newest["curve"]["runs"][0]
+    assert curve[-1][0] < curve[0][0]
+    assert newest["setup"]["runs"][0]["colored"] == "weight of clump_thickness"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"data": "engle"}, "Unknown data set 'engle': did you mean 'engel'?"),
+        ({"column": ["wealth"]}, "Unknown column of engel 'wealth': choose one of "),
+        ({"column": ["income", "foodexp"]}, "Kernel 'gini' takes 1 column (value), but the data"),
+        ({"nodes": "236"}, "The data has 235 rows, one per node: choose at most as many nodes."),
+        ({"follow": "235"}, "There is no node 235 to follow: nodes are 0 to 234."),
+        ({"kernel": "auc"}, "Kernel 'auc' takes 2 columns"),
+        ({"graph": "torus", "graph-rows": "7"}, "A torus with rows=7 cannot have n=235 nodes"),
+        ({"graph": "watts-strogatz", "graph-k": "3"}, "even"),
+        ({"kernel": "", "loss": "auc-logit"}, "Unknown loss 'auc-logit'"),
+        ({"kernel": "", "loss": "auc-logistic"}, "'auc-logistic' learns from labels"),
+        ({"column": ["income"], "label": "income"}, "Column 'income' is the label"),
+        ({"data": "upload-none"}, "The uploaded file is no longer here: choose it again."),
+        ({HOSTILE: "1"}, "Unknown setting '<img"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    served: Served, fields: dict[str, str | list[str]], sentence: str
+) -> None:
+    problem = served.refuse(**{**GINI, **fields})
+    assert sentence in problem
+    assert "\n" not in problem and "Traceback" not in problem
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "{", "[]", "null", '{"settings": 3}', '{"settings": {"seed": 3}}',
+     '{"settings": {}, "x": 1}', '{"settings": {"column": [["a"]]}}', "\xff"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(served: Served, body: str) -> None:
+    answer = served.ask(
+        "/api/sessions",
+        "POST",
+        content=body.encode("latin-1"),
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("The request cannot be read: ")
+
+
+def test_forms_of_other_pages_cannot_post(served: Served) -> None:
+    answer = served.ask(
+        "/api/sessions", "POST", content="{}", headers={"Content-Type": "text/plain"}
+    )
+    assert (answer.status_code, answer.json()["error"]) == (
+        400,
+        "The request must be application/json.",
+    )
+
+
+@pytest.mark.parametrize("action", ["", "explode", "follow", "follow-node", "speed"])
+def test_unknown_actions(served: Served, action: str) -> None:
+    key = served.open(**GINI)
+    answer = served.control(key, action, "x" * 100)
+    assert answer.status_code == 400
+    assert len(answer.json()["error"]) < 150
+
+
+def test_a_session_that_is_gone(served: Served) -> None:
+    answer = served.control("nobody", "start")
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "This simulation is no longer here: open it again."}
+    assert served.ask("/api/sessions/nobody/events").status_code == 404
+
+
+# Uploads.
+
+
+def test_an_upload_is_watched(served: Served) -> None:
+    values = np.random.default_rng(0).normal(size=30).round(3)
+    content = "\n".join(["name,height", *(f"n{k},{value}" for k, value in enumerate(values))])
+    found = served.upload(content.encode(), "people.csv").json()
+    assert (found["name"], found["rows"]) == ("people.csv", 30)
+    assert found["columns"] == [
+        {"name": "name", "numbers": False},
+        {"name": "height", "numbers": True},
+    ]
+    key = served.open(
+        data=found["id"], column="height", kernel="variance", iterations="500", speed="max"
+    )
+    with served.watching(key) as events:
+        served.control(key, "start")
+        newest = until_status(events, "done")
+    run = pg.estimate(values, "variance", "complete", iterations=500, seed=0)
+    assert newest["frame"]["runs"][0]["error"] == pytest.approx(run.error[-1], rel=1e-12)
+
+
+def test_text_labels_of_an_upload(served: Served) -> None:
+    rows = [f"{k},{'ill' if k > 5 else 'well'}" for k in range(12)]
+    found = served.upload("\n".join(["score,state", *rows]).encode()).json()
+    shared = {"data": found["id"], "column": "score", "label": "state"}
+    served.open(**shared, kernel="auc")
+    problem = served.refuse(**shared, kernel="ranking-risk")
+    assert problem == (
+        "'ranking-risk' compares labels by size, but column 'state' holds text such as 'well': "
+        "choose a column of numbers."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "bad.csv is empty: it needs a header line and rows."),
+        (b"a,b\n", "bad.csv has a header line only: it needs rows."),
+        (b"a,b\n1\n", "bad.csv, line 2, has 1 fields but the header has 2"),
+        (b"\xff\xfe\x00", "bad.csv is not UTF-8 text: save it as CSV in UTF-8."),
+        (b"1,2\n3,4\n", "The first line of bad.csv looks like data: it must name the columns."),
+        (b"a\n" + b"1\n" * 20_001, "bad.csv has 20,001 rows, and every row is a node"),
+    ],
+)
+def test_bad_uploads(served: Served, content: bytes, sentence: str) -> None:
+    answer = served.upload(content, "../../tmp/bad.csv")
+    assert answer.status_code == 400
+    assert sentence in answer.json()["error"]
+    assert "/" not in answer.json()["error"]
+
+
+def test_hostile_names_stay_text(served: Served) -> None:
+    found = served.upload(f"'{HOSTILE}\n1\n2\n3\n".replace("'", "").encode(), HOSTILE).json()
+    assert found["columns"][0]["name"] == HOSTILE
+    served.open(data=found["id"], column=HOSTILE, kernel="gini")
+    problem = served.refuse(data=found["id"], column="other", kernel="gini")
+    assert problem.startswith("There is no column 'other' in ")
+
+
+def test_an_upload_may_not_be_too_large(served: Served) -> None:
+    sentence = "That is too large: at most 8 MiB are taken."
+    answer = served.upload(b"a\n" + b"1" * LARGEST_UPLOAD)
+    assert (answer.status_code, answer.json()["error"]) == (413, sentence)
+
+    def pieces() -> Any:
+        for _ in range(LARGEST_UPLOAD // 2**20 + 1):
+            yield b"1" * 2**20
+
+    headers = {"Content-Type": "text/csv"}
+    answer = served.ask("/api/uploads", "POST", content=pieces(), headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (413, sentence)
+    huge = {"settings": {"label": "x" * 70_000}}
+    assert served.ask("/api/sessions", "POST", json=huge).status_code == 413
+
+
+def test_only_the_newest_uploads_are_kept() -> None:
+    uploads = Uploads()
+    keys = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(MOST_UPLOADS + 1)]
+    assert len(set(keys)) == len(keys)
+    assert len(uploads.find(keys[1])) == 2
+    with pytest.raises(pg.InputError, match="no longer here"):
+        uploads.find(keys[0])
+
+
+def test_frames_are_planned_at_least_ten_times_a_second() -> None:
+    assert FRAME_SECONDS <= 1 / 10
+
+
+def test_old_sessions_make_room_but_not_watched_ones() -> None:
+    from pairgossip.watch.server import Place
+    from pairgossip.watch.simulation import MOST_SESSIONS
+
+    server = Served(Place())
+    try:
+        keys = [server.open(**GINI, seed=str(seed)) for seed in range(MOST_SESSIONS)]
+        with server.watching(keys[0]) as events:
+            until_status(events, "ready")
+            server.open(**GINI, seed="99")
+            assert server.control(keys[0], "step").status_code == 200
+            assert server.control(keys[1], "step").status_code == 404
+    finally:
+        server.stop()

@@ -1,0 +1,178 @@
+"""A simulation in the terminal: the same numbers as `estimate`, live or in lines."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import pairgossip as pg
+from pairgossip.cli import main
+from pairgossip.watch.building import build_courses
+from pairgossip.watch.observations import Uploads
+from pairgossip.watch.settings import Settings
+from pairgossip.watch.text_simulation import TextSimulation
+
+FIELDS: dict[str, str | list[str]] = {
+    "data": "engel",
+    "column": ["income"],
+    "kernel": "gini",
+    "graph": "cycle",
+    "iterations": "3000",
+    "seed": "3",
+}
+OPTIONS = ["--data", "engel", "--column", "income", "--kernel", "gini", "--graph", "cycle"]
+
+
+def simulation(console: Console, speed: float | None = float("inf"), **more: str) -> TextSimulation:
+    (course,) = build_courses(Settings.read({**FIELDS, **more}), Uploads())
+    return TextSimulation(course, speed, console)
+
+
+def text_of(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_lines_tell_the_numbers_of_estimate() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    assert simulation(console).run()
+    lines = text_of(console).splitlines()
+    income = pg.datasets.CATALOG["engel"]()["income"]
+    run = pg.estimate(
+        income, "gini", pg.graphs.cycle(len(income)), iterations=3000, trials=1, seed=3
+    )
+    assert lines[0] == f"gosta (sync) on cycle, 235 nodes, exact value {run.target:.6g}"
+    assert 5 < len(lines) < 20
+    for told in lines[1:]:
+        found = re.fullmatch(
+            r"iteration ([\d,]+) of 3,000: mean estimate (\S+), error (\S+), spread (\S+)", told
+        )
+        assert found is not None, told
+        at = run.iterations.tolist().index(int(found[1].replace(",", "")))
+        assert found[2] == f"{run.mean[at]:.6g}" and found[3] == f"{run.error[at]:.6g}"
+    assert lines[-1].startswith("iteration 3,000 of 3,000")
+
+
+def test_a_live_table_of_the_farthest_nodes() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=90, height=20)
+    shown = simulation(console)
+    assert shown.run()
+    text = text_of(console)
+    assert "farthest nodes" in text and "error (log) █" in text and "and 224 nodes nearer" in text
+    last = Console(file=io.StringIO(), width=90)
+    last.print(shown.picture(90, 20))
+    rows = re.findall(r"^(\d+) +(\S+) +(\S+)$", text_of(last), re.MULTILINE)
+    off = [abs(float(row[2])) for row in rows]
+    assert len(rows) == 11 and off == sorted(off, reverse=True)
+    assert float(rows[0][1]) - float(rows[0][2]) == pytest.approx(500.705, rel=0.01)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (60, 12), (300, 100)])
+def test_a_picture_fits_its_terminal(size: tuple[int, int]) -> None:
+    width, height = size
+    console = Console(file=io.StringIO(), width=width, height=height)
+    shown = simulation(console)
+    shown.run()
+    console.file = io.StringIO()
+    console.print(shown.picture(width, height))
+    lines = text_of(console).splitlines()
+    assert len(lines) <= max(height, 9) and max(map(len, lines)) <= width
+
+
+def test_learning() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    shown = simulation(
+        console,
+        kernel="",
+        loss="auc-logistic",
+        data="breast-cancer-wisconsin",
+        column="clump_thickness",
+        label="class",
+        nodes="40",
+    )
+    assert shown.run()
+    assert re.search(r"objective 0\.\d+, of single nodes 0\.\d+$", text_of(console), re.MULTILINE)
+
+
+def test_the_command_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "--text", *OPTIONS, "--iterations", "500"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("gosta (sync) on cycle, 235 nodes") and "\x1b" not in out
+    assert "iteration 500 of 500" in out
+
+
+def test_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n2\n5\n9\n")
+    assert main(["watch", "--text", "--data", str(tmp_path / "a.csv"), "--kernel", "gini"]) == 0
+    assert "4 nodes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--text", "--data", "nowhere.csv"], "There is no data 'nowhere.csv': give a CSV file"),
+        (["--text", "--kernel", "ginny"], "Unknown kernel 'ginny': did you mean 'gini'?"),
+        (["--text", "--speed", "0", "--kernel", "gini"], "The speed is '0'"),
+        (["--text", *OPTIONS, "--k", "4"], "The family 'cycle' takes no --k: leave it out."),
+        (["--text", "--swarm", "nowhere"], "There is no folder nowhere: check the path."),
+        (["--text", "a.npz"], "Saved runs are shown in the page: leave out --text"),
+        (["--swarm", "a", "--peers", "b"], "Give --swarm or --peers, not both."),
+        (["--text", "--swarm", "a", "--kernel", "gini"], "leave out --kernel."),
+        (
+            ["--data", "mine.csv", "--kernel", "gini"],
+            "The page opens files itself: leave out --data",
+        ),
+        (["--kernel", "ginny"], "Unknown kernel 'ginny': did you mean 'gini'?"),
+        (["nowhere.npz"], "There is no file nowhere.npz: check the path."),
+        (["--results", "nowhere"], "There is no folder nowhere: check the path."),
+        (["--peers", "10.0.0.1:80"], "Metrics cannot be read from '10.0.0.1:80'"),
+    ],
+)
+def test_bad_input(options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", *options]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("Error: ") and told.err.count("\n") == 1
+    assert sentence in told.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals as on Unix")
+def test_ctrl_c_in_a_real_terminal() -> None:
+    ours, theirs = pty.openpty()
+    command = "import sys; from pairgossip.cli import main; sys.exit(main())"
+    options = ["watch", "--text", *OPTIONS, "--speed", "100"]
+    with subprocess.Popen(
+        [sys.executable, "-c", command, *options],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"},
+    ) as process:
+        os.close(theirs)
+        text = _read_until(ours, "farthest nodes")
+        process.send_signal(signal.SIGINT)
+        text += _read_until(ours, "Ended at iteration")
+        assert process.wait(60) == 0
+    os.close(ours)
+    assert "Traceback" not in text
+    assert text.count("\x1b[?25l") == text.count("\x1b[?25h")  # the cursor is back
+
+
+def _read_until(descriptor: int, wanted: str) -> str:
+    text, end = "", time.monotonic() + 120
+    while wanted not in text:
+        assert time.monotonic() < end, text
+        if select.select([descriptor], [], [], 1.0)[0]:
+            text += os.read(descriptor, 65536).decode(errors="replace")
+    return text

@@ -1,0 +1,62 @@
+"""A real server with more views than the simulation."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from pairgossip.watch.server import Place, Service
+from pairgossip.watch.views import View
+
+
+class Viewed:
+    """A running server, asked as its own page asks."""
+
+    def __init__(self, views: Sequence[View], port: int = 0) -> None:
+        self._service = Service(Place(port=port), views)
+        started = threading.Event()
+        self._thread = threading.Thread(target=self._service.run, args=(started.set,))
+        self._thread.start()
+        assert started.wait(30)
+        self.port, self.address = self._service.port, self._service.address
+        self.client = httpx.Client(base_url=self.address, timeout=60, trust_env=False)
+
+    def stop(self) -> None:
+        self.client.close()
+        self._service.stop()
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(path)
+
+    @contextmanager
+    def watching(self, path: str) -> Iterator[Iterator[tuple[str, Any]]]:
+        """Look on: yield the names and contents of events as they come."""
+        with self.client.stream("GET", path) as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            yield _events(answer)
+
+
+@contextmanager
+def viewed(*views: View, port: int = 0) -> Iterator[Viewed]:
+    """Serve these views as long as the block runs."""
+    server = Viewed(views, port)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in answer.iter_lines():
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
