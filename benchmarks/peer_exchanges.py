@@ -1,6 +1,6 @@
 """Exchanges per second between two real peers, beside the round trips of the transport alone.
 
-python -m benchmarks.peer_exchanges [--seconds 5]
+python -m benchmarks.peer_exchanges [--seconds 5] [--rows 1]
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def free_address() -> str:
         return f"tls/127.0.0.1:{probe.getsockname()[1]}"
 
 
-def make_homes(folder: Path, power_safe: bool) -> list[Home]:
-    """Found two peers, one row each, that are each other's neighbors."""
+def make_homes(folder: Path, power_safe: bool, rows: int = 1) -> list[Home]:
+    """Found two peers, so many rows each, that are each other's neighbors."""
     (folder / "gini.toml").write_text(SPEC)
     homes = []
     for name, value in (("ann", 1.0), ("bob", 8.0)):
-        (folder / f"{name}.csv").write_text(f"income\n{value}\n")
+        (folder / f"{name}.csv").write_text("income\n" + f"{value}\n" * rows)
         home = create_home(
             folder / name,
             name,
@@ -59,7 +59,7 @@ def make_homes(folder: Path, power_safe: bool) -> list[Home]:
         homes.append(home)
     for home, other in (homes, homes[::-1]):
         text = invitation(
-            load_identity(other.folder), other.read_spec(), 1, other.read_settings().listen
+            load_identity(other.folder), other.read_spec(), rows, other.read_settings().listen
         )
         members = admitted(
             home.read_members(),
@@ -72,10 +72,10 @@ def make_homes(folder: Path, power_safe: bool) -> list[Home]:
     return homes
 
 
-def exchanges(seconds: float, *, power_safe: bool) -> tuple[float, float, float]:
+def exchanges(seconds: float, rows: int = 1, *, power_safe: bool) -> tuple[float, float, float]:
     """Return exchanges per second, bytes sent per exchange and side, and megabytes of memory."""
     with tempfile.TemporaryDirectory() as folder:
-        homes = make_homes(Path(folder), power_safe)
+        homes = make_homes(Path(folder), power_safe, rows)
         peers = [
             subprocess.Popen(
                 [sys.executable, "-m", "pairgossip.peer", str(home.folder)],
@@ -165,12 +165,14 @@ def main() -> None:
     """Print the rates and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=5.0)
-    seconds = parser.parse_args().seconds
-    print("two peers, one row each, one link, mutual TLS on loopback")
+    parser.add_argument("--rows", type=int, default=1)
+    options = parser.parse_args()
+    seconds, rows = options.seconds, options.rows
+    print(f"two peers, rows each: {rows:,}; one link, mutual TLS on loopback")
     trips = round_trips(seconds)
     print(f"transport alone, signed frames: {trips:,.0f} round trips/s")
     for power_safe in (True, False):
-        rate, size, memory = exchanges(seconds, power_safe=power_safe)
+        rate, size, memory = exchanges(seconds, rows, power_safe=power_safe)
         how = "safe from power loss" if power_safe else "safe from crashes only"
         print(
             f"exchanges, {how}: {rate:,.0f}/s, {trips / rate:.1f} round trips each, "

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pairgossip.peer.exchange import Setting
+from pairgossip.peer.generations import Changes, count
 from pairgossip.peer.messages import Accept, Mass, Offer, Reject, decode
 from pairgossip.peer.records import Record
 from pairgossip.peer.state import Node, State
 
 Row = tuple[str, int]
+MOST_GENERATIONS = 60
+"""Some changes at once by a few peers begin far fewer; more mean that they never agree."""
 
 
 class Violated(AssertionError):
@@ -58,7 +61,8 @@ class Auditor:
     _seen: dict[str, State] = field(default_factory=dict)
     _reached: dict[str, tuple[int, int]] = field(default_factory=dict)
     _begun: dict[int, set[str]] = field(default_factory=dict)
-    _evicted: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _meanings: dict[int, Changes] = field(default_factory=dict)
+    _known: dict[str, Changes] = field(default_factory=dict)
     _told: dict[tuple[object, ...], bytes] = field(default_factory=dict)
     _genuine: dict[tuple[str, int, int], Record] = field(default_factory=dict)
 
@@ -95,11 +99,21 @@ class Auditor:
         if reached[0] < least[0] or reached[1] < least[1]:
             raise Violated(f"{name} went back from {least} to {reached}")
         # What a killed peer had written but not synced may be undone still: nobody knows of it.
+        if count(state.generation) > MOST_GENERATIONS:
+            raise Violated(f"{name} begins generation after generation: {state.changes}")
+        if not state.changes.include(self._known.get(name, Changes())):
+            raise Violated(f"{name} forgot who is evicted or has grown: {state.changes}")
         if self.network.is_running(name):
             self._reached[name] = reached
+            self._known[name] = state.changes
         self._begun.setdefault(state.generation, set()).add(name)
-        if self._evicted.setdefault(state.generation, state.evicted) != state.evicted:
+        if self._meanings.setdefault(state.generation, state.changes) != state.changes:
             raise Violated(f"two meanings of generation {state.generation}")
+        for growth in state.grown:
+            if not self.network.settings[growth.member].is_growth_of_member(growth):
+                raise Violated(f"a growth that nobody signed: {growth}")
+        if name not in state.evicted and len(state.nodes) != self._rows(name, state.generation):
+            raise Violated(f"{name} has {len(state.nodes)} rows in {state.changes}")
         for node in state.nodes:
             self._check_record(node.record, state)
             if not all(map(math.isfinite, (*node.mass, *node.private))):
@@ -108,18 +122,27 @@ class Auditor:
             if outcome.record is not None:
                 self._check_record(outcome.record, state)
 
+    def _rows(self, name: str, generation: int) -> int:
+        """How many rows a member has in a generation."""
+        first = self.network.settings[name].rows[name]
+        return self._meanings[generation].rows().get(name, first)
+
     def _check_record(self, record: Record, state: State) -> None:
         """I4 and I5: a record of a member of this generation, as the member made it."""
         key = (record.origin, record.row, state.generation)
         if key not in self._genuine:
-            if record.origin not in self.network.settings or record.origin in state.evicted:
+            if (
+                record.origin not in self.network.settings
+                or record.origin in state.evicted
+                or not 0 <= record.row < self._rows(record.origin, state.generation)
+            ):
                 raise Violated(f"a record of no member: {record}")
             self._genuine[key] = self.network.settings[record.origin].own_record(*key[1:])
         if record != self._genuine[key]:
             raise Violated(f"a record was changed: {record}")
 
     def _check_generation(self, generation: int, states: dict[str, State]) -> None:
-        members = [name for name in states if name not in self._evicted[generation]]
+        members = [name for name in states if name not in self._meanings[generation].evicted]
         here = [name for name in members if states[name].generation == generation]
         begun = self._begun[generation]
         is_whole = all(name in here for name in members if name in begun)
@@ -137,9 +160,9 @@ class Auditor:
             return
         for name in members:
             if name not in here:  # it will begin with its own
-                held.update((name, row) for row in range(len(states[name].nodes)))
+                held.update((name, row) for row in range(self._rows(name, generation)))
         expected = Counter(
-            (name, row) for name in members for row in range(len(states[name].nodes))
+            (name, row) for name in members for row in range(self._rows(name, generation))
         )
         if held != expected:
             raise Violated(f"generation {generation}: records {held}")
@@ -184,10 +207,20 @@ def is_settled(network: Network) -> bool:
     return is_in_one_generation(network) and all(state.pending is None for state in states)
 
 
+def check_grown(network: Network, wanted: Mapping[str, int]) -> None:
+    """Who was to have more rows has them, and all know; which of them circulate is I1."""
+    for name in remaining(network):
+        for grown in remaining(network):
+            first = network.settings[grown].rows[grown]
+            known = network.state(name).changes.rows().get(grown, first)
+            if known != wanted.get(grown, first):
+                raise Violated(f"{name} knows of {known} rows of {grown}: {wanted}")
+
+
 def check_settled(network: Network) -> None:
     """Every exchange came to its end, in one generation."""
     if not is_settled(network):
         states = {name: network.state(name) for name in remaining(network)}
         asking = {name: state.pending for name, state in states.items() if state.pending}
-        generations = {name: (state.generation, state.evicted) for name, state in states.items()}
+        generations = {name: (state.generation, state.changes) for name, state in states.items()}
         raise Violated(f"still asking: {asking}; generations: {generations}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pairgossip as pg
-from tests.peer.audit import check_settled
+from tests.peer.audit import check_grown, check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.schedules import NONE, Defect
 from tests.peer.settings import name_of
@@ -111,6 +111,35 @@ def two_evictions(stage: Stage) -> None:
     stage.evict_again(B, [C])
 
 
+def a_growth(stage: Stage) -> None:
+    """A peer adds a row while its exchange is on its way."""
+    stage.ring(A, B)
+    stage.run(stage.now + 0.03)
+    stage.grow(A, 1)
+
+
+def two_growths(stage: Stage) -> None:
+    """Two peers add rows at once, and one of them again."""
+    stage.grow(A, 1)
+    stage.grow(B, 1)
+    stage.run(stage.now + 0.03)
+    stage.grow(A, 1)
+
+
+def a_growth_and_an_eviction(stage: Stage) -> None:
+    """One adds rows while another evicts a third."""
+    stage.ring(A, B)
+    stage.grow(A, 2)
+    stage.evict_again(B, [C])
+
+
+CHANGES: list[Script] = [
+    an_eviction,
+    two_evictions,
+    a_growth,
+    two_growths,
+    a_growth_and_an_eviction,
+]
 SCRIPTS: dict[str, Script] = {
     script.__name__: script
     for script in (
@@ -118,8 +147,7 @@ SCRIPTS: dict[str, Script] = {
         two_exchanges,
         a_rejection,
         a_waiting_offer,
-        an_eviction,
-        two_evictions,
+        *CHANGES,
     )
 }
 
@@ -134,18 +162,21 @@ def run(script: Script, rows: int, kills: tuple[Kill, ...], defect: Defect = NON
         rate=1e-9,
         exchange_class=defect.exchange,
         disk_class=defect.disk,
+        settles_safely=defect.settles_safely,
         kills=kills,
+        more={0: [100.0, 101.0], 1: [102.0]},
     )
     stage.auditor.check()
     script(stage)
     stage.auditor.check()
     stage.run(stage.now + 100.0)
-    if script in (an_eviction, two_evictions) and not stage.is_over:
+    if script in CHANGES and not stage.is_over:
         stage.ring(A, B)  # the next exchange tells of the generation, if nothing else did
         stage.ring(B, A)
         stage.run(stage.now + 100.0)
     if not stage.is_over:
         check_settled(stage)
+        check_grown(stage, stage.asked)
     return stage
 
 

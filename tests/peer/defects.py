@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
 from pairgossip.peer.actions import Action, Save
 from pairgossip.peer.exchange import Exchange
+from pairgossip.peer.generations import Changes, Growth
 from pairgossip.peer.messages import Accept, Mass, Notice, Offer, Reason
 from pairgossip.peer.records import Record
+from pairgossip.peer.rows import Rows
 from pairgossip.peer.state import Outcome, Pending, State
 from tests.peer.disk import Disk
 from tests.peer.schedules import Defect
 
-DEFECTS: dict[str, Defect] = {}
+DEFECTS: dict[str, Defect] = {
+    "added rows found half done are taken for safe": Defect(settles_safely=False),
+}
 
 
 def _exchange(name: str) -> Callable[[type[Exchange]], type[Exchange]]:
@@ -31,6 +36,10 @@ def _disk(name: str) -> Callable[[type[Disk]], type[Disk]]:
         return defective
 
     return add
+
+
+def _rows(growth: Growth) -> int:
+    return growth.rows
 
 
 def _unsynced(actions: list[Action]) -> list[Action]:
@@ -188,6 +197,59 @@ class EvictsApart(Exchange):
     def _follow(self, notice: Notice) -> list[Action]:
         is_news = notice.generation > self.state.generation
         return self.begin_generation(notice) if is_news else []
+
+
+@_exchange("added rows are told before they are safe")
+class GrowthUnsafe(Exchange):
+    def grow(self, own: Rows) -> list[Action]:
+        return _unsynced(super().grow(own))
+
+
+@_exchange("a growth is forgotten when two generations are joined")
+class ForgetsGrowth(Exchange):
+    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
+        return super()._begin_with(changes._replace(grown=()) if others else changes, *others)
+
+
+@_exchange("of two growths of a member the smaller counts")
+class Shrinks(Exchange):
+    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
+        mine = {one.member: one for one in self.state.grown}
+        less = [min(one, mine.get(one.member, one), key=_rows) for one in changes.grown]
+        others_of_mine = [one for one in mine.values() if one.member not in changes.rows()]
+        before = self.state
+        if others:
+            self.state = replace(self.state, grown=tuple(others_of_mine))
+            changes = changes._replace(grown=tuple(less))
+        actions = super()._begin_with(changes, *others)
+        assert self.state is not before
+        return actions
+
+
+@_exchange("a notice with fewer rows of a member is followed")
+class FollowsFewer(Exchange):
+    def _follow(self, notice: Notice) -> list[Action]:
+        is_news = notice.generation > self.state.generation
+        if is_news and set(self.state.evicted) <= set(notice.evicted):
+            return self.begin_generation(notice)
+        return super()._follow(notice)
+
+
+@_exchange("a growth is told, and its rows are left out")
+class LeavesRowsOut(Exchange):
+    def begin_generation(self, notice: Notice) -> list[Action]:
+        rows = len(self.state.nodes)
+        _, *told = super().begin_generation(notice)
+        self.state = replace(self.state, nodes=tuple(self.state.nodes)[:rows])
+        return [Save(self.state, sync=True, everything=True), *told]
+
+
+@_exchange("a growth is claimed again, from what there is by now")
+class ClaimsAnew(Exchange):
+    def grow(self, own: Rows) -> list[Action]:
+        rows = {**self.setting.rows, self.setting.me: len(self.setting.own)}
+        self.setting = with_fields(self.setting, rows=rows)
+        return super().grow(own)
 
 
 @_exchange("messages of another generation are taken for this one's")

@@ -12,25 +12,38 @@ import msgspec
 
 from pairgossip.peer.actions import Action, Save
 from pairgossip.peer.exchange import Exchange, RestoredBackup, first_state
-from pairgossip.peer.generations import number
-from pairgossip.peer.messages import Accept, AnyMessage, Hello, Offer, Reject, encode
+from pairgossip.peer.generations import Growth, number
+from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
 from pairgossip.peer.state import Outcome, State
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
-from tests.peer.settings import SPEC, make_setting, name_of, sealed_notice, sealed_record
+from tests.peer.settings import (
+    SPEC,
+    make_setting,
+    name_of,
+    sealed_growth,
+    sealed_notice,
+    sealed_record,
+)
 
 ME, LOW, HIGH, FAR, STRANGER = name_of(1), name_of(0), name_of(2), name_of(3), name_of(9)
 ROWS = {LOW: 1, ME: 1, HIGH: 2, FAR: 1}
 VALUES = {(name, row): (10.0 * k + row,) for k, name in enumerate(ROWS) for row in range(2)}
 
 
-def make_victim(*, is_asking: bool, generations: int = 0) -> Exchange:
+GROWN = (sealed_growth(FAR, 1, 2),)
+
+
+def make_victim(*, is_asking: bool, generations: int = 0, has_grown: bool = False) -> Exchange:
     """A peer that has met its neighbors, maybe waits for an answer, maybe in a later generation."""
     setting = make_setting(ME, (LOW, HIGH), (VALUES[ME, 0],), ROWS, QuickMixing())
     victim = Exchange(setting, first_state(setting))
     victim.agreed |= {LOW, HIGH}
     for count in range(1, generations + 1):
         victim.begin_generation(sealed_notice(number(count, ()), (), FAR))
+    if has_grown:
+        count = generations + 1
+        victim.begin_generation(sealed_notice(number(count, (), GROWN), (), FAR, GROWN))
     for sender in (LOW, HIGH):
         generation = victim.state.generation
         record = sealed_record(sender, 0, generation, VALUES[sender, 0])
@@ -39,6 +52,12 @@ def make_victim(*, is_asking: bool, generations: int = 0) -> Exchange:
         victim.ring(HIGH)
     victim.counts.clear()
     return victim
+
+
+def notice_of_growth(member: str, first: int, rows: int) -> Notice:
+    """A notice in which a member, truly, says how many rows it has."""
+    grown = (sealed_growth(member, first, rows),)
+    return sealed_notice(number(9, (), grown), (), FAR, grown)
 
 
 def honest_frames(state: State) -> list[bytes]:
@@ -60,6 +79,8 @@ def honest_frames(state: State) -> list[bytes]:
         Reject(now, seq, "busy"),
         sealed_notice(number(7, ("x",)), ("x",), FAR),
         sealed_notice(number(8, (ME,)), (ME,), FAR),
+        *(notice_of_growth(*one) for one in ((FAR, 1, 2), (HIGH, 2, 9), (ME, 1, 2))),
+        Offer(now, 9, sealed_record(FAR, 1, now, VALUES[FAR, 1]), mass),
     ]
     return [encode(message) for message in messages]
 
@@ -103,6 +124,7 @@ STRANGE: list[Any] = [
     *(0, 1, 4, 5, 6, -1, 1 << 62, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -(1 << 63)),
     *("", "x" * 70, LOW, ME, HIGH, FAR, STRANGER, "hello", "offer", "accept", "notice", "stale"),
     *(b"", b"\x00" * 16, b"\xff" * 64, None, True, [], [1.0], [1.0, 1.0], [1.0, -1.0], {}),
+    *([[FAR, 1, 2, b""]], [[HIGH, 2, 1 << 40, b""]], [[ME, 1, 2]], [FAR, 1, 2, b""], 1_000_001),
     *([math.nan, 1.0], [1e300, 1.0], [1.0] * 3, [[[]]], [FAR, 0, 0, [1.0], b""], [LOW, LOW]),
 ]
 TELLING = [
@@ -147,7 +169,8 @@ def _judge_exchange(state: State, generation: Any, seq: Any, record: Any, mass: 
     if not all(isinstance(m, int | float) and abs(m) <= 1e150 for m in mass) or mass[1] < 0:
         return False
     origin, row, of, value, signature = record
-    if not 0 <= row < ROWS.get(origin, 0) or of != generation:
+    rows = {**ROWS, **{one.member: one.rows for one in state.grown}}
+    if not 0 <= row < rows.get(origin, 0) or of != generation:
         return False
     genuine = sealed_record(origin, row, of, VALUES[origin, row])
     return tuple(value) == genuine.value and signature == genuine.signature
@@ -157,9 +180,17 @@ def _judge_reject(state: State, generation: Any, seq: Any, reason: Any) -> bool:
     return generation == state.generation and seq == (state.pending.seq if state.pending else 0)
 
 
-def _judge_notice(state: State, generation: Any, evicted: Any, who: Any, signature: Any) -> bool:
-    genuine = sealed_notice(generation, tuple(evicted), who)
-    return who in ROWS and signature == genuine.signature
+def _judge_notice(
+    state: State, generation: Any, evicted: Any, who: Any, signature: Any, grown: Any = ()
+) -> bool:
+    told = tuple(Growth(*one) for one in grown)
+    said = all(
+        ROWS.get(one.member) == one.first < one.rows <= 1_000_000
+        and one == sealed_growth(one.member, one.first, one.rows)
+        for one in told
+    )
+    genuine = sealed_notice(generation, tuple(evicted), who, told)
+    return said and who in ROWS and signature == genuine.signature
 
 
 def _whole(entry: Any, least: int) -> bool:
@@ -222,12 +253,14 @@ def fuzz(frames: int, seed: int) -> Counter[str]:
     """Send so many mutated frames to peers in all conditions; count what they made of them."""
     chance = random.Random(seed)
     victims = [
-        make_victim(is_asking=asking, generations=g) for asking in (False, True) for g in (0, 2)
+        make_victim(is_asking=asking, generations=g, has_grown=grown)
+        for asking in (False, True)
+        for g, grown in ((0, False), (2, False), (0, True))
     ]
-    starts = [(v, v.state, honest_frames(v.state)) for v in victims]
+    starts = [(v, v.state, v.setting, honest_frames(v.state)) for v in victims]
     verdicts = Counter[str]()
     for k in range(frames):
-        victim, state, honest = starts[k % len(starts)]
+        victim, state, setting, honest = starts[k % len(starts)]
         kind = chance.random()
         frame = chance.randbytes(chance.randint(0, 80)) if kind < 0.1 else chance.choice(honest)
         if kind < 0.5:
@@ -236,6 +269,6 @@ def fuzz(frames: int, seed: int) -> Counter[str]:
             frame = twist(frame, chance)
         sender = chance.choices((LOW, HIGH, STRANGER), (10, 10, 1))[0]
         verdicts[check_frame(victim, sender, frame)] += 1
-        victim.state = state
+        victim.state, victim.setting = state, setting
         victim._waiting.clear()
     return verdicts

@@ -13,9 +13,10 @@ from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import Rule
 from pairgossip.peer.runtime import Runtime
 from pairgossip.peer.state import picks_per_exchange
-from tests.peer.audit import check_settled
+from tests.peer.audit import check_grown, check_settled
 from tests.peer.books import BookedMixing, QuickMixing
 from tests.peer.disk import Disk
+from tests.peer.settings import name_of
 from tests.peer.world import Faults, World
 
 BAD, GOOD = 8.0, 4.0
@@ -30,6 +31,14 @@ class Report(NamedTuple):
     trace: str
 
 
+class Growth(NamedTuple):
+    """A peer, and how many rows it is to have more, from when on."""
+
+    when: float
+    number: int
+    by: int
+
+
 @dataclass(frozen=True)
 class Defect:
     """Classes that take the place of the real ones, to see that their defect is noticed."""
@@ -37,6 +46,7 @@ class Defect:
     exchange: type[Exchange] = Exchange
     disk: type[Disk] = Disk
     runtime: type[Runtime] = Runtime
+    settles_safely: bool = True
 
 
 NONE = Defect()
@@ -49,6 +59,7 @@ def run_schedule(seed: int, defect: Defect = NONE) -> Report:
     world.heal()
     world.settle()
     check_settled(world)
+    check_grown(world, world.asked)
     return Report(world.events, world.auditor.checks, world.counts, world.trace.hexdigest())
 
 
@@ -60,24 +71,49 @@ def make_world(seed: int, defect: Defect = NONE) -> World:
     values = [[chance.uniform(-10, 10) for _ in range(k)] for k in rows]
     is_quick = seed % 10 != 0  # every tenth runs the default rule, in numpy
 
-    def make_rule(number: int) -> Rule:
+    def rule_of(number: int, rows: int) -> Rule:
         degree = int((graph.edges == number).sum())
-        weight = rows[number] / (degree * picks_per_exchange(rows[number]))
+        weight = rows / (degree * picks_per_exchange(rows))
         return QuickMixing(weight) if is_quick else BookedMixing(as_kernel("gini"), weight=weight)
 
+    growing = random.Random(f"growth {seed}")
+    growths = _draw_growths(growing, graph.n)
     world = World(
         graph,
         values,
         seed,
         _faults(chance),
-        make_rule=make_rule,
+        make_rule=lambda number: rule_of(number, rows[number]),
+        rule_of=rule_of,
+        more=_added_rows(growing, growths),
         exchange_class=defect.exchange,
         disk_class=defect.disk,
         runtime_class=defect.runtime,
+        settles_safely=defect.settles_safely,
         rate=chance.choice([0.5, 1.0, 3.0]),
     )
     _plan_evictions(world, chance)
+    for when, number, by in growths:
+        world._at(when, lambda number=number, by=by: world.grow(name_of(number), by))  # type: ignore[misc]
     return world
+
+
+def _draw_growths(chance: random.Random, n: int) -> list[Growth]:
+    """Some peers add rows, some more than once, and some at the same moment."""
+    growths: list[Growth] = []
+    for _ in range(chance.choice([0, 0, 1, 2, 3])):
+        is_at_once = bool(growths) and chance.random() < 0.5
+        when = growths[-1].when if is_at_once else chance.uniform(0.2, BAD)
+        growths.append(Growth(when, chance.randrange(n), chance.randint(1, 3)))
+    return growths
+
+
+def _added_rows(chance: random.Random, growths: list[Growth]) -> dict[int, list[float]]:
+    added: dict[int, list[float]] = {}
+    for growth in growths:
+        values = [chance.uniform(-10, 10) for _ in range(growth.by)]
+        added.setdefault(growth.number, []).extend(values)
+    return added
 
 
 def _faults(chance: random.Random) -> Faults:

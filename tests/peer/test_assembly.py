@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.peer import assembly as assembly_module
-from pairgossip.peer import invitations, records, setting
+from pairgossip.peer import generations, invitations, records, setting
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.home import Home, create_home
 from pairgossip.peer.journal import SqliteJournal
@@ -114,7 +114,7 @@ def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann:
 def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    notice = ann.setting.announce(1 << 32, ("c" * 64,))
+    notice = ann.setting.announce(1 << 32, ("c" * 64,), ())
     assert notice.announcer == ann.identity.id
     for reader in (ann, bob):
         genuine = reader.setting.is_notice_of_member
@@ -127,14 +127,14 @@ def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
 
 
 def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> None:
-    notice = ann.setting.announce(0, ())
+    notice = ann.setting.announce(0, (), ())
     record = ann.setting.own_record(0, 0)
     assert not ann.setting.is_notice_of_member(replace(notice, signature=record.signature))
     assert not ann.setting.check.is_sound(replace(record, signature=notice.signature), 0)
 
 
 def test_no_purpose_begins_like_another() -> None:
-    purposes = [invitations.PURPOSE, records.PURPOSE, setting.PURPOSE]
+    purposes = [invitations.PURPOSE, records.PURPOSE, setting.PURPOSE, generations.PURPOSE]
     assert all(purpose.endswith(b"\x00") for purpose in purposes)
     assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
 

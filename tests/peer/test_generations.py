@@ -7,7 +7,16 @@ import itertools
 import pytest
 
 import pairgossip as pg
-from pairgossip.peer.generations import BITS, FIRST, MOST, count, following, is_consistent, number
+from pairgossip.peer.generations import (
+    BITS,
+    FIRST,
+    MOST,
+    Changes,
+    count,
+    following,
+    is_consistent,
+    number,
+)
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.settings import name_of
@@ -42,9 +51,9 @@ def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: 
 
 def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
     a, b = number(1, ("a",)), number(4, ("b",))
-    generation, gone = following((a, b), ("b", "a", "b"))
+    generation, gone, grown = following((a, b), Changes(("b",)).joined(Changes(("a", "b"))))
     assert count(generation) == 5
-    assert gone == ("a", "b")
+    assert gone == ("a", "b") and grown == ()
     assert generation > max(a, b)
     assert is_consistent(generation, gone)
 
@@ -110,7 +119,7 @@ def test_all_orders_of_three_notices_end_alike() -> None:
         peer = make_victim(is_asking=True)
         reached = [peer.state.generation]
         for notice in (*order, *order):
-            peer._notice(notice)
+            peer._notice(FAR, notice)
             reached.append(peer.state.generation)
         assert peer.state.evicted == ("x", "y", "z")
         assert reached == sorted(reached)

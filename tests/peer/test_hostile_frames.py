@@ -11,20 +11,28 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from pairgossip.losses import as_loss
 from pairgossip.peer import exchange, messages
 from pairgossip.peer.actions import Save, Send
-from pairgossip.peer.exchange import Exchange, RestoredBackup, first_state
-from pairgossip.peer.generations import number
+from pairgossip.peer.exchange import (
+    BrokenInvariant,
+    Exchange,
+    ForgottenRows,
+    RestoredBackup,
+    first_state,
+)
+from pairgossip.peer.generations import Growth, number, signed_growth
 from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.records import Record, RecordCheck
+from pairgossip.peer.records import MOST_ROWS, Record, RecordCheck
 from pairgossip.peer.rules import DualAveraging
 from pairgossip.peer.transitions import Phase
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import (
     FAR,
+    GROWN,
     HIGH,
     LOW,
     ME,
@@ -34,8 +42,16 @@ from tests.peer.hostile import (
     fuzz,
     honest_frames,
     make_victim,
+    notice_of_growth,
 )
-from tests.peer.settings import SPEC, make_setting, seal, sealed_notice, sealed_record
+from tests.peer.settings import (
+    SPEC,
+    make_setting,
+    seal,
+    sealed_growth,
+    sealed_notice,
+    sealed_record,
+)
 
 GENUINE = sealed_record(FAR, 0, 0, VALUES[FAR, 0])
 MASS = (1.0, 1.0)
@@ -97,6 +113,13 @@ def a_frame(*raw: object) -> bytes:
     return msgspec.msgpack.encode(raw)
 
 
+FORGED = seal(FAR, b"something else")
+
+
+def grown_notice(*grown: Growth) -> bytes:
+    return encode(sealed_notice(number(9, (), grown), (), FAR, grown))
+
+
 BAD_FRAMES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "refused: malformed"),
     "truncated": (encode(Offer(0, 6, GENUINE, MASS))[:-3], "refused: malformed"),
@@ -143,6 +166,60 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
     "a stranger's notice": (
         encode(sealed_notice(number(1, ("x",)), ("x",), STRANGER)),
         "refused: notice not genuine",
+    ),
+    "a growth nobody signed": (
+        grown_notice(Growth(FAR, 1, 2, b"")),
+        "refused: growth not genuine",
+    ),
+    "a growth in another's name": (
+        grown_notice(replace(sealed_growth(HIGH, 2, 5), signature=FORGED)),
+        "refused: growth not genuine",
+    ),
+    "more rows than were signed": (
+        grown_notice(replace(sealed_growth(FAR, 1, 2), rows=3)),
+        "refused: growth not genuine",
+    ),
+    "a stranger's growth": (
+        grown_notice(sealed_growth(STRANGER, 1, 2)),
+        "refused: growth not genuine",
+    ),
+    "a growth from what never was": (
+        grown_notice(sealed_growth(HIGH, 1, 5)),
+        "refused: growth not genuine",
+    ),
+    "a growth in another run": (
+        grown_notice(signed_growth(FAR, 1, 2, "another", lambda told: seal(FAR, told))),
+        "refused: growth not genuine",
+    ),
+    "one growth of two forged": (
+        grown_notice(Growth(HIGH, 2, 3, FORGED), sealed_growth(FAR, 1, 2)),
+        "refused: growth not genuine",
+    ),
+    "more rows than a member holds": (
+        grown_notice(sealed_growth(FAR, 1, MOST_ROWS + 1)),
+        "refused: malformed",
+    ),
+    "fewer rows than at first": (grown_notice(sealed_growth(HIGH, 2, 1)), "refused: malformed"),
+    "as many rows as at first": (grown_notice(sealed_growth(HIGH, 2, 2)), "refused: malformed"),
+    "a growth from less than nothing": (
+        grown_notice(sealed_growth(HIGH, -1, 2)),
+        "refused: malformed",
+    ),
+    "a growth told twice": (
+        grown_notice(sealed_growth(FAR, 1, 2), sealed_growth(FAR, 1, 3)),
+        "refused: malformed",
+    ),
+    "growths out of order": (
+        grown_notice(sealed_growth(FAR, 1, 2), sealed_growth(HIGH, 2, 3)),
+        "refused: malformed",
+    ),
+    "a growth under another's number": (
+        encode(sealed_notice(number(9, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
+        "refused: malformed",
+    ),
+    "a growth that is none": (
+        a_frame("notice", 1 << 32, [], FAR, b"", [[FAR, 1, "2", b""]]),
+        "refused: malformed",
     ),
     "an offer of a later generation": (
         encode(Offer(1 << 32, 6, GENUINE, MASS)),
@@ -270,6 +347,65 @@ def test_a_check_of_notices_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch)
     frame = encode(Notice(number(1, ("x",)), ("x",), FAR, b""))
     with pytest.raises(Violated):
         check_frame(victim, HIGH, frame)
+
+
+def test_a_growth_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Exchange, "_is_said_by_member", lambda *_: True)
+    for frame in (grown_notice(Growth(FAR, 1, 2, b"")), grown_notice(sealed_growth(HIGH, 1, 5))):
+        with pytest.raises(Violated):
+            check_frame(make_victim(is_asking=False), HIGH, frame)
+
+
+def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
+    """Also when it is joined with an eviction that only this peer knows of."""
+    victim = make_victim(is_asking=True)
+    victim.receive(LOW, encode(sealed_notice(number(1, ("x",)), ("x",), LOW)))
+    _, *told = victim.receive(HIGH, grown_notice(*GROWN))
+    notice = told[0].message  # type: ignore[union-attr]
+    assert isinstance(notice, Notice)
+    assert (notice.announcer, notice.changes) == (ME, (("x",), GROWN))
+    assert victim.state.changes == notice.changes
+
+
+def test_a_member_can_only_grow() -> None:
+    """What was signed earlier and comes later takes nothing back, and changes nothing."""
+    victim = make_victim(is_asking=False)
+    victim.receive(HIGH, encode(notice_of_growth(HIGH, 2, 9)))
+    before = victim.state
+    assert before.changes.rows() == {HIGH: 9}
+    for count in (3, 9):
+        grown = (sealed_growth(HIGH, 2, 5),)
+        victim.receive(HIGH, encode(sealed_notice(number(count, (), grown), (), HIGH, grown)))
+        assert victim.state.changes.rows() == {HIGH: 9}
+
+
+def test_records_of_added_rows_circulate_once_the_growth_is_known() -> None:
+    for has_grown in (False, True):
+        victim = make_victim(is_asking=False, has_grown=has_grown)
+        now = victim.state.generation
+        record = sealed_record(FAR, 1, now, VALUES[FAR, 1])
+        victim.receive(HIGH, encode(Offer(now, 6, record, MASS)))
+        assert (victim.state.nodes[0].record == record) is has_grown
+        too_far = sealed_record(FAR, 2, now, VALUES[FAR, 1])
+        victim.receive(HIGH, encode(Offer(now, 7, too_far, MASS)))
+        assert victim.state.outcomes[HIGH].reason == "member"
+
+
+def test_who_has_forgotten_its_own_rows_is_a_restored_backup() -> None:
+    victim = make_victim(is_asking=False)
+    before = victim.state
+    with pytest.raises(ForgottenRows, match=HIGH):
+        victim.receive(HIGH, encode(notice_of_growth(ME, 1, 2)))
+    assert victim.state is before
+
+
+@pytest.mark.parametrize("own", [(), ((1.0,), (2.0,)), (VALUES[ME, 0],)])
+def test_rows_are_only_ever_added(own: tuple[tuple[float, ...], ...]) -> None:
+    victim = make_victim(is_asking=False)
+    before = victim.state
+    with pytest.raises(BrokenInvariant):
+        victim.grow(own)
+    assert victim.state is before
 
 
 @pytest.mark.filterwarnings("error")

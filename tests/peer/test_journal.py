@@ -13,15 +13,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.actions import Save
+from pairgossip.peer.generations import Growth
 from pairgossip.peer.journal import SqliteJournal, export
+from pairgossip.peer.messages import Notice, Reject, encode
 from pairgossip.peer.records import Record
+from pairgossip.peer.rows import digest
 from pairgossip.peer.state import Node, Outcome, Pending, State
 
+GROWN = (Growth("ann", 1, 3, b"\xff" * 64),)
 AWKWARD = (0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, -1 / 3, math.pi)
 
 
@@ -42,7 +47,8 @@ def some_state(rows: int = 3) -> State:
             "eve": Outcome(4, None, reason="busy"),
         },
         exchanges=99,
-        notice=b"\x00frame\xff",
+        notice=encode(Notice((1 << 62) + 5, ("cid", "dan"), "bob", b"\x00\xff", GROWN)),
+        grown=GROWN,
     )
 
 
@@ -135,7 +141,8 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
 
 def test_a_new_generation_forgets_the_one_before(path: Path) -> None:
     saved(path, some_state(rows=5))
-    fresh = State(1 << 32, (), 12, some_state(2).nodes, None, {}, 0, b"notice")
+    notice = encode(Notice(1 << 32, (), "bob", b""))
+    fresh = State(1 << 32, (), 12, some_state(2).nodes, None, {}, 0, notice)
     saved(path, fresh)
     assert loaded(path) == fresh
 
@@ -161,6 +168,46 @@ def test_a_random_history_comes_back_at_every_step(path: Path) -> None:
             journal.save(Save(state, chance.random() < 0.5, touched, who))
             assert journal.load() == state
     assert loaded(path) == state
+
+
+def test_only_a_state_with_growth_is_new_to_earlier_versions(path: Path) -> None:
+    def version() -> int:
+        with contextlib.closing(sqlite3.connect(path)) as base:
+            return int(base.execute("PRAGMA user_version").fetchone()[0])
+
+    state = some_state()
+    plain = encode(Notice(state.generation, state.evicted, "bob", b""))
+    saved(path, replace(state, notice=plain, grown=()))
+    assert version() == 1
+    saved(path, state)
+    assert version() == 2
+    assert loaded(path) == state
+
+
+def test_a_notice_of_an_earlier_version_is_read(path: Path) -> None:
+    old = msgspec.msgpack.encode(["notice", 1 << 32, ["cid"], "bob", b"s"])
+    state = replace(some_state(), notice=old, grown=())
+    saved(path, state)
+    assert loaded(path) == state
+
+
+@pytest.mark.parametrize("notice", [b"junk", encode(Reject(0, 1, "busy"))])
+def test_a_notice_that_is_none_is_damage(path: Path, notice: bytes) -> None:
+    saved(path, replace(some_state(), notice=notice))
+    with pytest.raises(InputError, match="is damaged"):
+        loaded(path)
+
+
+@pytest.mark.parametrize("power_safe", [True, False])
+def test_added_rows_are_noted_with_the_state_and_always_synced(
+    path: Path, power_safe: bool
+) -> None:
+    rows = ((1.0,), (2.0,))
+    with opened(path, power_safe) as journal:
+        journal.note({"peer": "me", "data": "before", "draw_seed": "3"})
+        journal.save(Save(some_state(), sync=True, everything=True, own=rows))
+        assert syncing(journal) == FULL
+        assert journal.about() == {"peer": "me", "data": digest(rows), "draw_seed": "3"}
 
 
 def test_what_is_noted_stays(path: Path) -> None:
@@ -362,12 +409,12 @@ def test_records_that_do_not_read_are_damage(path: Path) -> None:
 def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     saved(path, some_state())
     base = sqlite3.connect(path)
-    base.execute("PRAGMA user_version = 2")
+    base.execute("PRAGMA user_version = 3")
     base.close()
     before = path.read_bytes()
     with pytest.raises(
         InputError,
-        match=r"written by a newer version of pairgossip \(its format is 2, this one knows 1\): "
+        match=r"written by a newer version of pairgossip \(its format is 3, this one knows 2\): "
         r"update pairgossip",
     ):
         SqliteJournal(path)
@@ -379,7 +426,7 @@ def test_not_even_the_log_of_a_newer_database_is_touched(path: Path, tmp_path: P
     copy = tmp_path / "copy.sqlite"
     with opened(path) as journal:
         journal.save(Save(some_state(), sync=True, everything=True))
-        journal._base.execute("PRAGMA user_version = 2")
+        journal._base.execute("PRAGMA user_version = 3")
         files = {copy: path.read_bytes()}
         files[Path(f"{copy}-wal")] = Path(f"{path}-wal").read_bytes()
     for file, content in files.items():

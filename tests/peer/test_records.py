@@ -96,3 +96,13 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_payload_says_what_it_is_for() -> None:
     assert payload(make_record(), "spec").startswith(PURPOSE)
+
+
+def test_reports_are_whole_numbers() -> None:
+    check = RecordCheck(is_sealed, "spec", ((0.0, 10.0), (0.0, 1.0)), ROWS, whole=True)
+    later = check.with_rows(ROWS)
+    broken = signed_record("a", 1, 3, (5.5, 1.0), "spec", lambda told: seal("a", told))
+    for each in (check, later):
+        assert each.is_sound(make_record(), 3)
+        assert not each.is_sound(broken, 3)
+    assert make_check().is_sound(broken, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import pytest
@@ -29,6 +30,7 @@ from tests.peer.settings import make_setting, name_of
 PEERS = [name_of(k) for k in range(3)]
 PEER = st.sampled_from(PEERS)
 MOST_IN_FLIGHT = 40
+MOST_ADDED = 2
 
 
 class Peers(RuleBasedStateMachine):
@@ -45,7 +47,7 @@ class Peers(RuleBasedStateMachine):
             me: make_setting(
                 me,
                 [other for other in PEERS if other != me],
-                tuple((float(10 * k + row),) for row in range(counted[me])),
+                tuple((float(10 * k + row),) for row in range(counted[me] + MOST_ADDED)),
                 counted,
                 QuickMixing(weight=1.0 + k),
             )
@@ -56,13 +58,20 @@ class Peers(RuleBasedStateMachine):
         self.auditor = Auditor(self)
         self.peers: dict[str, Exchange] = {}
         for me in PEERS:
-            self.disks[me].save(Save(first_state(self.settings[me]), True, everything=True))
+            begins = self.setting(me, counted[me])
+            self.disks[me].save(Save(first_state(begins), True, everything=True))
             self.start(me)
+
+    def setting(self, me: str, rows: int) -> Setting:
+        """The setting of a peer whose data file has so many rows."""
+        setting = self.settings[me]
+        return replace(setting, own=setting.own[:rows])
 
     def start(self, me: str) -> None:
         state = self.disks[me].load()
         assert state is not None
-        self.peers[me] = self.exchange_class(self.settings[me], state, agreed=set(PEERS) - {me})
+        setting = self.setting(me, len(state.nodes))
+        self.peers[me] = self.exchange_class(setting, state, agreed=set(PEERS) - {me})
         self.carry_out(me, self.peers[me].start())
 
     def carry_out(self, me: str, actions: list[Action], most: int = 1000) -> None:
@@ -134,6 +143,14 @@ class Peers(RuleBasedStateMachine):
         if me != other and me not in gone and gone <= {other}:
             self.carry_out(me, self.peers[me].evict([other]))
 
+    @rule(me=PEER)
+    def grow(self, me: str) -> None:
+        """One row more, as long as there is one."""
+        gone = {who for name in PEERS for who in self.state(name).evicted}
+        own, rows = self.settings[me].own, len(self.state(me).nodes)
+        if rows < len(own) and me not in gone:
+            self.carry_out(me, self.peers[me].grow(own[: rows + 1]))
+
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
         if hasattr(self, "auditor"):
@@ -169,6 +186,7 @@ TestPeers = Peers.TestCase
         "the responder accepts without swapping",
         "the mass is averaged again when an accept is told again",
         "a new generation keeps the offer of the old one",
+        "a growth is told, and its rows are left out",
     ],
 )
 def test_the_machine_notices(name: str) -> None:

@@ -187,7 +187,7 @@ def test_only_one_row_counts_whom_it_has_met() -> None:
     def state(k: int, first: str, second: str) -> State:
         one = make_state(math.sin(k) + k, float(k), k, first)
         return msgspec.structs.replace(
-            one, nodes=one.nodes + make_state(math.cos(k) + k, float(k), k, second).nodes
+            one, nodes=(*one.nodes, *make_state(math.cos(k) + k, float(k), k, second).nodes)
         )
 
     apart, mixed = (Uncertainty(rule, state(0, "a", "b"), [1]) for _ in range(2))

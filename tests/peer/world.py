@@ -12,8 +12,8 @@ import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,11 +21,11 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.actions import Save
-from pairgossip.peer.exchange import Exchange, first_state
+from pairgossip.peer.exchange import Exchange, RestoredBackup, Setting, first_state
 from pairgossip.peer.rules import Rule, WeightedMixing
 from pairgossip.peer.runtime import Runtime
 from pairgossip.peer.state import State
-from tests.peer.audit import Auditor, is_in_one_generation, is_settled
+from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
 from tests.peer.disk import Disk, Killed
 from tests.peer.settings import make_setting, name_of
 
@@ -54,17 +54,23 @@ class World:
 
     graph: pg.Graph
     values: Sequence[float | Sequence[float]]
-    """The row, or the rows, of each peer."""
+    """The row, or the rows, with which each peer begins."""
     seed: int
     faults: Faults = Faults()
     kernel: str = "gini"
     make_rule: Callable[[int], Rule] | None = None
+    rule_of: Callable[[int, int], Rule] | None = None
+    """``rule_of(peer, rows)``: the rule of a peer once it has so many rows."""
     exchange_class: type[Exchange] = Exchange
     disk_class: type[Disk] = Disk
     runtime_class: type[Runtime] = Runtime
     rate: float = 1.0
     mortal: Callable[[str, str], bool] | None = None
     """``mortal(peer, point)``: whether a peer is killed at this point."""
+    settles_safely: bool = True
+    """Whether a peer that finds its growth half done syncs its database first."""
+    more: Mapping[int, Sequence[float]] = field(default_factory=dict)
+    """Rows that a peer may be given later, by its number."""
     now: float = 0.0
     events: int = 0
     peers: dict[str, Runtime | None] = field(default_factory=dict)
@@ -85,20 +91,32 @@ class World:
             for name, value in zip(self.names, self.values, strict=True)
         }
         self.rows = {name: len(rows) for name, rows in self.own.items()}
+        for number, values in self.more.items():
+            self.own[name_of(number)] += tuple((float(value),) for value in values)
+        self.asked = dict(self.rows)
+        self.files = dict(self.rows)
+        self.requests: dict[str, int] = {}
         self.neighbors: dict[str, list[str]] = {name: [] for name in self.names}
         for i, j in self.graph.edges.tolist():
             self.neighbors[name_of(i)].append(name_of(j))
             self.neighbors[name_of(j)].append(name_of(i))
         self.settings = {
             name: make_setting(
-                name, self.neighbors[name], self.own[name], self.rows, self._rule(k), self.seed
+                name,
+                self.neighbors[name],
+                self.own[name],
+                self.rows,
+                self._rule(k),
+                self.seed,
+                None if self.rule_of is None else lambda rows, k=k: self.rule_of(k, rows),  # type: ignore[misc]
             )
             for k, name in enumerate(self.names)
         }
         self.auditor = Auditor(self)
         for name in self.names:
             self.disks[name] = self.disk_class()
-            self.disks[name].save(Save(first_state(self.settings[name]), True, everything=True))
+            begins = self._setting(name, self.rows[name])
+            self.disks[name].save(Save(first_state(begins), True, everything=True))
             self.disks[name].point = self._points_of(name)
             self.peers[name] = None
         for name in self.names:
@@ -112,6 +130,10 @@ class World:
         if self.make_rule:
             return self.make_rule(number)
         return WeightedMixing(as_kernel(self.kernel), weight=self.weight(number))
+
+    def _setting(self, name: str, rows: int) -> Setting:
+        """The setting of a peer whose data file has so many rows, as its state says."""
+        return replace(self.settings[name], own=self.own[name][:rows])
 
     def weight(self, number: int) -> float:
         """One over how often each of the peer's rows is picked, if all links ring at rate one."""
@@ -127,8 +149,9 @@ class World:
             return
         state = self.disks[name].load()
         assert state is not None
+        self._settle_file(name, len(state.nodes))
         runtime = self.runtime_class(
-            self.exchange_class(self.settings[name], state, counts=self.counts),
+            self.exchange_class(self._setting(name, len(state.nodes)), state, counts=self.counts),
             self.disks[name],
             _Line(self, name),
             random.Random(self.chance.random()),
@@ -149,6 +172,8 @@ class World:
         except Killed:
             self.stop(name, power=self.chance.random() < 0.5)
             self._later(self.chance.expovariate(1.0), lambda: self.start(name))
+        except RestoredBackup as problem:
+            raise Violated(f"{name} was taken for a restored backup by {problem}") from problem
         else:
             self._attend(name, runtime)
 
@@ -212,6 +237,40 @@ class World:
         """Evict unless it has been done."""
         if not set(members) <= set(self.state(by).evicted):
             self.evict(by, members)
+
+    def grow(self, name: str, by: int) -> None:
+        """Add rows to a peer; the request lies in its folder until the peer has taken it up."""
+        self._finish_growth(name, len(self.state(name).nodes))
+        self.asked[name] += by
+        self.requests[name] = self.asked[name]
+        self.counts["growths"] += 1
+        self._take_up(name)
+
+    def _take_up(self, name: str) -> None:
+        runtime, rows = self.peers[name], self.requests.get(name)
+        if name in self.gone or rows is None:
+            return
+        if runtime is not None and not self._is_frozen(name):
+            self._note("grow", name, rows)
+            self._live(name, runtime, lambda: self._grow(name, runtime, rows))
+        self._later(0.5, lambda: self._take_up(name))
+
+    def _grow(self, name: str, runtime: Runtime, rows: int) -> None:
+        runtime.grow(self.own[name][:rows], self.now)
+        self.files[name] = self.requests.pop(name)
+
+    def _settle_file(self, name: str, rows: int) -> None:
+        """What a peer that starts does with its folder, and what it then checks."""
+        self._finish_growth(name, rows)
+        if self.files[name] != rows:
+            raise Violated(f"{name} has a file of {self.files[name]} rows, and a state of {rows}")
+
+    def _finish_growth(self, name: str, rows: int) -> None:
+        """What `growth.settle` does: the state has the rows asked for, and the file follows."""
+        if self.requests.get(name) == rows:
+            if self.settles_safely:
+                self.disks[name].sync()
+            self.files[name] = self.requests.pop(name)
 
     def ring(self, name: str, to: str) -> None:
         """Let a peer's clock ring now, for a neighbor."""
@@ -298,8 +357,11 @@ class World:
     def heal(self, patience: float = 200.0) -> None:
         """Go on ringing until all have heard of the last generation."""
         end = self.now + patience
-        while self.now < end and not is_in_one_generation(self):
+        while self.now < end and not (is_in_one_generation(self) and self._has_taken_up()):
             self.run(min(end, self.now + 5.0))
+
+    def _has_taken_up(self) -> bool:
+        return not set(self.requests) & set(remaining(self))
 
     def settle(self, patience: float = 1000.0) -> None:
         """Ring no more, and let every exchange in flight come to its end."""

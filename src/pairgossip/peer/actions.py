@@ -25,6 +25,8 @@ class Save(NamedTuple):
     nodes: tuple[int, ...] = ()
     outcome_of: str | None = None
     everything: bool = False
+    own: tuple[tuple[float, ...], ...] | None = None
+    """All rows of the peer's own from now on; None if they are as before."""
 
 
 class RepeatLater(NamedTuple):

@@ -56,7 +56,7 @@ def assemble(home: Home) -> Assembly:
         _check_unchanged(home, about, identity, spec, rows)
         seed = int(about["draw_seed"])
         state = _first_or_last(journal, setting_for(identity, spec, rows, members, seed))
-        setting = setting_for(identity, spec, rows, members, seed, state.evicted)
+        setting = setting_for(identity, spec, rows, members, seed, state.evicted, state.grown)
         _check_state(home, setting, state)
     except BaseException:
         journal.close()
@@ -119,7 +119,7 @@ def _problems(
 ) -> list[str]:
     """Find what the operator should see to."""
     found = []
-    total = len(setting.own) + sum(members.rows().values())
+    total = sum(setting.rows.values())  # as they began: what was added since is on top of it
     if spec.members is not None and total != spec.members:
         found.append(
             f"The members known here have {total} rows in all, but the specification says "

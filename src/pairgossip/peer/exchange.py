@@ -19,7 +19,8 @@ then only run from lower to higher ids, and never in a circle. Nobody waits long
 own offer is repeated, or one peer that is gone would stop its neighbors' neighbors too.
 
 A generation is one run of the network from the members' own records. When a member is lost for
-ever, with a record in doubt, the others begin a new one without it.
+ever, with a record in doubt, the others begin a new one without it. When a member adds rows, all
+begin a new one with them.
 
 The actions of one event are to be carried out in their order: what is saved with ``sync`` must be
 on the disk before anything after it is sent.
@@ -30,13 +31,14 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
 from pairgossip.peer.actions import Action, RepeatLater, Save, Send
-from pairgossip.peer.generations import FIRST, following, is_consistent
+from pairgossip.peer.generations import FIRST, Changes, Growth, following, is_consistent
 from pairgossip.peer.messages import (
     Accept,
     AnyMessage,
@@ -50,14 +52,20 @@ from pairgossip.peer.messages import (
     decode,
     encode,
 )
-from pairgossip.peer.records import Record, RecordCheck
-from pairgossip.peer.rules import Rule
+from pairgossip.peer.records import Record
+from pairgossip.peer.rows import Rows
+from pairgossip.peer.setting import Setting as Setting
 from pairgossip.peer.state import Node, Outcome, Pending, State, picks_per_exchange
 from pairgossip.peer.transitions import ASKING, FREE, Phase
+from pairgossip.peer.vector import Vector, as_vector
 
 
 class RestoredBackup(Exception):
     """A neighbor has seen later offers of this peer than this peer remembers."""
+
+
+class ForgottenRows(RestoredBackup):
+    """The others have this peer's own word for more rows than this peer remembers."""
 
 
 class BrokenInvariant(Exception):
@@ -66,28 +74,6 @@ class BrokenInvariant(Exception):
 
 class NotFinite(ArithmeticError):
     """An update gave a number that is none; nothing was changed."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What does not change while a peer runs."""
-
-    me: str
-    neighbors: tuple[str, ...]
-    spec: str
-    """The hash of the specification that all members run."""
-    text: str
-    own: tuple[tuple[float, ...], ...]
-    """The peer's own rows, as they are used and as they travel."""
-    rule: Rule
-    check: RecordCheck
-    own_record: Callable[[int, int], Record]
-    """``own_record(row, generation)``: the signed record of one of the peer's own rows."""
-    announce: Callable[[int, tuple[str, ...]], Notice]
-    """``announce(generation, evicted)``: the signed notice of a new generation."""
-    is_notice_of_member: Callable[[Notice], bool]
-    draw_seed: int = 0
-    frame_limit: int = 1 << 20
 
 
 @dataclass
@@ -104,6 +90,9 @@ class Exchange:
     _waiting: dict[str, Offer] = field(default_factory=dict)
     _overdue: int = 0
     """The number of the last offer that had to be repeated."""
+
+    def __post_init__(self) -> None:
+        self.setting = self.setting.with_changes(self.state.changes)
 
     @property
     def phase(self) -> Phase:
@@ -146,11 +135,16 @@ class Exchange:
         if pending is None or pending.seq != seq:
             return []
         self.counts["offers repeated"] += 1
+        # Who is not answered more than once may wait for a peer that is gone. Others that wait for
+        # one as well would never speak to it again, and their news would not come together.
+        others = [who for who in self._present() if who != pending.to]
+        waits_long = self._overdue == seq
+        news = [Send(who, self._hello(wants_answer=True)) for who in others if waits_long]
         self._overdue = seq
         hello = [] if pending.to in self.agreed else [self._hello(wants_answer=True)]
         messages: list[AnyMessage] = [*hello, self._offer()]
         asked = [Send(pending.to, message) for message in messages]
-        return [*asked, RepeatLater(seq), *self._send_away()]
+        return [*asked, *news, RepeatLater(seq), *self._send_away()]
 
     def receive(self, sender: str, frame: bytes) -> list[Action]:
         """A frame came from a neighbor; what is not sound changes nothing but a counter."""
@@ -169,7 +163,7 @@ class Exchange:
         if isinstance(message, Hello):
             return self._hear(sender, message)
         if isinstance(message, Notice):
-            return self._notice(message)
+            return self._notice(sender, message)
         if message.generation != self.state.generation:
             return self._out_of_step(sender, message)
         if isinstance(message, Reject):
@@ -182,26 +176,24 @@ class Exchange:
 
     def begin_generation(self, notice: Notice) -> list[Action]:
         """Put every node's own record back, forget the rest, and tell the neighbors."""
-        generation = notice.generation
-        nodes = tuple(
-            Node(self.setting.own_record(row, generation), *self.setting.rule.begin())
-            for row in range(len(self.setting.own))
-        )
+        self.setting = self.setting.with_changes(notice.changes)
+        own = self.setting.own if len(self.setting.own) != len(self.state.nodes) else None
         self.state = State(
-            generation=generation,
+            generation=notice.generation,
             evicted=notice.evicted,
             seq=self.state.seq,  # a number is never used twice, in whatever generation
-            nodes=nodes,
+            nodes=_first_nodes(self.setting, notice.generation),
             pending=None,
             outcomes={},
             exchanges=0,
             notice=encode(notice),
+            grown=notice.grown,
         )
         self._waiting.clear()
         self.counts["generations begun"] += 1
         # Those evicted are told too, while they listen: their operators should know.
         told = [Send(neighbor, notice) for neighbor in self.setting.neighbors]
-        return [Save(self.state, sync=True, everything=True), *told]
+        return [Save(self.state, sync=True, everything=True, own=own), *told]
 
     # The initiator's side
 
@@ -346,7 +338,7 @@ class Exchange:
         return i, j
 
     def _update(self, exchanged: dict[int, Node]) -> None:
-        nodes = list(self.state.nodes)
+        updated = {}
         for row, node in exchanged.items():
             is_own = (node.record.origin, node.record.row) == (self.setting.me, row)
             own = self.setting.own[row]
@@ -355,8 +347,8 @@ class Exchange:
             )
             if not all(map(math.isfinite, (*mass, *private))):
                 raise NotFinite
-            nodes[row] = Node(node.record, mass, private)
-        self.state = replace(self.state, nodes=tuple(nodes))
+            updated[row] = Node(node.record, mass, private)
+        self.state = replace(self.state, nodes=as_vector(self.state.nodes).replaced(updated))
 
     def _is_sound(self, message: Offer | Accept) -> bool:
         if not self.setting.rule.is_plausible(message.mass):
@@ -422,42 +414,66 @@ class Exchange:
         assert isinstance(notice, Notice)
         return [Send(sender, notice)]
 
-    def _notice(self, notice: Notice) -> list[Action]:
+    def _notice(self, sender: str, notice: Notice) -> list[Action]:
         if notice.generation == self.state.generation:
             self.counts["notices told again"] += 1
             return []
-        if not is_consistent(notice.generation, notice.evicted):
+        if not is_consistent(notice.generation, *notice.changes):
             self.counts["refused: malformed"] += 1
             return []
         if not self.setting.is_notice_of_member(notice):
             self.counts["refused: notice not genuine"] += 1
             return []
+        if not all(map(self._is_said_by_member, notice.grown)):
+            self.counts["refused: growth not genuine"] += 1
+            return []
         if self.setting.me in notice.evicted:
             self.counts["evicted by the others"] += 1
             return []
+        if notice.changes.rows().get(self.setting.me, 0) > len(self.setting.own):
+            raise ForgottenRows(sender)
         return self._follow(notice)
+
+    def _is_said_by_member(self, growth: Growth) -> bool:
+        return growth in self.state.grown or self.setting.is_growth_of_member(growth)
 
     def _follow(self, notice: Notice) -> list[Action]:
         """Begin the notice's generation, or the one that follows both it and mine, or neither."""
-        mine, theirs = set(self.state.evicted), set(notice.evicted)
-        if notice.generation > self.state.generation and mine <= theirs:
+        mine, theirs = self.state.changes, notice.changes
+        if notice.generation > self.state.generation and theirs.include(mine):
             return self.begin_generation(notice)
-        if notice.generation < self.state.generation and theirs <= mine:
+        if notice.generation < self.state.generation and mine.include(theirs):
             self.counts["notices older than mine"] += 1
             return []
-        return self.evict(theirs - mine, notice.generation)
+        return self._begin_with(theirs, notice.generation)
 
-    def evict(self, members: Collection[str], *others: int) -> list[Action]:
+    def evict(self, members: Collection[str]) -> list[Action]:
         """Begin a new generation without these members, nor any that was evicted before."""
-        generations = (self.state.generation, *others)
-        notice = self.setting.announce(*following(generations, {*self.state.evicted, *members}))
+        return self._begin_with(Changes(evicted=tuple(members)))
+
+    def grow(self, own: Rows) -> list[Action]:
+        """Begin a new generation in which this peer has more rows: all of them are given."""
+        before, me = self.setting.own, self.setting.me
+        if len(own) <= len(before) or own[: len(before)] != before:
+            raise BrokenInvariant("rows were added in the place of others")
+        self.setting = with_fields(self.setting, own=own)
+        claim = self.setting.claim(self.setting.rows[me], len(own))
+        return self._begin_with(Changes(grown=(claim,)))
+
+    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
+        """Begin a new generation with these changes and all there were, after other ones too."""
+        all_changes = self.state.changes.joined(changes)
+        notice = self.setting.announce(*following((self.state.generation, *others), all_changes))
         return self.begin_generation(notice)
 
 
 def first_state(setting: Setting) -> State:
     """The state of a peer that has never run: every node holds its own record."""
-    nodes = tuple(
-        Node(setting.own_record(row, FIRST), *setting.rule.begin())
+    return State(FIRST, (), 0, _first_nodes(setting, FIRST), None, {}, 0)
+
+
+def _first_nodes(setting: Setting, generation: int) -> Vector[Node]:
+    return Vector(
+        Node(setting.own_record(row, generation), *setting.rule.begin())
         for row in range(len(setting.own))
     )
-    return State(FIRST, (), 0, nodes, None, {}, 0)

@@ -18,7 +18,7 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import read_bytes
 from pairgossip.peer.certificates import check_name
 from pairgossip.peer.members import Members, check_address
-from pairgossip.peer.rows import Rows, read_rows
+from pairgossip.peer.rows import Rows, read_copy
 from pairgossip.peer.spec import Spec, read_spec
 from pairgossip.peer.spec_checks import wrong_kind
 
@@ -51,6 +51,7 @@ class Home:
         self.members = self.folder / "members.json"
         self.state = self.folder / "state.sqlite"
         self.status = self.folder / "status.json"
+        self.ledgers = self.folder / "ledgers.json"
         self.lock_file = self.folder / "peer.lock"
 
     def __repr__(self) -> str:
@@ -65,8 +66,8 @@ class Home:
         return read_spec(self.spec)
 
     def read_rows(self) -> Rows:
-        """Read the peer's own rows."""
-        return read_rows(self.data, self.read_spec(), delimiter=",")
+        """Read the peer's own rows, under privacy the reports of them."""
+        return read_copy(self.data, self.read_spec())
 
     def read_members(self) -> Members:
         """Read the list of members."""

@@ -22,6 +22,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.actions import Save
+from pairgossip.peer.contribution import contributed_rows, note_ledger
 from pairgossip.peer.exchange import first_state
 from pairgossip.peer.folder import DEFAULT_LISTEN, check_settings
 from pairgossip.peer.folder import Home as Home
@@ -29,8 +30,8 @@ from pairgossip.peer.folder import Settings as Settings
 from pairgossip.peer.folder import open_home as open_home
 from pairgossip.peer.identity import Identity, create_identity, write_new
 from pairgossip.peer.journal import SqliteJournal
-from pairgossip.peer.members import MOST_ROWS, Members
-from pairgossip.peer.rows import Rows, digest, read_rows, rows_text
+from pairgossip.peer.members import Members
+from pairgossip.peer.rows import Rows, copy_text, digest
 from pairgossip.peer.setting import setting_for
 from pairgossip.peer.spec import Spec, read_spec
 
@@ -45,21 +46,26 @@ def create_home(
     power_safe: bool = True,
     metrics: str | None = None,
     years: int = 10,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
 ) -> Home:
-    """Make the folder of a new peer: key, certificate, copies of rows and spec, first state."""
+    """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
+
+    Under privacy the copy is of the reports, and nothing in the folder tells the rows.
+    """
     target = Path(os.path.abspath(folder))
     settings = check_settings(Settings(name, listen, power_safe, metrics))
     spec = read_spec(spec_path)
-    rows = read_rows(data_path, spec)
-    if len(rows) > MOST_ROWS:
-        raise InputError(f"{data_path} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
     _refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
+    rows = contributed_rows(data_path, spec, ledger, budget)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path)), 0o600)
-        write_new(home.data, rows_text(rows, spec).encode(), 0o600)
+        write_new(home.data, copy_text(rows, spec).encode(), 0o600)
+        if spec.privacy is not None:
+            note_ledger(home, data_path, ledger)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
         identity = create_identity(draft, name, years)

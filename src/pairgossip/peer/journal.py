@@ -22,6 +22,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.actions import Save
 from pairgossip.peer.journal_file import (
     APPLICATION,
+    GROWN_VERSION,
     SCHEMA,
     VERSION,
     explained,
@@ -30,6 +31,7 @@ from pairgossip.peer.journal_file import (
 )
 from pairgossip.peer.journal_reading import export as export
 from pairgossip.peer.journal_reading import read_state
+from pairgossip.peer.rows import digest
 from pairgossip.peer.state import Node, Outcome, State
 
 WAIT_FOR_READERS = 10.0
@@ -87,7 +89,8 @@ class SqliteJournal:
             raise self._failure
         try:
             with self._explaining():
-                self._sync(change.sync)
+                # Once rows were added, the file with the old ones is replaced: no way back.
+                self._sync(change.sync, always=change.own is not None)
                 with _transaction(self._base):
                     self._write(change)
         except InputError as failure:
@@ -95,12 +98,12 @@ class SqliteJournal:
             raise
 
     def about(self) -> Mapping[str, str]:
-        """Return what was noted for good when the database was made."""
+        """Return what is noted about the peer."""
         with self._explaining():
             return dict(self._base.execute("SELECT key, value FROM about"))
 
     def note(self, about: Mapping[str, str]) -> None:
-        """Note for good whose state this is; what is noted never changes."""
+        """Note for good whose state this is; only a growth changes it, by noting other rows."""
         with self._explaining():
             self._sync(True)
             with _transaction(self._base):
@@ -115,6 +118,9 @@ class SqliteJournal:
         state = change.state
         if change.everything:
             self._write_generation(state)
+        if change.own is not None:
+            noted = (digest(change.own), "data")
+            self._base.execute("UPDATE about SET value = ? WHERE key = ?", noted)
         pending = None if state.pending is None else msgspec.msgpack.encode(state.pending)
         self._base.execute(
             "UPDATE peer SET seq = ?, pending = ?, exchanges = ?",
@@ -145,9 +151,11 @@ class SqliteJournal:
                 state.notice,
             ),
         )
+        if state.grown:  # which earlier versions do not understand
+            self._base.execute(f"PRAGMA user_version = {GROWN_VERSION}")
 
-    def _sync(self, sync: bool) -> None:
-        level = "FULL" if sync and self._power_safe else "NORMAL"
+    def _sync(self, sync: bool, *, always: bool = False) -> None:
+        level = "FULL" if always or (sync and self._power_safe) else "NORMAL"
         self._base.execute(f"PRAGMA synchronous = {level}")
 
     @contextlib.contextmanager

@@ -11,6 +11,8 @@ from urllib.parse import quote
 from pairgossip.errors import InputError
 
 VERSION = 1
+GROWN_VERSION = 2
+"""Of a database in which members have more rows than at first; its tables are the same."""
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -40,10 +42,10 @@ def inspected(path: Path) -> None:
         with contextlib.closing(base):
             (application,) = base.execute("PRAGMA application_id").fetchone()
             (version,) = base.execute("PRAGMA user_version").fetchone()
-            if application == APPLICATION and version > VERSION:
+            if application == APPLICATION and version > GROWN_VERSION:
                 raise InputError(
                     f"{path} was written by a newer version of pairgossip (its format is "
-                    f"{version}, this one knows {VERSION}): update pairgossip."
+                    f"{version}, this one knows {GROWN_VERSION}): update pairgossip."
                 )
             (found,) = base.execute("PRAGMA quick_check(1)").fetchone()
             (page,) = base.execute("PRAGMA page_size").fetchone()
@@ -53,7 +55,7 @@ def inspected(path: Path) -> None:
         raise explained(sqlite3.DatabaseError(found.replace("\n", " ")), path)
     if path.stat().st_size % page:  # sqlite takes what is missing of the last page for zeros
         raise explained(sqlite3.DatabaseError("its end is missing"), path)
-    if application != APPLICATION or version != VERSION:
+    if application != APPLICATION or version not in (VERSION, GROWN_VERSION):
         raise explained(sqlite3.DatabaseError("it is no state of a peer"), path)
 
 

@@ -12,8 +12,10 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.journal_file import explained, fingerprint, inspected, opened_for_reading
+from pairgossip.peer.messages import BadFrame, Notice, decode
 from pairgossip.peer.records import Record
 from pairgossip.peer.state import Node, Outcome, Pending, State
+from pairgossip.peer.vector import Vector
 
 
 def read_state(base: sqlite3.Connection, path: Path) -> State | None:
@@ -37,14 +39,25 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
             generation=int(generation),
             evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
             seq=seq,
-            nodes=tuple(_node(*columns) for _, *columns in nodes),
+            nodes=Vector(_node(*columns) for _, *columns in nodes),
             pending=None if pending is None else msgspec.msgpack.decode(pending, type=Pending),
             outcomes={who: _outcome(*columns) for who, *columns in outcomes},
             exchanges=exchanges,
             notice=notice,
+            grown=_notice(notice).grown if notice else (),
         )
     except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
         raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+
+
+def read_about(path: Path) -> dict[str, str]:
+    """Return what is noted in a database about the peer, also while it runs."""
+    inspected(path)
+    try:
+        with contextlib.closing(opened_for_reading(path)) as base:
+            return dict(base.execute("SELECT key, value FROM about"))
+    except sqlite3.Error as problem:
+        raise explained(problem, path) from problem
 
 
 def export(path: Path, private: bool = False) -> dict[str, Any]:
@@ -66,6 +79,7 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
         **about,
         "generation": state.generation,
         "evicted": list(state.evicted),
+        "grown": {one.member: one.rows for one in state.grown},
         "seq": state.seq,
         "exchanges": state.exchanges,
         "pending": None if state.pending is None else msgspec.to_builtins(state.pending),
@@ -89,6 +103,17 @@ def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
 def _shown_record(record: Record, private: bool) -> dict[str, Any]:
     shown = {"origin": record.origin, "row": record.row, "generation": record.generation}
     return shown | {"value": list(record.value)} if private else shown
+
+
+def _notice(frame: bytes) -> Notice:
+    """The notice that began the generation; it also tells who has grown."""
+    try:
+        notice = decode(frame)
+    except BadFrame:
+        raise ValueError("its notice is none") from None
+    if not isinstance(notice, Notice):
+        raise ValueError("its notice is none")
+    return notice
 
 
 def _outcome(packed: bytes, crc: int) -> Outcome:

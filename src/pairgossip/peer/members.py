@@ -12,8 +12,8 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_text
 from pairgossip.peer.certificates import id_of_certificate, is_name
+from pairgossip.peer.records import MOST_ROWS as MOST_ROWS
 
-MOST_ROWS = 1_000_000
 LARGEST_ADDRESS = 300
 _ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
@@ -24,6 +24,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     name: str
     rows: int
+    """How many it began with; that it has more by now is known from the generation."""
     certificate: str
     address: str | None
     """Where it listens; None if it is the one that connects."""
@@ -68,8 +69,8 @@ class Members(msgspec.Struct, frozen=True):
         known = next((one for one in self.listed if one.id == member.id), None)
         if known is not None and known.rows != member.rows:
             raise InputError(
-                f"Member '{known.name}' has {known.rows} rows, not {member.rows}: the rows of a "
-                f"member never change, so it must join under a new identity."
+                f"Member '{known.name}' began with {known.rows} rows, not {member.rows}: it was "
+                f"made anew with other rows, so it must join under a new identity."
             )
         others = tuple(one for one in self.listed if one.id != member.id)
         if any(one.name == member.name for one in others):
@@ -80,6 +81,14 @@ class Members(msgspec.Struct, frozen=True):
         if known is None:
             return Members((*self.listed, member))
         return Members(tuple(member if one.id == member.id else one for one in self.listed))
+
+    def with_rows(self, rows: Mapping[str, int]) -> Members:
+        """Return the list as it is now that some members have so many rows."""
+        return Members(
+            tuple(
+                msgspec.structs.replace(one, rows=rows.get(one.id, one.rows)) for one in self.listed
+            )
+        )
 
     def neighbors(self) -> tuple[Member, ...]:
         """The members that this peer talks to, in the order of their ids."""

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from pairgossip.peer.generations import Changes, Growth
 from pairgossip.peer.records import Record
 
 Mass = tuple[float, ...]
@@ -58,12 +59,19 @@ class Reject(Message, frozen=True, tag="reject"):
 
 
 class Notice(Message, frozen=True, tag="notice"):
-    """A new generation begins, without the members named."""
+    """A new generation begins, without some members, and with more rows of others."""
 
     generation: int
     evicted: tuple[str, ...]
     announcer: str
     signature: bytes
+    grown: tuple[Growth, ...] = ()
+    """As each of them has signed it. Last, since notices kept by earlier versions lack it."""
+
+    @property
+    def changes(self) -> Changes:
+        """What is different in this generation from the list of members."""
+        return Changes(self.evicted, self.grown)
 
 
 AnyMessage = Hello | Offer | Accept | Reject | Notice
@@ -106,9 +114,9 @@ def decode(frame: bytes, largest: int = LARGEST_FRAME) -> AnyMessage:
     return message
 
 
-def frame_limit(columns: int, mass: int) -> int:
-    """Return how long a frame of a run can be: sizes follow from the specification."""
-    return _LARGEST_TEXT + 512 + 9 * (columns + mass) + 96 * 64
+def frame_limit(columns: int, mass: int, members: int = 0) -> int:
+    """Return how long a frame of a run can be: sizes follow from specification and members."""
+    return _LARGEST_TEXT + 512 + 9 * (columns + mass) + 96 * 64 + 256 * members
 
 
 def _is_finite(message: Offer | Accept) -> bool:

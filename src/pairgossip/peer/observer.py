@@ -15,7 +15,6 @@ from pairgossip.peer.assembly import Assembly
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.logs import Log, clean
 from pairgossip.peer.runtime import Journal
-from pairgossip.peer.setting import setting_for
 from pairgossip.peer.spec import differences
 from pairgossip.peer.state import State
 from pairgossip.peer.status import (
@@ -49,14 +48,14 @@ class Observer:
             told.heard_of if told else ()
         )
         self._generation = parts.state.generation
+        self._members = parts.members.with_rows(parts.state.changes.rows())
         self._uncertainty = Uncertainty(
-            parts.setting.rule,
+            exchange.setting.rule,
             parts.state,
-            rows_of_others(parts.members, parts.state),
+            rows_of_others(self._members, parts.state),
             told.course if told else None,
             self._met,
         )
-        self._evicted = parts.state.evicted
         self._heard_at: dict[str, float] = {}
         self._exchanged_at: float | None = None
         self._started = time.time()
@@ -96,7 +95,6 @@ class Observer:
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._met.clear()
-        if change.state.evicted != self._evicted:
             self._began(change.state)
         self._uncertainty.observe(change.state, change.nodes)
         rows = range(len(change.state.nodes)) if change.everything else change.nodes
@@ -116,7 +114,7 @@ class Observer:
         self.status = status_of(
             self._parts.settings.name,
             self._parts.spec,
-            self._parts.members,
+            self._members,
             self._exchange.setting,
             self._exchange.state,
             met=self._met,
@@ -149,23 +147,20 @@ class Observer:
         }
 
     def _began(self, state: State) -> None:
-        """A new generation: updates weigh by the neighbors that are left."""
-        self._evicted = state.evicted
-        parts, before = self._parts, self._exchange.setting
-        self._exchange.setting = setting_for(
-            parts.identity,
-            parts.spec,
-            before.own,
-            parts.members,
-            before.draw_seed,
-            state.evicted,
-        )
+        """A new generation: with fewer members, or more rows, or both."""
+        self._members = self._parts.members.with_rows(state.changes.rows())
         self._uncertainty.renew(
-            self._exchange.setting.rule, state, rows_of_others(parts.members, state)
+            self._exchange.setting.rule, state, rows_of_others(self._members, state)
         )
-        gone = ", ".join(self._names.get(member, member) for member in state.evicted)
-        count = generations.count(state.generation)
-        self._log.warning("began a new generation", generation=count, without=gone)
+        names = {**self._names, self._parts.identity.id: self._parts.settings.name}
+        gone = ", ".join(names.get(member, member) for member in state.evicted)
+        rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]
+        told = {"without": gone, "rows": ", ".join(rows)}
+        self._log.warning(
+            "began a new generation",
+            generation=generations.count(state.generation),
+            **{name: text for name, text in told.items() if text},
+        )
 
     def _problems(self, now: float) -> tuple[str, ...]:
         found = [*self._parts.problems]

@@ -14,6 +14,8 @@ Verify = Callable[[str, bytes, bytes], bool]
 PURPOSE = b"pairgossip record 1\x00"
 """Signed along, so that no signature made for something else is ever taken for a record's."""
 MOST_REMEMBERED = 100_000
+MOST_ROWS = 1_000_000
+"""Of one member."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -49,12 +51,19 @@ class RecordCheck:
         spec: str,
         ranges: tuple[tuple[float, float], ...],
         rows: Mapping[str, int],
+        *,
+        whole: bool = False,
     ) -> None:
+        self._whole = whole  # private observations are reports: numbers of cells
         self._verify = verify
         self._spec = spec
         self._ranges = ranges
         self._rows = rows
         self._genuine: set[bytes] = set()
+
+    def with_rows(self, rows: Mapping[str, int]) -> RecordCheck:
+        """Return the check for members with so many rows each."""
+        return RecordCheck(self._verify, self._spec, self._ranges, rows, whole=self._whole)
 
     def is_member(self, record: Record) -> bool:
         """Whether the record's origin is a member with so many rows."""
@@ -70,7 +79,7 @@ class RecordCheck:
 
     def _is_in_range(self, value: tuple[float, ...]) -> bool:
         return len(value) == len(self._ranges) and all(
-            math.isfinite(entry) and low <= entry <= high
+            math.isfinite(entry) and low <= entry <= high and not (self._whole and entry % 1)
             for entry, (low, high) in zip(value, self._ranges, strict=True)
         )
 

@@ -25,6 +25,7 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
     table = read_columns(Path(path), spec.observed, delimiter)
     for name in spec.observed:
         _check_range(table, name, spec.ranges[name])
+    _check_classes(table, spec)
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     _check_meaning(matrix, spec)
     return tuple(tuple(map(float, row)) for row in matrix)
@@ -37,6 +38,31 @@ def rows_text(rows: Rows, spec: Spec) -> str:
     writer.writerow(spec.observed)
     writer.writerows([repr(entry) for entry in row] for row in rows)
     return text.getvalue()
+
+
+def copy_text(rows: Rows, spec: Spec) -> str:
+    """Write what a peer's folder holds of its rows: under privacy nothing but the reports."""
+    if spec.privacy is None:
+        return rows_text(rows, spec)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_report_columns(spec))
+    writer.writerows([int(entry) for entry in row] for row in rows)
+    return text.getvalue()
+
+
+def read_copy(path: Path, spec: Spec) -> Rows:
+    """Read back what `copy_text` has written."""
+    if spec.privacy is None:
+        return read_rows(path, spec, delimiter=",")
+    table = read_columns(path, _report_columns(spec), ",")
+    matrix = table.matrix() + 0.0
+    for column, (low, high) in zip(matrix.T, spec.limits, strict=True):
+        if not np.all((low <= column) & (column <= high) & (column == np.floor(column))):
+            raise InputError(
+                f"{path} holds numbers that are no reports of this run: put the old file back."
+            )
+    return tuple(tuple(map(float, row)) for row in matrix)
 
 
 def digest(rows: Rows) -> str:
@@ -56,6 +82,26 @@ def _check_range(table: Table, name: str, limits: tuple[float, float]) -> None:
             f"Column '{name}' of {table.path} has {count} outside the agreed range "
             f"[{low:g}, {high:g}], in {_spell_lines(lines)}: correct the file, or agree on "
             f"another range."
+        )
+
+
+def _report_columns(spec: Spec) -> tuple[str, ...]:
+    """Call reports otherwise than rows, so that neither is ever taken for the other."""
+    return tuple(f"report of {name}" for name in spec.observed)
+
+
+def _check_classes(table: Table, spec: Spec) -> None:
+    if spec.privacy is None or spec.privacy.classes is None or spec.label is None:
+        return
+    classes = spec.privacy.classes
+    other = np.flatnonzero(~np.isin(table[spec.label], classes))
+    if len(other):
+        count = f"{len(other)} value{'s' * (len(other) != 1)}"
+        raise InputError(
+            f"Column '{spec.label}' of {table.path} has {count} outside privacy.classes "
+            f"({', '.join(f'{one:g}' for one in classes)}), in "
+            f"{_spell_lines([table.lines[row] for row in other])}: correct the file, or agree on "
+            f"other classes."
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Kernel, Ratio
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.losses import GeneralLoss, Loss
+
+if TYPE_CHECKING:
+    from pairgossip.privacy import DebiasedKernel, DebiasedLoss
 
 Numbers = tuple[float, ...]
 LARGEST = 1e150
@@ -67,16 +70,26 @@ class _Statistic(_Zeros):
     scale: float = 1.0
     counts_own: bool = True
     """Whether a row paired with itself counts, as in the V-statistic."""
+    debiased: DebiasedKernel | None = None
+    """Under privacy: the kernel as a function of reports, which rows then are."""
 
     def values(self, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
         """The kernel of one pair, component by component."""
         components = self.kernel.components
         if is_own and not self.counts_own:
             return np.zeros(len(components))
+        if self.debiased is not None:
+            return self.scale * self._debiased(self.debiased, own, held, is_own)
         first, second = _block(own), _block(held)
         return self.scale * np.array(
             [evaluate(component, first.copy(), second.copy())[0] for component in components]
         )
+
+    @staticmethod
+    def _debiased(kernel: DebiasedKernel, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+        """A report and itself are not independent, so its own pair is debiased once, not twice."""
+        first, second = _reports(own), _reports(held)
+        return (kernel.own(first) if is_own else kernel.values(first, second))[0]
 
 
 @dataclass(frozen=True)
@@ -143,6 +156,8 @@ class DualAveraging(_Zeros):
     """How often the node is picked in the time in which a link rings once; steps are capped at
     that of the first such unit.
     """
+    debiased: DebiasedLoss | None = None
+    """Under privacy: the loss as a function of reports, which rows then are."""
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]
@@ -156,17 +171,29 @@ class DualAveraging(_Zeros):
         p = self.dimension
         theta, mean = np.array(private[:p]), np.array(private[p : 2 * p])
         node = gossip_dual_averaging_async.Node(np.array(mass), theta, mean, int(private[-1]))
-        gradient = self.loss.gradient(theta[None, :], _block(own), _block(held))[0]
+        gradient = self._gradient(theta[None, :], own, held, is_own)[0]
         after = gossip_dual_averaging_async.local_step(
             node, gradient, self.probability, self.prox, self.gamma
         )
         private = (*after.theta.tolist(), *after.mean.tolist(), float(after.picks))
         return tuple(after.z.tolist()), private
 
+    def _gradient(self, theta: FloatArray, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+        if self.debiased is None:
+            return self.loss.gradient(theta, _block(own), _block(held))
+        if is_own:
+            return self.debiased.own(theta, _reports(own))
+        return self.debiased.gradient(theta, _reports(own), _reports(held))
+
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
         """Return the mean model, NaN before the first pick."""
         mean = np.array(private[self.dimension : 2 * self.dimension])
         return mean if private[-1] else np.full(self.dimension, math.nan)
+
+
+def _reports(row: Numbers) -> FloatArray:
+    """One report as debiased kernels take it; a liar's is within limits but may not be whole."""
+    return np.floor([row])
 
 
 def _block(row: Numbers) -> FloatArray:

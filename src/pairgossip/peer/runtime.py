@@ -15,6 +15,7 @@ from typing import Protocol
 from pairgossip.peer.actions import Action, RepeatLater, Save, Send
 from pairgossip.peer.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.messages import encode
+from pairgossip.peer.rows import Rows
 from pairgossip.peer.state import State
 
 FIRST_WAIT = 0.2
@@ -99,6 +100,11 @@ class Runtime:
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
         self._carry_out(self.exchange.evict(members), now)
+        self.repeats_at = math.inf
+
+    def grow(self, own: Rows, now: float) -> None:
+        """Begin a new generation in which this peer has more rows: all of them are given."""
+        self._carry_out(self.exchange.grow(own), now)
         self.repeats_at = math.inf
 
     def stop_ringing(self) -> None:

@@ -18,8 +18,9 @@ from pairgossip.errors import InputError
 from pairgossip.peer.access import Neighbor, Site
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.evictions import forget_request, requested_evictions
-from pairgossip.peer.exchange import BrokenInvariant, Exchange, RestoredBackup
+from pairgossip.peer.exchange import BrokenInvariant, Exchange, ForgottenRows, RestoredBackup
 from pairgossip.peer.folder import Home
+from pairgossip.peer.growth import settled, taking_up
 from pairgossip.peer.logs import Log
 from pairgossip.peer.observer import Observer
 from pairgossip.peer.runtime import Link, Runtime
@@ -65,6 +66,7 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
     with home.lock():
+        settled(home)
         parts = assemble(home)
         try:
             with Service(parts, patience=patience) as service, _signals(service.stop):
@@ -142,7 +144,7 @@ class Service:
         except Unfit as problem:
             return self._fail(str(problem), EXIT_UNFIT)
         except RestoredBackup as problem:
-            return self._fail(self._restored_backup(str(problem)), EXIT_UNFIT)
+            return self._fail(self._restored_backup(problem), EXIT_UNFIT)
         except BrokenInvariant as problem:
             sentence = (
                 f"The peer's own state is not as it must be, a defect of pairgossip: {problem}"
@@ -176,6 +178,7 @@ class Service:
         if now >= self._tick_at:
             self._tick_at = now + TICK
             self._evict(now)
+            self._grow(now)
             self._look_around()
 
     def _finish(self) -> None:
@@ -205,6 +208,14 @@ class Service:
         for member in asked:
             forget_request(self._parts.home, member)
 
+    def _grow(self, now: float) -> None:
+        """Take up rows that were added since the last look."""
+        before = self._exchange.setting.own
+        with taking_up(self._parts.home, before) as rows:
+            if rows is not None:
+                self._runtime.grow(rows, now)
+                self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
+
     def _look_around(self, *, is_last: bool = False) -> None:
         counts = {**self._network.counts(), "frames dropped: inbox full": self._inbox.dropped}
         self._observer.look(counts, self._network.connected(), is_last=is_last)
@@ -215,11 +226,17 @@ class Service:
         self._look_around(is_last=True)
         return code
 
-    def _restored_backup(self, neighbor: str) -> str:
+    def _restored_backup(self, problem: RestoredBackup) -> str:
+        neighbor = str(problem)
         name = self._parts.members.names().get(neighbor, neighbor)
+        known = (
+            f"Neighbor '{name}' knows of more rows of this peer, by its own word, than its own "
+            "state does: "
+            if isinstance(problem, ForgottenRows)
+            else f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
+        )
         return (
-            f"Neighbor '{name}' has seen later offers of this peer than its own state knows: the "
-            "state is a restored backup or a copy. Have the others run peer evict "
+            f"{known}the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
 

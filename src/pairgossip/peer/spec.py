@@ -20,6 +20,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.kernels import Kernel, Ratio, as_kernel
 from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
+from pairgossip.peer.privacy_checks import check_privacy
 from pairgossip.peer.spec_checks import check_meaning, check_table, wrong_kind
 from pairgossip.peer.spec_differences import differences as differences
 from pairgossip.peer.state import picks_per_exchange
@@ -68,6 +69,21 @@ class Stop(_Strict, frozen=True):
     exchanges: int | None = None
 
 
+class Privacy(_Strict, frozen=True):
+    """How every member reports its rows instead of sending them: by randomized response."""
+
+    epsilon: float
+    """What one report may tell about its row."""
+    bins: int | tuple[int, ...]
+    """Into how many equal parts the range of each column is cut."""
+    rounding: str = "bins"
+    """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
+    classes: tuple[float, ...] | None = None
+    """The values of the label."""
+    together: bool | None = None
+    """Whether all columns are one report at the whole epsilon, or share it, a report each."""
+
+
 class Spec(_Strict, frozen=True):
     """What all members of a run agree on."""
 
@@ -83,6 +99,7 @@ class Spec(_Strict, frozen=True):
     algorithm: Algorithm = Algorithm()
     learning: Learning | None = None
     stop: Stop | None = None
+    privacy: Privacy | None = None
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -91,15 +108,25 @@ class Spec(_Strict, frozen=True):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """The ranges in the order of the observation."""
+        """Between which numbers the entries of a record lie, in their order.
+
+        Under privacy a record holds the whole numbers of a report, one for each column.
+        """
+        if self.privacy is not None:
+            from pairgossip.peer.reports import mechanism_of
+
+            return tuple(
+                (float(low), float(high)) for low, high in mechanism_of(self).report_limits
+            )
         return tuple(self.ranges[name] for name in self.observed)
 
     @property
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
-        return json.dumps(
-            msgspec.to_builtins(self), sort_keys=True, separators=(",", ":"), allow_nan=False
-        )
+        table = msgspec.to_builtins(self)
+        if self.privacy is None:
+            del table["privacy"]  # as versions that did not know of it have written it
+        return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
     def hash(self) -> str:
@@ -146,6 +173,7 @@ def parse_spec(text: str) -> Spec:
         raise wrong_kind(problem) from None
     spec = _settled(spec)
     check_meaning(spec)
+    check_privacy(spec)
     if len(spec.text) > LARGEST_TEXT:
         raise InputError("The specification is too long to be sent: use fewer or shorter columns.")
     return spec
@@ -156,6 +184,7 @@ _TABLES: dict[str, type[_Strict]] = {
     "algorithm": Algorithm,
     "learning": Learning,
     "stop": Stop,
+    "privacy": Privacy,
 }
 
 
@@ -173,12 +202,36 @@ def _settled(spec: Spec) -> Spec:
         changes["algorithm"] = msgspec.structs.replace(spec.algorithm, mixing="weighted")
     if spec.stop == Stop():
         changes["stop"] = None
+    if spec.privacy is not None:
+        changes["privacy"] = _settled_privacy(spec, spec.privacy)
     return msgspec.structs.replace(spec, **changes)
+
+
+def _settled_privacy(spec: Spec, privacy: Privacy) -> Privacy:
+    bins, classes, together = privacy.bins, privacy.classes, privacy.together
+    if together is None:
+        together = classes is not None
+    return Privacy(
+        epsilon=privacy.epsilon,
+        bins=(bins,) * len(spec.columns) if isinstance(bins, int) else bins,
+        rounding=privacy.rounding.lower(),
+        classes=None if classes is None else tuple(sorted(one + 0.0 for one in classes)),
+        together=together or len(spec.observed) == 1,
+    )
 
 
 def hash_of(text: str) -> str:
     """Return the SHA-256 of a canonical text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _debiased(spec: Spec) -> Any:
+    """Return the kernel or the loss as a function of reports; None where rows are no reports."""
+    if spec.privacy is None:
+        return None  # and nothing of privacy is loaded into a small device
+    from pairgossip.peer.reports import debiased_kernel_of, debiased_loss_of
+
+    return debiased_loss_of(spec) if spec.kernel is None else debiased_kernel_of(spec)
 
 
 def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
@@ -201,12 +254,14 @@ def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
             prox=proximal.map,
             gamma=inverse_sqrt(spec.learning.step),
             probability=picked,
+            debiased=_debiased(spec),
         )
     kernel, scale = as_kernel(spec.kernel), 1.0
     counts_own = spec.target == "v"
     if spec.members is not None and not counts_own:
         n = max(spec.members - evicted_rows, 2)
         scale = n / (n - 1)
+    debiased = _debiased(spec)
     if spec.algorithm.mixing == "paper":
-        return PaperMixing(kernel, scale, counts_own)
-    return WeightedMixing(kernel, scale, counts_own, weight=1.0 / picked)
+        return PaperMixing(kernel, scale, counts_own, debiased)
+    return WeightedMixing(kernel, scale, counts_own, debiased, weight=1.0 / picked)

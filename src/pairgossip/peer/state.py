@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from pairgossip.peer.generations import Changes, Growth
 from pairgossip.peer.messages import Mass
 from pairgossip.peer.records import Record
 
@@ -52,10 +53,18 @@ class State(msgspec.Struct, frozen=True):
     generation: int
     evicted: tuple[str, ...]
     seq: int
-    nodes: tuple[Node, ...]
+    nodes: Sequence[Node]
+    """A `Vector`, so that the state before an exchange and the one after share nearly all."""
     pending: Pending | None
     outcomes: Mapping[str, Outcome]
     exchanges: int
     """Exchanges in this generation in which this peer took part; also what it draws lots by."""
     notice: bytes = b""
     """The frame that began this generation, for neighbors that have not heard of it."""
+    grown: tuple[Growth, ...] = ()
+    """Members with more rows than at first, as the notice tells them."""
+
+    @property
+    def changes(self) -> Changes:
+        """What is different in this generation from the list of members."""
+        return Changes(self.evicted, self.grown)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer import generations
@@ -86,23 +87,38 @@ class Status(msgspec.Struct, frozen=True):
     """How much an exchange changes a node's mass, in parts of it."""
     course: Course | None = None
     """What the interval is made from, so that a restart does not forget it."""
+    privacy: str | None = None
+    """What is promised about every row; the interval is then about the value over the reports."""
 
 
 def estimate_of(spec: Spec, setting: Setting, state: State) -> tuple[float, ...] | None:
     """Read out what a peer knows, over all its rows; None if that is nothing yet."""
+    found = readout_of(setting, state)
+    values = found.tolist() if spec.kernel is None else [spec.value(found)]
+    return tuple(values) if all(map(math.isfinite, values)) else None
+
+
+def readout_of(setting: Setting, state: State) -> FloatArray:
+    """Return the components of a statistic, or the model, over all rows of a peer."""
     from pairgossip.peer.rules import WeightedMixing
 
     rule = setting.rule
     if isinstance(rule, WeightedMixing):
         # Sums over weights, so that rows that were picked more often count for more.
         total = np.sum([node.mass for node in state.nodes], axis=0)
-        found = rule.readout(tuple(total.tolist()), ())
-    else:
-        all_found = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
-        known = all_found[~np.isnan(all_found).any(axis=1)]
-        found = known.mean(axis=0) if len(known) else all_found[0]
-    values = found.tolist() if spec.kernel is None else [spec.value(found)]
-    return tuple(values) if all(map(math.isfinite, values)) else None
+        return rule.readout(tuple(total.tolist()), ())
+    all_found = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
+    known = all_found[~np.isnan(all_found).any(axis=1)]
+    return known.mean(axis=0) if len(known) else all_found[0]
+
+
+def guarantee_of(spec: Spec) -> str | None:
+    """Say in one sentence what a specification promises about every row, if it does."""
+    if spec.privacy is None:
+        return None
+    from pairgossip.peer.reports import mechanism_of
+
+    return mechanism_of(spec).guarantee()
 
 
 def interval_of(
@@ -161,6 +177,7 @@ def status_of(
         pending=state.pending is not None,
         neighbors=dict(neighbors) if neighbors is not None else idle,
         heard_of=tuple(heard_of),
+        privacy=guarantee_of(spec),
         **{"interval": None, "staleness": None, "counts": {}, **more},
     )
 

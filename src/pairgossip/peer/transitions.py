@@ -38,5 +38,7 @@ TRANSITIONS: dict[tuple[Phase, str], Does] = {
     (ASKING, "reject"): Does("if it answers my offer, the node is free again", (FREE, ASKING)),
     (FREE, "notice"): Does("if it is news, begin the new generation", (FREE,)),
     (ASKING, "notice"): Does("if it is news, begin the new generation", (FREE, ASKING)),
+    (FREE, "evict, add"): Does("begin a new generation and tell of it", (FREE,)),
+    (ASKING, "evict, add"): Does("begin a new generation and tell of it", (FREE,)),
 }
-"""The whole machine; a hello changes no phase."""
+"""The whole machine; a hello changes no phase. The last events are the operator's."""

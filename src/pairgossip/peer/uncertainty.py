@@ -73,6 +73,7 @@ class Uncertainty:
         self._masses: list[tuple[float, ...]] = []
         self._pairs: list[Pair] = []
         self._total: Pair = (0.0, 0.0)
+        self._replaced = 0
         self._met: set[str] = set()
         self._met_before: set[str] = set()
         self._spread: float | None = None
@@ -172,6 +173,7 @@ class Uncertainty:
         return 0.0, 0.0  # a model is no quotient
 
     def _replace(self, row: int, pair: Pair) -> None:
+        self._replaced += 1
         old, self._pairs[row] = self._pairs[row], pair
         self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
 
@@ -185,7 +187,7 @@ class Uncertainty:
         )
         marks, batch = course.marks, course.batch
         if self._exchanges >= marks[-1].exchanges + batch:
-            self._total = _total(self._pairs)  # rounding errors end here
+            self._end_rounding_errors()
             marks = (*marks, Mark(self._exchanges, *self._total))
         if len(marks) > MOST_BATCHES:
             marks, batch = marks[::2], 2 * batch
@@ -197,6 +199,11 @@ class Uncertainty:
             (squares[0], squares[1], squares[2]),
             course.changes + 1,
         )
+
+    def _end_rounding_errors(self) -> None:
+        """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
+        if self._replaced >= len(self._pairs):
+            self._total, self._replaced = _total(self._pairs), 0
 
     def _is_ripe(self) -> bool:
         marks = self._course.marks

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pairgossip.errors import InputError
 from pairgossip.peer.exchange import Setting
 from pairgossip.peer.folder import Home
+from pairgossip.peer.growth import rows_in_force
 from pairgossip.peer.identity import Identity, load_identity
 from pairgossip.peer.journal_file import explained, inspected, opened_for_reading
 from pairgossip.peer.journal_reading import read_state
@@ -27,6 +28,7 @@ class View:
     identity: Identity
     spec: Spec
     members: Members
+    """With the rows that they have in this generation."""
     setting: Setting
     state: State
 
@@ -41,9 +43,11 @@ class View:
 def view(home: Home) -> View:
     """Read a peer's folder."""
     identity = load_identity(home.folder)
-    spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    spec, listed = home.read_spec(), home.read_members()
     state = _state(home)
-    setting = setting_for(identity, spec, rows, members, evicted=state.evicted)
+    rows = rows_in_force(home, len(state.nodes))
+    setting = setting_for(identity, spec, rows, listed, evicted=state.evicted, grown=state.grown)
+    members = listed.with_rows(state.changes.rows())
     return View(home, identity, spec, members, setting, state)
 
 

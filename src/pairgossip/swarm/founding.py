@@ -40,8 +40,12 @@ def found_peers(
         for name, rows, address in zip(plan.names, plan.rows, listen, strict=True):
             data.touch(mode=0o600)
             data.write_text(rows_text(rows, plan.spec), encoding="utf-8")
+            # Equal rows of two peers are two people's, so each peer has a ledger of its own.
+            ledger = None if plan.spec.privacy is None else folder / f"{name}.ledger"
             homes.append(
-                create_home(folder / name, name, spec, data, address, power_safe=power_safe)
+                create_home(
+                    folder / name, name, spec, data, address, power_safe=power_safe, ledger=ledger
+                )
             )
     finally:
         data.unlink(missing_ok=True)

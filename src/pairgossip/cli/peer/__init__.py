@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cyclopts import App, Parameter
 
+from pairgossip.cli.peer.add import add_command
 from pairgossip.cli.peer.evict import evict_command
 from pairgossip.cli.peer.export import export_command
 from pairgossip.cli.peer.init import init_command
@@ -39,6 +40,7 @@ for command in (
     run_command,
     status_command,
     result_command,
+    add_command,
     evict_command,
     export_command,
 ):

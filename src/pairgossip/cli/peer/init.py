@@ -17,11 +17,14 @@ def init_command(
     listen: str | None = None,
     metrics: str | None = None,
     fast: Flag = False,
+    ledger: Path | None = None,
+    budget: float | None = None,
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
     The id, which stands for the peer's key, is printed. The key never leaves the folder; a copy of
-    the rows lies there too, so nobody else should be able to read it.
+    the rows lies there too, so nobody else should be able to read it. If the specification has a
+    table [privacy], the copy is of randomized reports instead, each drawn once and for ever.
 
     For example:
 
@@ -44,7 +47,14 @@ def init_command(
     fast
         Do not wait for the disk at every exchange: faster, but a loss of power may then make it
         necessary to evict this peer.
+    ledger
+        Under privacy, the file that keeps every row's report and what it has cost, to be found
+        again whenever this data file is used; by default beside it, with .ledger at the end.
+    budget
+        Under privacy, how much epsilon a row may spend in all; by default as much as its first
+        report costs.
     """
+    from pairgossip.peer.contribution import accounts
     from pairgossip.peer.folder import DEFAULT_LISTEN
     from pairgossip.peer.home import create_home
     from pairgossip.peer.identity import load_identity
@@ -57,8 +67,12 @@ def init_command(
         listen or DEFAULT_LISTEN,
         power_safe=not fast,
         metrics=metrics,
+        ledger=ledger,
+        budget=budget,
     )
     rows = len(made.read_rows())
     tell(f"Made {made.folder} with {rows} row{'s' * (rows != 1)}.")
+    for kept in accounts(made):
+        tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)

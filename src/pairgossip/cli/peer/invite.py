@@ -36,13 +36,16 @@ def invite_command(
     """
     from pairgossip.peer.identity import load_identity
     from pairgossip.peer.invitations import invitation
+    from pairgossip.peer.view import view
 
     place = found_home(home)
     if address is not None and unreachable:
         raise InputError("Give --address or --unreachable, not both.")
     reached = None if unreachable else address or _listening(place.read_settings().listen)
-    rows = len(place.read_rows())
-    write_line(invitation(load_identity(place.folder), place.read_spec(), rows, reached))
+    me = load_identity(place.folder)
+    # What it began with: the others learn by its own word, once they meet, that it has more.
+    rows = view(place).setting.rows[me.id]
+    write_line(invitation(me, place.read_spec(), rows, reached))
 
 
 def _listening(listen: str) -> str:

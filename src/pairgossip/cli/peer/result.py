@@ -77,8 +77,19 @@ def _found(seen: View, estimate: tuple[float, ...]) -> dict[str, object]:
         "evicted": list(told.evicted),
         "covers": msgspec.to_builtins(seen.status().covers),
         "spec": spec.hash,
+        **_privacy(seen),
         "versions": versions(),
     }
+
+
+def _privacy(seen: View) -> dict[str, object]:
+    """Say what is promised about the rows, and by how much that may have moved the estimate."""
+    if seen.spec.privacy is None:
+        return {}
+    from pairgossip.peer.privacy_noise import noise_of
+    from pairgossip.peer.status import guarantee_of
+
+    return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
 
 
 def _model(seen: View, theta: tuple[float, ...]) -> Model:
@@ -86,8 +97,10 @@ def _model(seen: View, theta: tuple[float, ...]) -> Model:
 
     spec = seen.spec
     assert spec.loss is not None and spec.label is not None
-    # A peer knows its own labels; of two classes all know the range.
+    # A peer knows its own labels; of two classes all know the range, under privacy of all.
     own = sorted({row[-1] for row in seen.setting.own})
+    if spec.privacy is not None and spec.privacy.classes is not None:
+        own = list(spec.privacy.classes)
     classes = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
     return Model(
         loss=spec.loss,

@@ -11,7 +11,9 @@ from pairgossip.cli.options import Flag
 from pairgossip.cli.peer.place import found_home
 
 if TYPE_CHECKING:
+    from pairgossip.peer.folder import Home
     from pairgossip.peer.status import Status
+    from pairgossip.peer.view import View
 
 MOST_SHOWN = 8
 
@@ -32,14 +34,21 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     """
     import msgspec
 
+    from pairgossip.peer.privacy_noise import noise_of
     from pairgossip.peer.view import view
 
     place = found_home(home)
-    status, is_running = view(place).status(), place.is_running()
+    seen, is_running = view(place), place.is_running()
+    status = seen.status()
     if json:
-        write_json({**msgspec.to_builtins(status), "running": is_running})
+        write_json({
+            **msgspec.to_builtins(status),
+            "running": is_running,
+            "privacy_noise": noise_of(seen),
+            "privacy_budgets": _budgets(place),
+        })  # fmt: skip
         return
-    _write_facts(status, is_running)
+    _write_facts(status, is_running, _privacy(seen, status))
     _write_neighbors(status)
     if status.counts:
         counts = new_table(("events since the start", "count"))
@@ -50,7 +59,7 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
         write_line(f"Problem: {problem}")
 
 
-def _write_facts(status: Status, is_running: bool) -> None:
+def _write_facts(status: Status, is_running: bool, more: list[tuple[str, str]]) -> None:
     covers = status.covers
     facts = new_table(("peer", status.name), numbers=False)
     rows = [
@@ -62,6 +71,7 @@ def _write_facts(status: Status, is_running: bool) -> None:
         ("last exchange", _ago(status.staleness, status.updated)),
         ("state", _state(status, is_running)),
         ("id", status.id),
+        *more,
     ]  # fmt: skip
     for name, value in rows:
         facts.add_row(name, value)
@@ -78,7 +88,42 @@ def _estimate(status: Status) -> str:
     if status.interval is None:
         return value
     low, high = status.interval
-    return f"{value}, likely between {spelled(low)} and {spelled(high)}"
+    about = "" if status.privacy is None else " over the reports"
+    return f"{value}, likely between {spelled(low)} and {spelled(high)}{about}"
+
+
+def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
+    """Say what is promised about the rows, what that costs in exactness, and what was spent."""
+    if status.privacy is None:
+        return []
+    from pairgossip.peer.privacy_noise import noise_of
+
+    facts = [("privacy", status.privacy)]
+    if seen.spec.kernel is not None:
+        noise = noise_of(seen)
+        known = "unknown yet" if noise is None else f"a standard error of at most {spelled(noise)}"
+        facts.append(("privacy noise", f"{known}, besides what the interval covers"))
+    for ledger, budget in _budgets(seen.home).items():
+        told = budget.get("problem") or (
+            f"epsilon {budget['spent']} of {budget['cap']} spent by every row ({ledger})"
+        )
+        facts.append(("privacy budget", told))
+    return facts
+
+
+def _budgets(home: Home) -> dict[str, dict[str, str]]:
+    from pairgossip.errors import InputError
+    from pairgossip.peer.contribution import accounts
+
+    return {
+        ledger: {"problem": str(account)}
+        if isinstance(account, InputError)
+        else {
+            "spent": f"{account.spent.normalize():f}",
+            "cap": f"{account.cap.normalize():f}",
+        }
+        for ledger, account in accounts(home).items()
+    }
 
 
 def _without(status: Status) -> str:

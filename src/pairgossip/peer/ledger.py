@@ -1,0 +1,225 @@
+"""The privacy ledger: one report per observation and mechanism, for ever, and what it has cost.
+
+A report that was drawn twice would tell more than its epsilon says. So reports are drawn once, on
+the disk before anything uses them, and found here again whenever the same rows come back: after a
+crash, for a new folder, from a restored backup. An observation is known by a keyed hash of its
+values and by how many equal ones stand before it, so rows may be reordered and added. What an
+edited row was before is not known: it is another observation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer import ledger_file
+from pairgossip.peer.ledger_file import Book, Drawn
+
+Row = tuple[float, ...]
+Report = tuple[int, ...]
+Draw = Callable[[Sequence[Row]], Sequence[Report]]
+"""Draws one report for each of some rows, each time anew."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A mechanism as a ledger knows it."""
+
+    columns: tuple[str, ...]
+    mechanism: str
+    """Equal if and only if reports mean the same and are equally likely."""
+    epsilon: float
+    sizes: tuple[int, ...]
+    """How many values each field of a report has."""
+    draw: Draw
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the observations of a ledger have spent."""
+
+    observations: int
+    spent: Decimal
+    """By the one that has spent most."""
+    cap: Decimal
+
+
+def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
+    """Return where the ledger of a data file is; links are followed, so that it is one place."""
+    if ledger is not None:
+        return ledger.resolve()
+    file = data.resolve()
+    return file.with_name(f"{file.name}.ledger")
+
+
+def reports_of(
+    path: Path, rows: Sequence[Row], declared: Declared, budget: float | None = None
+) -> list[Report]:
+    """Return the report of every row: those drawn before, and new ones for the others.
+
+    Parameters
+    ----------
+    path
+        The ledger, made if there is none.
+    rows
+        The rows as they are.
+    declared
+        The mechanism.
+    budget
+        How much epsilon an observation may spend in all from now on; None for what the ledger
+        says, which is at first the epsilon of the first mechanism.
+    """
+    with ledger_file.held(path):
+        before = ledger_file.load(path)
+        book = before or Book(secrets.token_hex(32), _spelled(declared.epsilon))
+        if budget is not None:
+            book = msgspec.structs.replace(book, cap=_spelled(budget))
+        _check_numbers(path, book)
+        names = _names(book.secret, declared.columns, rows)
+        known = _known(path, book, declared)
+        missing = [place for place, name in enumerate(names) if name not in known]
+        _check_budget(path, book, declared, [names[place] for place in missing])
+        if missing:
+            drawn = declared.draw([rows[place] for place in missing])
+            known |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
+            book = _with(book, declared, known)
+        if book != before:
+            ledger_file.store(path, book)
+        else:
+            ledger_file.settle(path)
+    return [known[name] for name in names]
+
+
+def account_of(path: Path) -> Account:
+    """Return what has been spent."""
+    book = ledger_file.load(path)
+    if book is None:
+        raise InputError(
+            f"There is no ledger {path}: put it back, and report no rows without it meanwhile."
+        )
+    _check_numbers(path, book)
+    most = max((len(_spent_by(book.drawn, one.columns)) for one in book.drawn), default=0)
+    return Account(most, _most_spent(book.drawn), Decimal(book.cap))
+
+
+def _spelled(epsilon: float) -> str:
+    """Spell a number as people do; sums of such numbers are exact."""
+    return repr(float(epsilon))
+
+
+def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
+    """Name every observation; without the secret, names tell nothing about values."""
+    key, seen = bytes.fromhex(secret), Counter[Row]()
+    about = msgspec.json.encode(columns)
+    names = []
+    for row in rows:
+        content = struct.pack(f"<q{len(row)}d", seen[row], *row)
+        names.append(hashlib.blake2b(about + content, key=key, digest_size=16).hexdigest())
+        seen[row] += 1
+    return names
+
+
+def _known(path: Path, book: Book, declared: Declared) -> dict[str, Report]:
+    """Return the reports that were drawn by this very mechanism."""
+    for drawn in book.drawn:
+        if (drawn.columns, drawn.mechanism) == (declared.columns, declared.mechanism):
+            if not all(_fits(report, declared.sizes) for report in drawn.reports.values()):
+                raise InputError(
+                    f"The ledger {path} holds a report that its mechanism cannot give: put back "
+                    f"the copy that was written last."
+                )
+            return dict(drawn.reports)
+    return {}
+
+
+def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
+    return len(report) == len(sizes) and all(
+        0 <= entry < size for entry, size in zip(report, sizes, strict=True)
+    )
+
+
+def _with(book: Book, declared: Declared, reports: dict[str, Report]) -> Book:
+    others = tuple(
+        one
+        for one in book.drawn
+        if (one.columns, one.mechanism) != (declared.columns, declared.mechanism)
+    )
+    mine = Drawn(declared.columns, declared.mechanism, _spelled(declared.epsilon), reports)
+    return msgspec.structs.replace(book, drawn=(*others, mine))
+
+
+def _check_budget(path: Path, book: Book, declared: Declared, names: Iterable[str]) -> None:
+    """Refuse to draw what would take an observation above the cap."""
+    cap, spent = Decimal(book.cap), _most_spent(book.drawn)
+    if not cap.is_finite() or cap <= 0:
+        raise InputError(f"--budget is {book.cap}: give a finite number > 0.")
+    if spent > cap:
+        raise InputError(
+            f"--budget is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
+            f"{path}, and give at least that."
+        )
+    mine = _spent_by(book.drawn, declared.columns)
+    new = max((mine.get(name, Decimal(0)) for name in names), default=None)
+    if new is None:
+        return
+    before = new + _most_spent(one for one in book.drawn if one.columns != declared.columns)
+    after = before + Decimal(_spelled(declared.epsilon))
+    if after > cap and not before:
+        raise InputError(
+            f"--budget is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
+            f"reporting these rows costs: allow it with --budget {after.normalize():f}."
+        )
+    if after > cap:
+        raise InputError(
+            f"These rows have spent {before.normalize():f} of a privacy budget of "
+            f"{cap.normalize():f}, and reporting them in another way would make it "
+            f"{after.normalize():f}: keep to the mechanism used before, which costs nothing more, "
+            f"or allow it with --budget {after.normalize():f}."
+        )
+
+
+def _spent_by(drawn: Iterable[Drawn], columns: tuple[str, ...]) -> Mapping[str, Decimal]:
+    """Add up what each observation of these columns has spent."""
+    spent: dict[str, Decimal] = {}
+    for one in drawn:
+        if one.columns == columns:
+            for name in one.reports:
+                spent[name] = spent.get(name, Decimal(0)) + Decimal(one.epsilon)
+    return spent
+
+
+def _most_spent(drawn: Iterable[Drawn]) -> Decimal:
+    """Bound what anybody has spent in all columns.
+
+    Which observations of other columns are the same person's is not known, so it is taken to be
+    those that have spent most.
+    """
+    every = tuple(drawn)
+    return sum(
+        (
+            max(_spent_by(every, columns).values(), default=Decimal(0))
+            for columns in {one.columns for one in every}
+        ),
+        start=Decimal(0),
+    )
+
+
+def _check_numbers(path: Path, book: Book) -> None:
+    try:
+        for number in (book.cap, *(one.epsilon for one in book.drawn)):
+            Decimal(number)
+        bytes.fromhex(book.secret)
+    except (InvalidOperation, ValueError):
+        raise InputError(
+            f"The ledger {path} holds text where a number must be: put back the copy that was "
+            f"written last."
+        ) from None

@@ -1,0 +1,494 @@
+"""Rows added to a peer: its folder, every way to kill it meanwhile, and what the others learn."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
+from pairgossip.peer import growth, journal
+from pairgossip.peer.assembly import assemble
+from pairgossip.peer.exchange import Exchange
+from pairgossip.peer.generations import Changes, Growth, count
+from pairgossip.peer.growth import request_growth, rows_in_force, settled, taking_up
+from pairgossip.peer.home import Home
+from pairgossip.peer.identity import load_identity
+from pairgossip.peer.invitations import admitted, invitation, read_invitation
+from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.service import EXIT_UNFIT
+from pairgossip.peer.setting import rows_gone, setting_for
+from pairgossip.peer.spec import parse_spec
+from pairgossip.peer.view import view
+from pairgossip.swarm.audit import audit
+from tests.peer.homes import GINI, Pair, introduce_each_other, make_home, make_pair
+from tests.peer.settings import held_records
+from tests.peer.test_service import FAST, Switchboard, exchanges, running
+from tests.peer.zenoh_people import until
+
+U = GINI.replace("[ranges]", 'target = "u"\nmembers = 3\n[ranges]')
+
+
+def more(folder: Path, *values: float) -> Path:
+    file = folder / "more.csv"
+    file.write_text("income\n" + "".join(f"{value}\n" for value in values))
+    return file
+
+
+class Silent:
+    """A network on which nobody is."""
+
+    def send(self, to: str, frame: bytes) -> None:
+        """Lose it."""
+
+
+def start(home: Home) -> None:
+    """What a peer does when it starts, up to its first look around."""
+    settled(home)
+    parts = assemble(home)
+    try:
+        exchange = Exchange(parts.setting, parts.state)
+        runtime = Runtime(exchange, parts.journal, Silent(), random.Random(0), 1.0)
+        runtime.start(0.0)
+        with taking_up(home, exchange.setting.own) as rows:
+            if rows is not None:
+                runtime.grow(rows, 0.0)
+    finally:
+        parts.close()
+
+
+def rows_and_nodes(home: Home) -> tuple[list[float], list[float]]:
+    """The peer's rows, and those that its state holds as its own, at the beginning."""
+    seen = view(home)
+    nodes = [node.record.value[0] for node in seen.state.nodes]
+    return [row[0] for row in seen.setting.own], nodes
+
+
+# One peer
+
+
+def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0, 4.0], [6.0])
+    asked = request_growth(ann, more(tmp_path, 7.0, 8.0))
+    assert (asked.added, asked.rows) == (2, 4)
+    assert rows_and_nodes(ann) == ([1.0, 4.0], [1.0, 4.0])
+    asked = request_growth(ann, more(tmp_path, 9.0))
+    assert (asked.added, asked.rows) == (1, 5)
+    start(ann)
+    assert not asked.file.exists()
+    assert rows_and_nodes(ann) == ([1.0, 4.0, 7.0, 8.0, 9.0],) * 2
+    state = view(ann).state
+    assert count(state.generation) == 1
+    me = load_identity(ann.folder).id
+    assert [(one.member, one.first, one.rows) for one in state.grown] == [(me, 2, 5)]
+    start(ann)  # again: nothing more
+    assert view(ann).state == state
+
+
+def test_rows_can_be_added_again(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0, 4.0], [6.0])
+    for k in range(3):
+        request_growth(ann, more(tmp_path, 10.0 + k))
+        start(ann)
+    state = view(ann).state
+    assert count(state.generation) == 3
+    assert state.changes.rows() == {load_identity(ann.folder).id: 5}
+    assert rows_and_nodes(ann)[0] == [1.0, 4.0, 10.0, 11.0, 12.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("income\n", "it needs rows"),
+        ("income\n101\n", "outside the agreed range"),
+        ("income\nmany\n", "income"),
+        ("wages\n1\n", "income"),
+    ],
+)
+def test_rows_that_may_not_circulate_are_not_added(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    ann, _ = make_pair(tmp_path, [1.0], [6.0])
+    before = sorted(os.listdir(ann.folder))
+    file = tmp_path / "more.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        request_growth(ann, file)
+    assert sorted(set(os.listdir(ann.folder)) - {"add.lock"}) == before
+
+
+def test_a_peer_holds_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
+    monkeypatch.setattr(growth, "MOST_ROWS", 3)
+    request_growth(ann, more(tmp_path, 3.0))
+    with pytest.raises(InputError, match="has 1 rows and the peer has 3: a peer holds at most 3"):
+        request_growth(ann, more(tmp_path, 4.0))
+
+
+def test_a_request_that_is_of_other_rows_is_refused(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0, 2.0], [6.0])
+    for text in ("income\n1.0\n", "income\n2.0\n1.0\n3.0\n"):
+        (ann.folder / "data.next.csv").write_text(text)
+        with pytest.raises(InputError, match="does not begin with the rows that this peer has"):
+            start(ann)
+    (ann.folder / "data.next.csv").unlink()
+    start(ann)
+
+
+def test_who_adds_rows_waits_for_who_takes_them_up(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0], [6.0])
+    request_growth(ann, more(tmp_path, 2.0))
+    with growth._locked(ann), taking_up(ann, ((1.0,),)) as rows:
+        assert rows is None  # the next look finds them
+    start(ann)
+    assert rows_and_nodes(ann)[0] == [1.0, 2.0]
+
+
+def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
+    """So that all lists agree, whenever they were made; how many it has, a generation tells."""
+    ann, bob = make_pair(tmp_path, [1.0], [6.0])
+    request_growth(ann, more(tmp_path, 2.0))
+    start(ann)
+    me = load_identity(ann.folder)
+    first = view(ann).setting.rows[me.id]
+    assert first == 1
+    text = invitation(me, ann.read_spec(), first, "tls/127.0.0.1:7448")
+    listed = bob.read_members()
+    again = admitted(listed, load_identity(bob.folder), bob.read_spec(), read_invitation(text))
+    assert again.rows() == listed.rows()
+
+
+def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> None:
+    spec = GINI + "[privacy]\nepsilon = 1\nbins = 64\n"
+    ann, _ = make_pair(tmp_path, [1.0, 4.0], [6.0], spec)
+    before = ann.read_rows()
+    data = more(tmp_path, *(k + 0.5 for k in range(40)))
+    asked = request_growth(ann, data)
+    drawn = asked.file.read_text()
+    asked.file.unlink()  # as if the disk had forgotten the request, but not the ledger
+    assert request_growth(ann, data).file.read_text() == drawn
+    start(ann)
+    seen = view(ann)
+    assert len(seen.setting.own) == 42 and seen.setting.own[:2] == before
+    assert [node.record.value for node in seen.state.nodes] == list(seen.setting.own)
+    assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.setting.own)
+    assert "more.csv" in ann.ledgers.read_text()
+    with pytest.raises(InputError, match="--budget"):
+        request_growth(make_home(tmp_path, "plain", [1.0]), data, budget=1.0)
+
+
+# Killed on the way
+
+
+@contextmanager
+def killed_at(point: int) -> Iterator[list[str]]:
+    """End this process, as a kill would, at the so-manieth step that touches the disk."""
+    passed: list[str] = []
+
+    def step(what: str) -> None:
+        passed.append(what)
+        if len(passed) == point:
+            os._exit(9)
+
+    def around(owner: object, name: str) -> Callable[[], None]:
+        real = getattr(owner, name)
+
+        def stepping(*args: object, **more: object) -> object:
+            step(f"before {name}")
+            found = real(*args, **more)
+            step(f"after {name}")
+            return found
+
+        setattr(owner, name, stepping)
+        return lambda: setattr(owner, name, real)
+
+    @contextmanager
+    def transaction(base: sqlite3.Connection) -> Iterator[None]:
+        step("before BEGIN")
+        base.execute("BEGIN IMMEDIATE")
+        yield
+        step("before COMMIT")
+        base.execute("COMMIT")
+        step("after COMMIT")
+
+    real_transaction = journal._transaction
+    journal._transaction = transaction
+    undo = [around(os, name) for name in ("replace", "fsync", "unlink", "open", "close")]
+    try:
+        yield passed
+    finally:
+        journal._transaction = real_transaction
+        for one in undo:
+            one()
+
+
+def in_a_process(work: Callable[[], None]) -> int:
+    """Do something in a copy of this process; return how it ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+OLD, NEW = [1.0, 4.0], [1.0, 4.0, 7.0, 8.0]
+
+
+def sweep(folder: Path, work: Callable[[Home], None], after: Callable[[Home], None]) -> int:
+    """Kill the work at every step; ``after`` is told the folder as it was left."""
+    for point in range(1, 10_000):
+        place = folder / str(point)
+        place.mkdir()
+        ann, _ = make_pair(place, OLD, [6.0])
+        if work is start:
+            request_growth(ann, more(folder, 7.0, 8.0))
+
+        def doomed(point: int = point, home: Home = ann) -> None:
+            with killed_at(point):
+                work(home)
+
+        code = in_a_process(doomed)
+        assert code in (0, 9)
+        after(ann)
+        if code == 0:
+            return point - 1
+    raise AssertionError("it never ends")
+
+
+def whole(home: Home) -> list[float]:
+    """The peer's rows, once it is sure that state and rows belong together."""
+    rows, nodes = rows_and_nodes(home)
+    assert rows == nodes
+    assert rows in (OLD, NEW)
+    state = view(home).state
+    assert count(state.generation) == (rows == NEW) == len(state.grown)
+    return rows
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_kill_anywhere_in_peer_add_leaves_the_old_rows_or_a_request(tmp_path: Path) -> None:
+    data = more(tmp_path, 7.0, 8.0)
+    ends = []
+
+    def after(home: Home) -> None:
+        assert whole(home) == OLD
+        is_asked = (home.folder / "data.next.csv").exists()
+        start(home)
+        assert whole(home) == (NEW if is_asked else OLD)
+        if not is_asked:
+            request_growth(home, data)  # the operator tries again
+            start(home)
+        assert whole(home) == NEW
+        assert not [name for name in os.listdir(home.folder) if name.startswith(".")]
+        ends.append(is_asked)
+
+    assert sweep(tmp_path, lambda home: void(request_growth(home, data)), after) > 10
+    assert set(ends) == {False, True} and ends[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_kill_anywhere_in_the_start_afterward_leaves_the_old_rows_or_the_new(
+    tmp_path: Path,
+) -> None:
+    ends = []
+
+    def after(home: Home) -> None:
+        left = whole(home)  # also for who only looks
+        is_between = left == NEW and (home.folder / "data.next.csv").exists()
+        assert len(home.read_rows()) == (2 if is_between else len(left))
+        ends.append((left == NEW, is_between))
+        start(home)
+        assert whole(home) == NEW
+        start(home)
+        assert whole(home) == NEW
+
+    assert sweep(tmp_path, start, after) > 10
+    assert set(ends) == {(False, False), (True, True), (True, False)}
+
+
+def void(_: object) -> None:
+    """Forget what a function returns."""
+
+
+def test_a_switch_without_its_transaction_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check the checker: rows noted apart from the state leave a half behind."""
+    monkeypatch.setattr(journal, "digest", lambda rows: "something else")
+    ann, _ = make_pair(tmp_path, OLD, [6.0])
+    request_growth(ann, more(tmp_path, 7.0, 8.0))
+    start(ann)
+    with pytest.raises(InputError, match="is not the one that"):
+        start(ann)
+
+
+def test_what_is_found_half_done_is_made_safe_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file replaces the old one only once no loss of power can undo the database."""
+    ann = half_done(tmp_path)
+    done: list[str] = []
+    real_sync, real_rename = growth._sync, os.replace
+
+    def sync(file: Path) -> None:
+        done.append(file.name)
+        real_sync(file)
+
+    def rename(file: Path, name: Path) -> None:
+        done.append("rename")
+        real_rename(file, name)
+
+    monkeypatch.setattr(growth, "_sync", sync)
+    monkeypatch.setattr(os, "replace", rename)
+    settled(ann)
+    assert done.index(ann.state.name) < done.index("rename")
+    assert whole(ann) == NEW
+
+
+def half_done(folder: Path) -> Home:
+    """A peer whose state has its added rows, and whose file has not."""
+    ann, _ = make_pair(folder, OLD, [6.0])
+    request_growth(ann, more(folder, 7.0, 8.0))
+    file = ann.folder / "data.next.csv"
+    asked, old = file.read_bytes(), ann.data.read_bytes()
+    start(ann)
+    ann.data.write_bytes(old)
+    file.write_bytes(asked)
+    return ann
+
+
+def test_rows_can_be_added_to_what_is_half_done(tmp_path: Path) -> None:
+    ann = half_done(tmp_path)
+    assert whole(ann) == NEW
+    assert request_growth(ann, more(tmp_path, 9.0)).rows == 5
+    start(ann)
+    assert rows_and_nodes(ann) == ([*NEW, 9.0],) * 2
+
+
+def test_rows_in_force_are_those_of_the_state(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, OLD, [6.0])
+    request_growth(ann, more(tmp_path, 7.0, 8.0))
+    assert [len(rows_in_force(ann, wanted)) for wanted in (2, 4, 3)] == [2, 4, 2]
+
+
+# All peers
+
+
+def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0], [6.0, 7.0], U)
+    request_growth(homes[0], more(tmp_path, 30.0, 31.0, 32.0))
+    start(homes[0])
+    pair = Pair(homes)
+    pair.deliver()
+    ann, bob = (pair.running[one].exchange for one in pair.ids)
+    assert ann.state.generation == bob.state.generation
+    assert bob.state.changes.rows() == {pair.ids[0]: 4}
+    passed = set()
+    for k in range(200):
+        pair.ask(k % 2)
+        pair.deliver()
+        passed |= {(node.record.origin, node.record.row) for node in bob.state.nodes}
+    wanted = {(pair.ids[0], row): 1 for row in range(4)} | {(pair.ids[1], r): 1 for r in range(2)}
+    assert held_records([ann.state, bob.state]) == wanted
+    assert passed == set(wanted)
+    # n / (n - 1) of all six rows, on both sides.
+    assert ann.setting.rule.scale == bob.setting.rule.scale == 6 / 5  # type: ignore[attr-defined]
+    pair.close()
+    assert [view(home).setting.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
+    covers = view(homes[1]).status().covers
+    assert (covers.rows, covers.of_rows) == (6, 6)
+
+
+def test_an_evicted_member_takes_its_added_rows_along() -> None:
+    grown = (Growth("a", 3, 10, b""), Growth("b", 2, 4, b""))
+    first = {"a": 10, "b": 2, "c": 5}  # of itself a peer only knows, at first, what it has now
+    assert rows_gone(first, Changes((), grown)) == -9
+    assert rows_gone(first, Changes(("a",), grown)) == 3 - 2
+    assert rows_gone(first, Changes(("c",), grown)) == 5 - 9
+    assert rows_gone(first, Changes(("stranger",), ())) == 0
+
+
+def test_the_factor_of_u_follows_growth_and_evictions(tmp_path: Path) -> None:
+    ann, bob = make_pair(tmp_path, [1.0], [6.0, 7.0], U)
+    spec, listed = parse_spec(U), ann.read_members()
+    me, them = load_identity(ann.folder), load_identity(bob.folder)
+    own = tuple((float(k),) for k in range(5))
+    grown = (Growth(me.id, 1, 5, b""), Growth(them.id, 2, 6, b""))
+    for evicted, changes, n in (
+        ((), (), 3),
+        ((), grown, 3 + 4 + 4),
+        ((them.id,), grown, 5),
+        ((them.id,), (), 2),
+    ):
+        setting = setting_for(me, spec, own, listed, evicted=evicted, grown=changes)
+        assert setting.rule.scale == pytest.approx(n / (n - 1))  # type: ignore[attr-defined]
+
+
+def test_real_keys_sign_growth(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0], [6.0, 7.0])
+    ann, bob = (view(home).setting for home in homes)
+    claim = ann.claim(1, 4)
+    assert ann.is_growth_of_member(claim) and bob.is_growth_of_member(claim)
+    for change in ({"rows": 5}, {"first": 2}, {"member": bob.me}, {"signature": b""}):
+        assert not bob.is_growth_of_member(replace(claim, **change))
+    assert not bob.is_growth_of_member(ann.claim(2, 4))  # it began with one
+    assert not bob.is_growth_of_member(replace(bob.claim(2, 4), member=ann.me, first=1))
+    notice = ann.announce(1 << 32, (), (claim,))
+    assert bob.is_notice_of_member(notice)
+    assert not bob.is_notice_of_member(replace(notice, grown=()))
+
+
+def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
+    introduce_each_other(homes)
+    with running(*homes) as (a, b, _):
+        assert until(lambda: all(exchanges(home) > 10 for home in homes))
+        asked = request_growth(homes[0], more(tmp_path, 50.0, 90.0))
+        assert until(lambda: not asked.file.exists())
+        assert until(lambda: all(count(view(home).state.generation) == 1 for home in homes))
+        assert until(lambda: all(exchanges(home) > 300 for home in homes))
+        assert until(lambda: b.status().covers.of_rows == 5)
+    found = audit(homes)
+    assert (found.records, found.violations) == (5, ())
+    assert a.status().generation == 1 and a.status().covers.of_rows == 5
+    truth = np.abs(np.subtract.outer(*[[0.0, 1.0, 2.0, 50.0, 90.0]] * 2)).mean()
+    assert a.status().estimate == pytest.approx((truth,), rel=0.5)
+
+
+def test_a_backup_from_before_rows_were_added_stops_with_a_sentence(tmp_path: Path) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    kept = [(file, file.read_bytes()) for file in (homes[0].state, homes[0].data)]
+    request_growth(homes[0], more(tmp_path, 2.0))
+    board = Switchboard()
+    with running(homes[1], board=board):
+        with running(homes[0], board=board):
+            assert until(lambda: view(homes[1]).state.changes.rows() != {})
+        for file, content in kept:
+            file.write_bytes(content)
+        with running(homes[0], board=board) as (ann,):
+            assert ann.wait() == EXIT_UNFIT
+    (problem,) = ann.status().problems
+    known = "knows of more rows of this peer, by its own word, than its own state does"
+    assert problem.startswith(f"Neighbor 'bob' {known}: the state is a restored backup")
+
+
+def test_a_lonely_row_beside_many(tmp_path: Path) -> None:
+    """Any imbalance works, also one that grows: the first mass of many rows stays theirs."""
+    homes = make_pair(tmp_path, [1.0], [float(k % 90) for k in range(2000)], FAST)
+    request_growth(homes[1], more(tmp_path, *[99.0] * 500))
+    with running(*homes):
+        assert until(lambda: all(exchanges(home) > 300 for home in homes))
+    found = audit(homes)
+    assert (found.records, found.violations) == (2501, ())

@@ -1,0 +1,302 @@
+"""`peer init` under privacy: one report per row for ever, and the rows themselves nowhere."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shlex
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pairgossip.cli import main
+from pairgossip.errors import InputError
+from pairgossip.peer.contribution import accounts, contributed_rows
+from pairgossip.peer.growth import request_growth
+from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.journal import SqliteJournal
+from pairgossip.peer.ledger import Account, account_of
+from pairgossip.peer.rows import read_copy
+from pairgossip.peer.spec import parse_spec, read_spec
+from tests.peer import crashing_init
+from tests.peer.homes import GINI
+
+ROOT = Path(__file__).parents[2]
+PRIVATE = GINI + "[privacy]\nepsilon = 1\nbins = 200\n"
+"""So many bins that two draws are hardly ever equal."""
+RAW = [41.738291, 87.190273, 41.738291, 13.579246, 66.420917, 5.5129083]
+
+
+def written(folder: Path, spec: str = PRIVATE, rows: list[float] = RAW) -> tuple[Path, Path]:
+    (folder / "spec.toml").write_text(spec)
+    (folder / "rows.csv").write_text("income\n" + "".join(f"{value!r}\n" for value in rows))
+    return folder / "spec.toml", folder / "rows.csv"
+
+
+def made(folder: Path, name: str = "ann", **more: Any) -> Home:
+    return create_home(
+        folder / name,
+        name,
+        folder / "spec.toml",
+        folder / "rows.csv",
+        **more,
+    )
+
+
+def traces(value: float) -> list[bytes]:
+    """A value as text, and as the eight bytes of it in either order."""
+    return [repr(value).encode()[:7], struct.pack("<d", value), struct.pack(">d", value)]
+
+
+def test_the_folder_holds_reports_and_no_rows(tmp_path: Path) -> None:
+    written(tmp_path)
+    home = made(tmp_path)
+    rows = home.read_rows()
+    assert len(rows) == len(RAW)
+    assert all(entry == int(entry) and 0 <= entry < 200 for (entry,) in rows)
+    assert home.data.read_text().splitlines()[0] == "report of income"
+    journal = SqliteJournal(home.state, create=False)
+    state = journal.load()
+    journal.close()
+    assert state is not None
+    assert [node.record.value for node in state.nodes] == list(rows)
+    ledger = tmp_path / "rows.csv.ledger"
+    for file in (ledger, *home.folder.iterdir()):
+        content = file.read_bytes()
+        for value in RAW:
+            assert not any(trace in content for trace in traces(value)), file
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+
+
+def test_reports_are_drawn_once_whatever_becomes_of_the_folder(tmp_path: Path) -> None:
+    written(tmp_path)
+    first = made(tmp_path).read_rows()
+    assert made(tmp_path, "bob").read_rows() == first
+    shutil.rmtree(tmp_path / "ann")
+    assert made(tmp_path).read_rows() == first
+    other = tmp_path / "elsewhere"  # a restored backup: the data file and its ledger
+    other.mkdir()
+    for name in ("spec.toml", "rows.csv", "rows.csv.ledger"):
+        shutil.copy2(tmp_path / name, other)
+    assert made(other).read_rows() == first
+
+
+def test_another_kernel_uses_the_same_reports(tmp_path: Path) -> None:
+    written(tmp_path)
+    first = made(tmp_path).read_rows()
+    written(tmp_path, PRIVATE.replace("gini", "variance"))
+    assert made(tmp_path, "bob").read_rows() == first
+    account = account_of(tmp_path / "rows.csv.ledger")
+    assert account.spent == 1
+
+
+def test_rows_that_come_later_keep_the_others(tmp_path: Path) -> None:
+    written(tmp_path)
+    first = made(tmp_path).read_rows()
+    written(tmp_path, rows=[*reversed(RAW), 1.25])
+    again = made(tmp_path, "bob").read_rows()
+    assert sorted(again[:-1]) == sorted(first)
+    assert again[-2::-1][1] == first[1]
+
+
+def test_two_files_have_two_ledgers_and_differ(tmp_path: Path) -> None:
+    """The chance that six reports of 200 values agree with six others is below 1e-10."""
+    found = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        written(tmp_path / name)
+        found.append(made(tmp_path / name).read_rows())
+    assert found[0] != found[1]
+
+
+def test_a_budget_is_kept(tmp_path: Path) -> None:
+    written(tmp_path)
+    made(tmp_path)
+    written(tmp_path, PRIVATE.replace("bins = 200", "bins = 100"))
+    with pytest.raises(InputError, match=r"would make it 2: keep .* allow it with --budget 2\."):
+        made(tmp_path, "bob")
+    assert not (tmp_path / "bob").exists()
+    home = made(tmp_path, "bob", budget=2.0)
+    (account,) = accounts(home).values()
+    assert isinstance(account, Account) and account.spent == account.cap == 2
+
+
+def test_a_ledger_elsewhere(tmp_path: Path) -> None:
+    written(tmp_path)
+    ledger = tmp_path / "kept.ledger"
+    first = made(tmp_path, ledger=ledger).read_rows()
+    assert ledger.exists() and not (tmp_path / "rows.csv.ledger").exists()
+    home = made(tmp_path, "bob", ledger=ledger)
+    assert home.read_rows() == first
+    assert list(accounts(home)) == [str(ledger)]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path)
+    opened = os.open
+
+    def refuse(path: Path, flags: int, *more: int) -> int:
+        if flags & os.O_CREAT:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return opened(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(
+        InputError, match=r"Cannot write the ledger .*: Read-only file system; give"
+    ):
+        contributed_rows(tmp_path / "rows.csv", parse_spec(PRIVATE))
+
+
+def test_nothing_is_drawn_for_a_peer_that_cannot_be_made(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "ann").mkdir()
+    for place in (tmp_path / "ann", tmp_path / "nowhere" / "ann"):
+        with pytest.raises(InputError):
+            create_home(place, "ann", tmp_path / "spec.toml", tmp_path / "rows.csv")
+    written(tmp_path, rows=[1.0, 101.0])
+    with pytest.raises(InputError, match="has 1 value outside the agreed range"):
+        made(tmp_path, "bob")
+    assert not (tmp_path / "rows.csv.ledger").exists()
+
+
+@pytest.mark.parametrize("option", ["ledger", "budget"])
+def test_options_of_privacy_need_privacy(tmp_path: Path, option: str) -> None:
+    written(tmp_path, GINI)
+    given: dict[str, Any] = {option: {"ledger": tmp_path / "l", "budget": 2.0}[option]}
+    with pytest.raises(InputError, match=f"--{option} is for a specification with a table"):
+        made(tmp_path, **given)
+
+
+def test_a_copy_that_was_changed_is_noticed(tmp_path: Path) -> None:
+    written(tmp_path)
+    home = made(tmp_path)
+    for text in ("1.5", "-1", "200"):
+        home.data.write_text(f"report of income\n{text}\n")
+        with pytest.raises(InputError, match="holds numbers that are no reports of this run"):
+            home.read_rows()
+    home.data.write_text("income\n5\n")
+    with pytest.raises(InputError, match="There is no column 'report of income'"):
+        home.read_rows()
+
+
+def test_the_command_line_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path)
+    words = shlex.split("peer init --name ann --data rows.csv --spec spec.toml --budget 1.5")
+    assert main(words) == 0
+    capsys.readouterr()
+    assert main(["peer", "status", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["privacy"].startswith("Each observation is reported once, by 200-ary randomized")
+    (budget,) = told["privacy_budgets"].values()
+    assert budget == {"spent": "1", "cap": "1.5"}
+    assert main(["peer", "status"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "epsilon = 1" in shown and "besides what the interval covers" in shown
+    (tmp_path / "rows.csv.ledger").unlink()
+    assert main(["peer", "status"]) == 0
+    assert "There is no ledger" in " ".join(capsys.readouterr().out.split())
+
+
+def test_simulations_say_that_they_do_not_know_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, rows = written(tmp_path)
+    assert main(["estimate", str(rows), "--spec", str(spec), "--graph", "complete"]) == 2
+    assert "has a table [privacy], which simulations do not know yet" in capsys.readouterr().err
+
+
+# Crashes
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes as on Unix")
+
+
+def program(what: str, folder: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", crashing_init.__name__, what, str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
+
+
+def test_a_crash_anywhere_never_makes_two_reports_of_a_row(tmp_path: Path) -> None:
+    written(tmp_path)
+    told = [json.loads(line) for line in program("sweep", tmp_path)]
+    assert len(told) > 40
+    for one in told:
+        assert one["again"] is not None and len(one["again"]) == len(RAW)
+        if one["ledger"] is not None:
+            assert one["ledger again"] == one["ledger"]
+        if one["folder"] is not None:
+            assert one["ledger"] is not None and one["again"] == one["folder"]
+        left = [name for name in one["left"] if not name.startswith(".peer.")]
+        assert left in (
+            ["peer", "rows.csv", "rows.csv.ledger", "spec.toml"],
+            ["lost", "peer", "rows.csv", "rows.csv.ledger", "spec.toml"],
+        )
+    kinds = {(one["ledger"] is None, one["folder"] is None) for one in told}
+    assert kinds == {(True, True), (False, True), (False, False)}  # all stages were met
+    drawn = {tuple(one["again"]) for one in told}
+    assert len(drawn) == len(told)  # attempts have nothing to do with each other
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells names of open files")
+def test_a_loss_of_power_undoes_nothing_that_was_used(tmp_path: Path) -> None:
+    """The ledger, its name and its folder are on the disk before the first trace of a peer."""
+    written(tmp_path)
+    (line,) = program("trace", tmp_path)
+    calls = json.loads(line)
+    ledger, draft = tmp_path / "rows.csv.ledger", tmp_path / ".rows.csv.ledger.new"
+    order = [
+        calls.index(f"fsync {draft}"),
+        calls.index(f"replace {draft} {ledger}"),
+        calls.index(f"fsync {ledger}"),
+        calls.index(f"fsync {tmp_path}"),
+        next(k for k, call in enumerate(calls) if "/.peer." in call),
+        next(k for k, call in enumerate(calls) if call.startswith("rename ")),
+    ]
+    assert order == sorted(order)
+    shutil.rmtree(tmp_path / "peer")
+    (line,) = program("trace", tmp_path)  # what was found there is made sure of too
+    calls = json.loads(line)
+    assert calls.index(f"fsync {ledger}") < next(
+        k for k, call in enumerate(calls) if "/.peer." in call
+    )
+    assert not any(call.startswith("replace") and str(ledger) in call for call in calls)
+
+
+def test_a_draft_of_a_killed_process_is_discarded(tmp_path: Path) -> None:
+    _, rows = written(tmp_path)
+    draft = tmp_path / ".rows.csv.ledger.new"
+    draft.write_text("half of")
+    contributed_rows(rows, read_spec(tmp_path / "spec.toml"))
+    assert not draft.exists()
+
+
+def test_rows_that_are_added_are_reported_once_too(tmp_path: Path) -> None:
+    written(tmp_path)
+    home = made(tmp_path)
+    first = home.read_rows()
+    more = tmp_path / "more.csv"
+    more.write_text("income\n29.618273\n41.738291\n")
+    asked = request_growth(home, more)
+    assert (asked.added, asked.rows) == (2, len(RAW) + 2)
+    assert not any(trace in asked.file.read_bytes() for trace in traces(29.618273))
+    added = read_copy(asked.file, home.read_spec())
+    assert added[: len(RAW)] == first
+    assert len(accounts(home)) == 2 and (tmp_path / "more.csv.ledger").exists()
+    asked.file.unlink()  # as if it had been lost: the same rows are not reported anew
+    request_growth(home, more)
+    assert read_copy(asked.file, home.read_spec()) == added

@@ -1,0 +1,270 @@
+"""Peers that run under privacy: what they converge to, what they send, and what a kill leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.cli import main
+from pairgossip.peer.assembly import assemble
+from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.privacy_noise import noise_bound, noise_of
+from pairgossip.peer.reports import debiased_kernel_of, debiased_loss_of
+from pairgossip.peer.spec import Spec, parse_spec
+from pairgossip.peer.view import view
+from pairgossip.swarm.plan import make_plan
+from pairgossip.swarm.running import Course, run_swarm
+
+from .homes import AUC, GINI, Pair, introduce_each_other, make_home
+from .test_privacy_init import RAW, traces
+
+PRIVATE = GINI + "[privacy]\nepsilon = 3\nbins = 4\n"
+PRIVATE_AUC = AUC + "[privacy]\nepsilon = 4\nbins = 3\nclasses = [0, 1]\n"
+
+
+def debiased_value(spec: Spec, homes: list[Home]) -> float:
+    """The statistic over all reports, pair by pair."""
+    kernel = debiased_kernel_of(spec)
+    reports = np.array([row for home in homes for row in home.read_rows()])
+    n = len(reports)
+    total = np.zeros(kernel.components)
+    for i in range(n):
+        for j in range(n):
+            if i == j:
+                total += kernel.own(reports[[i]])[0] if spec.target == "v" else 0.0
+            else:
+                total += kernel.values(reports[[i]], reports[[j]])[0]
+    return spec.value(total / (n * n if spec.target == "v" else n * (n - 1)))
+
+
+def naive_value(spec: Spec, homes: list[Home]) -> float:
+    """What comes out if a report is paired with itself as with another's."""
+    kernel = debiased_kernel_of(spec)
+    flat = kernel.mechanism.flat([row for home in homes for row in home.read_rows()])
+    return spec.value(kernel.tables[:, flat][:, :, flat].mean(axis=(1, 2)))
+
+
+@pytest.mark.parametrize("mixing", ["weighted", "paper"])
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mixing: str) -> None:
+    text = PRIVATE.replace("[ranges]", f'target = "{target}"\nmembers = 6\n[ranges]')
+    text += f'[algorithm]\nmixing = "{mixing}"\n'
+    homes = [make_home(tmp_path, "ann", RAW[:3], text), make_home(tmp_path, "bob", RAW[3:], text)]
+    for home in homes:
+        home.peer.write_text(home.peer.read_text().replace("true", "false"))  # no waiting for disks
+    introduce_each_other(homes)
+    pair = Pair(homes)
+    frames: list[bytes] = []
+    for k in range(2000):
+        pair.ask(k % 2)
+        while pair._frames:
+            sender, to, frame = pair._frames.popleft()
+            frames.append(frame)
+            pair.running[to].received(sender, frame, pair.now)
+    pair.close()
+    spec = parse_spec(text)
+    expected = debiased_value(spec, homes)
+    scale = np.abs(debiased_kernel_of(spec).tables).max()
+    for home in homes:
+        (found,) = view(home).status().estimate or (np.nan,)
+        assert abs(found - expected) < 0.015 * scale
+    assert abs(naive_value(spec, homes) - expected) > 0.02 * scale
+    sent = b"".join(frames)
+    assert len(frames) > 2000
+    for file in [file for home in homes for file in home.folder.rglob("*") if file.is_file()]:
+        sent += file.read_bytes()
+    for value in RAW:
+        assert not any(trace in sent for trace in traces(value))
+
+
+def private_plan(text: str, table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> object:
+    rows = tuple(tuple(map(float, row)) for row in table)
+    return make_plan(text + "[algorithm]\nrate = 200.0\n", rows, pg.graphs.cycle(3), 3, seed=1)
+
+
+def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    label = np.arange(12) % 2.0
+    score = np.clip(0.35 * label + 0.6 * chance.random(12), 0.0, 1.0).round(6)
+    plan = private_plan(PRIVATE_AUC, np.column_stack([score, label]))
+    folder = tmp_path / "swarm"
+    course = Course(seconds=60.0, exchanges=3000, power_safe=False)
+    report = run_swarm(plan, folder, course, lambda look: None)  # type: ignore[arg-type]
+    assert report.is_sound, (report.audit.violations, report.failures)
+    assert report.refused == 0
+    homes = [Home(folder / f"peer-0{k}") for k in (1, 2, 3)]
+    expected = debiased_value(parse_spec(plan.text), homes)  # type: ignore[attr-defined]
+    for finding in report.audit.findings:
+        assert finding.estimate is not None
+        assert finding.estimate[0] == pytest.approx(expected, abs=0.06)
+    seen = view(homes[0])
+    assert seen.status().privacy is not None
+    noise = noise_of(seen)
+    assert noise is not None and noise > 0
+    for file in folder.rglob("*"):
+        if file.is_file():
+            content = file.read_bytes()
+            assert not any(traces(one)[1] in content for one in score.tolist()), file
+            assert not any(repr(one).encode() in content for one in score.tolist()), file
+
+
+def test_a_kill_at_the_first_start_changes_no_report(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, RAW, PRIVATE) for name in ("ann", "bob")]
+    introduce_each_other(homes)
+    ann, ledger = homes[0], tmp_path / "ann.csv.ledger"
+    reports, books = ann.data.read_bytes(), ledger.read_bytes()
+    chance = np.random.default_rng(3)
+    for delay in chance.uniform(0.0, 1.2, size=8).tolist():
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pairgossip.peer", str(ann.folder)], stderr=subprocess.DEVNULL
+        )
+        time.sleep(delay)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert ann.data.read_bytes() == reports and ledger.read_bytes() == books
+        parts = assemble(ann)
+        assert [node.record.value for node in parts.state.nodes] == list(ann.read_rows())
+        parts.close()
+
+
+def test_a_peer_made_anew_reports_the_same(tmp_path: Path) -> None:
+    """After an eviction or a lost disk: another identity, and no second report."""
+    home = make_home(tmp_path, "ann", RAW, PRIVATE)
+    before = home.read_rows()
+    shutil.rmtree(home.folder)
+    again = make_home(tmp_path, "ann", RAW, PRIVATE)
+    assert again.read_rows() == before
+
+
+# How much noise reports bring
+
+
+def spread_of(spec: Spec, cells: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> float:
+    """The standard error of the debiased statistic of given cells, by simulation."""
+    kernel = debiased_kernel_of(spec)
+    mechanism, chance = kernel.mechanism, np.random.default_rng(11)
+    values = mechanism.representatives[cells]
+    found = []
+    for _ in range(1500):
+        flat = mechanism.flat(mechanism.randomize(values, chance))
+        counts = np.bincount(flat, minlength=mechanism.cells).astype(float)
+        pairs = np.einsum("i,cij,j->c", counts, kernel.tables, counts)
+        pairs -= np.diagonal(kernel.tables, axis1=1, axis2=2) @ counts
+        if spec.target == "v":
+            pairs += kernel.own_values @ counts
+        found.append(spec.value(pairs / (n * n if spec.target == "v" else n * (n - 1))))
+    return float(np.std(found))
+
+
+def test_two_peers_learn_a_model_from_reports(tmp_path: Path) -> None:
+    """As a plain loop over all pairs of reports does, with the same regularization."""
+    text = """
+loss = "auc-logistic"
+columns = ["income"]
+label = "class"
+[ranges]
+income = [0, 1]
+class = [0, 1]
+[learning]
+step = 2.0
+l2 = 0.5
+[privacy]
+epsilon = 6
+bins = 3
+classes = [0, 1]
+"""
+    homes = []
+    for name, first in (("ann", 0), ("bob", 4)):
+        (tmp_path / f"{name}.toml").write_text(text)
+        rows = [((k + 0.5) / 8, (k // 2) % 2) for k in range(first, first + 4)]
+        lines = [f"{income},{label}" for income, label in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["income,class", *lines, ""]))
+        spec_file, data = tmp_path / f"{name}.toml", tmp_path / f"{name}.csv"
+        homes.append(create_home(tmp_path / name, name, spec_file, data, power_safe=False))
+    for home in homes:
+        home.peer.write_text(home.peer.read_text().replace("0.0.0.0", "127.0.0.1"))
+    introduce_each_other(homes)
+    pair = Pair(homes)
+    for k in range(3000):
+        pair.ask(k % 2)
+        pair.deliver()
+    pair.close()
+    expected = minimizer(parse_spec(text), homes)
+    for home in homes:
+        (found,) = view(home).status().estimate or (np.nan,)
+        assert found == pytest.approx(expected, abs=0.006)
+    result = tmp_path / "model.json"
+    assert main(["peer", "result", "--home", str(homes[0].folder), "--out", str(result)]) == 0
+    assert json.loads(result.read_text())["classes"] == [0.0, 1.0]
+
+
+def minimizer(spec: Spec, homes: list[Home]) -> float:
+    """Where the mean debiased gradient and that of the penalty cancel, by bisection."""
+    loss, learning = debiased_loss_of(spec), spec.learning
+    assert learning is not None
+    l2 = learning.l2 or 0.0
+    reports = np.array([row for home in homes for row in home.read_rows()])
+    n = len(reports)
+    first, second = np.repeat(reports, n, axis=0), np.tile(reports, (n, 1))
+    others = ~np.eye(n, dtype=bool).ravel()
+
+    def slope(theta: float) -> float:
+        model = np.array([theta])
+        total = loss.gradient(model, first[others], second[others]).sum()
+        return float(total + loss.own(model, reports).sum()) / n**2 + 2 * l2 * theta
+
+    low, high = -10.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return (low + high) / 2
+
+
+@pytest.mark.parametrize("target", ["u", "v"])
+@pytest.mark.parametrize("rounding", ["bins", "stochastic"])
+def test_the_bound_holds_and_is_reached(target: str, rounding: str) -> None:
+    said = f'target = "{target}"\nmembers = 40\n[ranges]'
+    spec = parse_spec(PRIVATE.replace("[ranges]", said) + f'rounding = "{rounding}"\n')
+    kernel = debiased_kernel_of(spec)
+    bound = noise_bound(kernel, 40, target, np.ones(1))
+    assert bound is not None
+    cases = [np.zeros(40, int), np.arange(40) % 4, np.arange(40) % 2 * 3, np.full(40, 2)]
+    found = [spread_of(spec, cells, 40) for cells in cases]
+    assert max(found) < bound * (1 + 4 / np.sqrt(2 * 1500))
+    if rounding == "bins":
+        assert max(found) > 0.9 * bound  # where all rows are alike
+    else:
+        halfway = 100 / 6  # between two points, so that rounding adds all it can
+        mechanism, chance = kernel.mechanism, np.random.default_rng(2)
+        table, told = kernel.tables[0], []
+        for _ in range(1500):
+            flat = mechanism.flat(mechanism.randomize(np.full(40, halfway), chance))
+            counts = np.bincount(flat, minlength=4).astype(float)
+            told.append((counts @ table @ counts - np.diagonal(table) @ counts) / (40 * 39))
+        assert np.std(told) < bound * (1 + 4 / np.sqrt(2 * 1500))
+
+
+def test_the_noise_of_a_quotient_is_bounded_where_it_is_known() -> None:
+    spec = parse_spec(PRIVATE_AUC)
+    kernel = debiased_kernel_of(spec)
+    cells = np.arange(600) % 6
+    counts = np.bincount(cells).astype(float) / 600
+    averages = np.einsum("i,cij,j->c", counts, kernel.cell_tables, counts)
+    bound = noise_bound(kernel, 600, "v", averages)
+    assert bound is not None
+    assert 0.2 * bound < spread_of(spec, cells, 600) < bound
+    assert noise_bound(kernel, 600, "v", np.full(2, np.nan)) is None
+    assert noise_bound(kernel, 600, "v", np.zeros(2)) is None
+    assert noise_bound(kernel, 1, "v", averages) is None
