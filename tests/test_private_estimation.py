@@ -142,7 +142,9 @@ def test_averaging_is_unbiased_for_the_mean() -> None:
         assert within(run.private_values, DATA.mean() + error.binning_bias)
         assert run.private_values.std() == pytest.approx(error.standard_error, rel=0.12)
         assert run.estimates.mean(axis=1) == pytest.approx(run.private_values, abs=1e-9)
-    assert error.binning_bias == pytest.approx(0, abs=1e-12)  # rounding at random has none
+    assert error is not None and error.binning_bias == pytest.approx(
+        0, abs=1e-12
+    )  # rounding at random has none
     assert run.theory().expected_mean == pytest.approx(DATA.mean())
     slow = pg.estimate(
         DATA, method="averaging", privacy=ROUNDED, iterations=400, trials=2, seed=3, engine="plain"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.privacy import RandomizedResponse
+from pairgossip.privacy.columns import Cells
 from tests.problems import skewed
 
 
@@ -20,6 +22,17 @@ class Case(NamedTuple):
 def crossed(first: FloatArray, second: FloatArray) -> FloatArray:
     """A kernel of two columns, neither symmetric nor zero on its diagonal."""
     return np.exp(-first[:, 0]) * second[:, 1] + first[:, 1] * second[:, 0] ** 2
+
+
+def many_reports(
+    mechanism: RandomizedResponse, data: FloatArray, trials: int, source: Generator
+) -> Cells:
+    """Draw the reports of all observations so many times, shape (trials, n, columns).
+
+    One call for all: reports are independent of each other, and small calls are slow.
+    """
+    everyone = np.concatenate([data] * trials)
+    return mechanism.randomize(everyone, source).reshape(trials, len(data), -1)
 
 
 ONE = np.array([0.1, 0.5, 0.9, 0.45])

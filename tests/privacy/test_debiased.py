@@ -12,7 +12,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.debiased import DebiasedKernel
-from tests.privacy.cases import CASES, Case
+from tests.privacy.cases import CASES, Case, many_reports
 from tests.privacy.enumeration import cell_laws, channel, moments, report_laws, rows_of
 from tests.problems import skewed
 
@@ -126,7 +126,7 @@ def test_unbiased_by_monte_carlo(kernel: Any, options: dict[str, Any], target: s
         data[:, -1] = random.random(n) < data[:, 0]
     debiased = mechanism.debiased(kernel)
     cells = mechanism.representatives[mechanism.flat(mechanism.encode(data))]
-    trials = [mechanism.randomize(data, random) for _ in range(3000)]
+    trials = many_reports(mechanism, data, 3000, random)
     for index, part in enumerate(debiased.kernel.components):
         single = mechanism.debiased(part) if debiased.components == 1 else None
         if single is None:

@@ -15,7 +15,7 @@ from pairgossip.privacy import (
 )
 from pairgossip.privacy.laws import laws_of
 from pairgossip.privacy.moments import covariances, means
-from tests.privacy.cases import CASES, Case
+from tests.privacy.cases import CASES, Case, many_reports
 from tests.privacy.enumeration import moments, report_laws
 from tests.privacy.test_debiased import components, truth
 from tests.problems import skewed
@@ -67,9 +67,8 @@ def test_variance_by_monte_carlo(target: str, rounding: str) -> None:
     mechanism = RandomizedResponse(1.0, 4, (0, 1), rounding=rounding)
     data = random.random(30)
     debiased, trials = mechanism.debiased(skewed), 6000
-    found = np.array(
-        [debiased.statistic(mechanism.randomize(data, random), target) for _ in range(trials)]
-    )
+    drawn = many_reports(mechanism, data, trials, random)
+    found = np.array([debiased.statistic(reports, target) for reports in drawn])
     exact = conditional_variance(mechanism, data, skewed, target)
     deviations = (found - found.mean()) ** 2
     assert abs(deviations.mean() - exact) < 4 * deviations.std() / np.sqrt(trials)
@@ -77,12 +76,13 @@ def test_variance_by_monte_carlo(target: str, rounding: str) -> None:
 
 def test_ratios_by_the_delta_method() -> None:
     random = np.random.default_rng(7)
-    n, trials = 3000, 2000
+    n, trials = 2000, 1000
     scores = random.random(n)
-    data = np.column_stack((scores, random.random(n) < scores))
+    data = np.column_stack((scores, (random.random(n) < scores).astype(float)))
     mechanism = RandomizedResponse(2.0, 4, (0, 1), classes=(0, 1))
     debiased = mechanism.debiased("auc")
-    found = np.array([debiased.statistic(mechanism.randomize(data, random)) for _ in range(trials)])
+    drawn = many_reports(mechanism, data, trials, random)
+    found = np.array([debiased.statistic(reports) for reports in drawn])
     predicted = standard_error(mechanism, data, "auc")
     # The spread of an estimated standard error is 1/sqrt(2 trials) of it.
     assert found.std() == pytest.approx(predicted, rel=4 / np.sqrt(2 * trials))

@@ -252,8 +252,10 @@ def test_a_real_swarm(page: Page, tmp_path: Path) -> None:
         badges = page.locator("table.peers .badge")
         expect(badges).to_have_text(["up"] * 5)
         with server.watching(EVENTS) as events:
-            look = newest(events, lambda look: look["rate"] > 0 and look["middle"] is not None)
-        assert all(peer["exchanges"] > 0 for peer in look["peers"])
+            look = newest(
+                events, lambda look: all((peer["exchanges"] or 0) > 0 for peer in look["peers"])
+            )
+        assert look["rate"] >= 0 and look["middle"] is not None
         a_peer_freezes_and_thaws(swarm, server, page)
         a_peer_is_killed_and_evicted(swarm, server, page)
     told = json.loads((swarm.folder / "swarm.json").read_text())

@@ -26,12 +26,14 @@ EXIT_INTERRUPTED = 130
 _OPTIONS = {
     "n_jobs": "jobs",
     "labels": "label",
+    "groups": "group-by",
     **{
         name: name
         for name in (
             *("method", "clock", "order", "law", "iterations", "checkpoints", "trials", "target"),
             *("seed", "record", "reference", "engine", "kernel", "graph", "what", "against"),
-            *("step", "radius", "loss", "out", "resume"),
+            *("step", "radius", "loss", "out", "resume", "construction"),
+            *("bins", "range", "classes", "rounding", "together"),
         )
     },
 }

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, write_json
+from pairgossip.cli.groups import NO_GROUPS, GroupOptions
 from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
 from pairgossip.cli.observations import check_labels, read_observations
 from pairgossip.cli.options import METHOD, STATISTIC, Seed, Whole
+from pairgossip.cli.privacy import NO_PRIVACY, Advised, PrivacyOptions
 from pairgossip.cli.run_outputs import NO_OUTPUTS, RunOutputs
 from pairgossip.cli.specified import METHODS, Specified
 from pairgossip.errors import InputError, canonical
@@ -19,6 +21,7 @@ from pairgossip.errors import InputError, canonical
 if TYPE_CHECKING:
     from pairgossip.cli.observations import Observations
     from pairgossip.graphs import Graph
+    from pairgossip.privacy import RandomizedResponse
     from pairgossip.results import Run
 
 
@@ -88,14 +91,17 @@ def estimate_command(
     statistic: StatisticOptions = NO_STATISTIC,
     network: NetworkOptions = NO_NETWORK,
     parameters: FamilyParameters = NO_PARAMETERS,
+    groups: GroupOptions = NO_GROUPS,
+    privacy: PrivacyOptions = NO_PRIVACY,
     how: MethodOptions = NO_METHOD,
     outputs: RunOutputs = NO_OUTPUTS,
 ) -> int:
     """Estimate a pairwise statistic by gossip, and compare it with the exact value.
 
     Row k of a CSV file becomes the observation of node k of a network. Node by node and exchange
-    by exchange, all nodes come to know the average of a kernel over all pairs of rows. Ctrl-C
-    keeps what was computed until then.
+    by exchange, all nodes come to know the average of a kernel over all pairs of rows. With
+    --group-by a node is a site that holds several rows. With --epsilon nodes use reports of the
+    rows that local differential privacy protects. Ctrl-C keeps what was computed until then.
 
     For example:
 
@@ -109,6 +115,7 @@ def estimate_command(
     """
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None
+    construction = groups.chosen(statistic.spec)
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
         statistic, how = _settled(specified, statistic, how)
@@ -117,17 +124,22 @@ def estimate_command(
     observations = (
         specified.observations(file)
         if specified
-        else read_observations(file, statistic.column, statistic.label)
+        else read_observations(file, statistic.column, statistic.label, groups.group_by)
     )
     check_labels(observations, statistic.kernel)
-    outputs.check_size(len(observations.values))
+    mechanism = privacy.mechanism(observations, specified, _advised(statistic, how))
+    outputs.check_size(observations.nodes)
     with spoken_warnings():
-        graph = network.build(len(observations.values), parameters, how.seed)
-        run = _run(observations, statistic, graph, how)
+        graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
+        run = _run(observations, statistic, graph, construction, mechanism, how)
     outputs.write(run)
     from pairgossip.cli.run_report import print_run, summary
 
-    found = {"columns": observations.columns, "label": observations.label, **summary(run)}
+    found = {
+        "columns": observations.columns,
+        "label": observations.label,
+        **summary(run, observations.group_by),
+    }
     if outputs.json:
         write_json(found)
     else:
@@ -163,6 +175,20 @@ def _clock(how: MethodOptions) -> str:
     return "sync" if how.clock is None else canonical(how.clock)
 
 
+def _target(statistic: StatisticOptions) -> str:
+    return "v" if statistic.target is None else canonical(statistic.target)
+
+
+def _advised(statistic: StatisticOptions, how: MethodOptions) -> Advised:
+    """Return the statistic by which bins may be chosen; without a kernel it is the mean."""
+    from pairgossip.privacy.means import middle
+
+    averaging = canonical(_method(how)) == "averaging"
+    return Advised(
+        middle if averaging else statistic.kernel, "v" if averaging else _target(statistic)
+    )
+
+
 def _check(statistic: StatisticOptions, how: MethodOptions) -> None:
     from pairgossip.algorithms import find_method
 
@@ -179,6 +205,8 @@ def _run(
     observations: Observations,
     statistic: StatisticOptions,
     graph: Graph,
+    construction: str,
+    privacy: RandomizedResponse | None,
     how: MethodOptions,
 ) -> Run:
     from pairgossip.estimation import estimate
@@ -187,6 +215,9 @@ def _run(
         observations.values,
         statistic.kernel,
         graph,
+        groups=observations.groups,
+        construction=construction,
+        privacy=privacy,
         method=_method(how),
         clock=_clock(how),
         order=how.order,
@@ -194,7 +225,7 @@ def _run(
         iterations=how.iterations,
         checkpoints=how.checkpoints,
         trials=how.trials,
-        target="v" if statistic.target is None else canonical(statistic.target),
+        target=_target(statistic),
         labels=observations.labels,
         reference=statistic.reference,
         seed=how.seed,

@@ -56,11 +56,18 @@ class NetworkOptions:
     graph_seed: Seed | None = None
     """Seed of a random network; the run's seed unless given."""
 
-    def build(self, n: int, parameters: FamilyParameters, seed: int) -> Graph:
-        """Build the network of n nodes."""
+    def build(
+        self,
+        n: int,
+        parameters: FamilyParameters,
+        seed: int,
+        names: tuple[str, ...] | None = None,
+    ) -> Graph:
+        """Build the network of n nodes; a family's nodes take the names, a file has its own."""
         if self.graph_file is None:
             chosen = seed if self.graph_seed is None else self.graph_seed
-            return build_family(self.graph or DEFAULT_FAMILY, n, parameters, chosen)
+            graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, chosen)
+            return graph if names is None else _named(graph, names)
         if self.graph is not None:
             raise InputError("Give --graph or --graph-file, not both.")
         return load_graph(self.graph_file, parameters)
@@ -77,6 +84,18 @@ def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: i
     family = FAMILIES.get(canonical(name))
     takes_seed = family is not None and family.is_random
     return build(name, n, **parameters.given(), seed=seed if takes_seed else None)
+
+
+def _named(graph: Graph, names: tuple[str, ...]) -> Graph:
+    from pairgossip.graphs.restoring import restored
+
+    if graph.n != len(names):
+        raise InputError(
+            f"There are {len(names)} sites but the network has {graph.n} nodes: ask for a network "
+            "with one node per site."
+        )
+    edges = None if graph.is_complete else graph.edges
+    return restored(graph.n, edges, graph.family, graph.parameters, names, graph.positions)
 
 
 def load_graph(file: Path, parameters: FamilyParameters) -> Graph:

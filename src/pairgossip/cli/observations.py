@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.cli.console import tell
+from pairgossip.cli.groups import read_groups
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -26,6 +27,23 @@ class Observations(NamedTuple):
     """Numbers or text, one per row; None unless asked for."""
     label: str | None = None
     """The column that holds the labels."""
+    groups: Any = None
+    """The site of every row, as numbers or text; None unless asked for."""
+    group_by: str | None = None
+    """The column that says the sites."""
+
+    @property
+    def sites(self) -> tuple[str, ...] | None:
+        """The names of the sites in their order; None without groups."""
+        from pairgossip.graphs import group_labels
+
+        return None if self.groups is None else group_labels(self.groups, len(self.values))[0]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the network has: one per site, or per row."""
+        sites = self.sites
+        return len(self.values) if sites is None else len(sites)
 
     def described(self) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
@@ -33,22 +51,28 @@ class Observations(NamedTuple):
 
         number = "column" if len(self.columns) == 1 else "columns"
         label = "" if self.label is None else f"; label: {self.label}"
-        return f"{number}: {listed(self.columns)}{label}"
+        sites = "" if self.group_by is None else f"; sites: {self.group_by}"
+        return f"{number}: {listed(self.columns)}{label}{sites}"
 
 
 def read_observations(
-    file: Path, columns: Sequence[str] | None, label: str | None = None
+    file: Path,
+    columns: Sequence[str] | None,
+    label: str | None = None,
+    group_by: str | None = None,
 ) -> Observations:
-    """Read columns of numbers, and a column of labels if one is named.
+    """Read columns of numbers, and columns of labels and of sites if they are named.
 
-    Without named columns the file must have exactly one column besides the labels.
+    Without named columns the file must have exactly one column besides these.
     """
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
     labels = None if label is None else _labels(table, label)
-    names = _named(columns, table) if columns else [_only_column(table, label)]
-    return Observations(tuple(names), table.with_columns(names).matrix(), labels, label)
+    groups = read_groups(table, group_by)
+    names = _named(columns, table) if columns else [_only_column(table, label, group_by)]
+    values = table.with_columns(names).matrix()
+    return Observations(tuple(names), values, labels, label, groups, group_by)
 
 
 def check_labels(observations: Observations, kernel: str | None) -> None:
@@ -81,24 +105,32 @@ def _named(columns: Sequence[str], table: Table) -> list[str]:
     return ["" if name == UNNAMED and "" in table.header else name for name in names]
 
 
-def _only_column(table: Table, label: str | None) -> str:
+def _only_column(table: Table, label: str | None, group_by: str | None) -> str:
     """Return the only column there is: to guess which of several is meant invites mistakes."""
     from pairgossip.tables import listed, no_numbers
 
-    names = [name for name in table.header if name != label]
+    named = {"label": label, "site": group_by}
+    besides = " and ".join(f"the {what} '{name}'" for what, name in named.items() if name)
+    names = [name for name in table.header if name not in named.values()]
     if len(names) == 1:
         return names[0]
     if not names:
-        raise InputError(f"{table.path} has no column besides the label '{label}': add the data.")
+        raise InputError(f"{table.path} has no column besides {besides}: add the data.")
     likely = [name for name in names if table.resembles_numbers(name)]
     if not likely:
         raise no_numbers(table, names)
     bad = next(filter(None, map(table.first_bad_cell, likely)), None)
     note = "" if bad is None else f"; {bad}"
     raise InputError(
-        f"{table.path} has {len(names)} columns{'' if label is None else ' besides the label'}: "
+        f"{table.path} has {len(names)} columns{_besides(named)}: "
         f"choose with --column, one or several of {listed(names)}{note}."
     )
+
+
+def _besides(named: Mapping[str, str | None]) -> str:
+    """Say which columns do not count, such as " besides the label and the site"."""
+    others = " and ".join(f"the {what}" for what, name in named.items() if name is not None)
+    return f" besides {others}" if others else ""
 
 
 def _labels(table: Table, label: str) -> Any:

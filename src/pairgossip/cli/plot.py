@@ -35,7 +35,7 @@ def plot_command(
     what
         error: root mean square error over nodes; estimate: estimates around the exact value.
     against
-        What to draw against: exchanges, time (asynchronous runs), messages or iterations.
+        What to draw against: exchanges, time (asynchronous runs), messages, bytes or iterations.
     """
     from pairgossip.results.plots import compare
     from pairgossip.results.storage import load

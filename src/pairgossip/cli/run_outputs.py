@@ -33,7 +33,8 @@ class RunOutputs:
     plot_graph: Path | None = None
     """Draw the network, its nodes colored by their final estimates: .png, .pdf or .svg."""
     against: str = "exchanges"
-    """What to draw against: exchanges, time (asynchronous clock), messages or iterations."""
+    """What to draw against: exchanges, time (asynchronous clock), messages, bytes or iterations;
+    messages and bytes are those sent between sites."""
     save: Path | None = None
     """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
     csv: Path | None = None
@@ -43,12 +44,7 @@ class RunOutputs:
 
     def check(self, inputs: Iterable[Path | None], clock: str) -> None:
         """Raise unless everything asked for can be written when the run has ended."""
-        from pairgossip.results.run import AGAINST
-
-        if canonical(self.against) not in AGAINST:
-            raise unknown_name("axis", self.against, AGAINST)
-        if canonical(self.against) == "time" and clock == "sync":
-            raise InputError("A synchronous run has no clock times: use --clock async.")
+        check_axis(self.against, clock)
         check_figures([self.plot, self.plot_graph])
         check_outputs(self._files(), inputs)
         if self.csv is not None:
@@ -110,6 +106,16 @@ class RunOutputs:
 
 
 NO_OUTPUTS = RunOutputs()
+
+
+def check_axis(against: str, clock: str) -> None:
+    """Raise unless curves of a run on this clock can be drawn against it."""
+    from pairgossip.results.run import AGAINST
+
+    if canonical(against) not in AGAINST:
+        raise unknown_name("axis", against, AGAINST)
+    if canonical(against) == "time" and clock == "sync":
+        raise InputError("A synchronous run has no clock times: use --clock async.")
 
 
 def _convergence(run: Run, against: str) -> Figure:

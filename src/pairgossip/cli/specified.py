@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from pairgossip.cli.observations import Observations
     from pairgossip.peer.spec import Spec
+    from pairgossip.privacy import RandomizedResponse
 
     Options = TypeVar("Options", bound=DataclassInstance)
 
@@ -40,6 +41,13 @@ class Specified(NamedTuple):
                 "without --spec."
             )
         return cls(path, spec)
+
+    @property
+    def privacy(self) -> RandomizedResponse | None:
+        """The mechanism by which rows are reported, None if they are used as they are."""
+        from pairgossip.peer.reports import mechanism_of
+
+        return None if self.spec.privacy is None else mechanism_of(self.spec)
 
     def settled(self, options: Options, **said: Any) -> Options:
         """Fill options in with what the specification says; refuse those that say otherwise."""

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json
+from pairgossip.cli.groups import NO_GROUPS, GroupOptions, read_groups
 from pairgossip.cli.model_file import Model, versions, write_model
 from pairgossip.cli.network import NO_NETWORK, NetworkOptions
 from pairgossip.cli.observations import read_observations
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.privacy import NO_PRIVACY, PrivacyOptions
+from pairgossip.cli.run_outputs import check_axis
 from pairgossip.cli.specified import Specified, StepOfPeers
 from pairgossip.cli.training_options import (
     DATA,
@@ -39,13 +42,17 @@ def train_command(
     outputs: TrainingOutputs,
     network: NetworkOptions = NO_NETWORK,
     parameters: TrainingFamilyParameters = NO_FAMILY_PARAMETERS,
+    groups: GroupOptions = NO_GROUPS,
+    privacy: PrivacyOptions = NO_PRIVACY,
     how: DescentOptions = NO_DESCENT,
 ) -> int:
     """Learn by gossip a score that puts higher labels above lower ones.
 
     Row k of a CSV file becomes the observation of node k of a network. Exchange by exchange, all
     nodes come to the linear score that minimizes the loss over all pairs of rows; the model
-    written is the mean of theirs. Ctrl-C keeps what was computed until then.
+    written is the mean of theirs. With --group-by a node is a site that holds several rows. With
+    --epsilon nodes learn from reports that local differential privacy protects; bins and columns
+    must be few. Ctrl-C keeps what was computed until then.
 
     For example:
 
@@ -61,14 +68,21 @@ def train_command(
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [file, network.graph_file, what.spec])
     specified = None
+    construction = groups.chosen(what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
         what, how = _settled(specified, what, how)
     loss = _loss_name("auc-logistic" if what.loss is None else what.loss)
-    settings = _settings(what, how)
-    observations = specified.observations(file) if specified else _observations(file, what, loss)
+    settings = _settings(what, how) | {"construction": construction}
+    check_axis(outputs.against, _clock(how))
+    observations = (
+        specified.observations(file)
+        if specified
+        else _observations(file, what, loss, groups.group_by)
+    )
+    settings["privacy"] = privacy.mechanism(observations, specified, None)
     with spoken_warnings():
-        graph = network.build(len(observations.values), parameters, how.seed)
+        graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
         if specified and how.step is not None:
             settings["step"] = StepOfPeers(how.step, graph.edge_count)
         fit = _fit(observations, loss, graph, how, settings)
@@ -134,10 +148,16 @@ def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     }
 
 
-def _observations(file: Path, what: LossOptions, loss: str) -> Observations:
+def _clock(how: DescentOptions) -> str:
+    return "sync" if how.clock is None else canonical(how.clock)
+
+
+def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None) -> Observations:
     label = _label(what)
     observations = (
-        read_observations(file, what.column, label) if what.column else _all_columns(file, label)
+        read_observations(file, what.column, label, group_by)
+        if what.column
+        else _all_columns(file, label, group_by)
     )
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
@@ -153,8 +173,8 @@ def _observations(file: Path, what: LossOptions, loss: str) -> Observations:
     return observations
 
 
-def _all_columns(file: Path, label: str) -> Observations:
-    """Read every column besides the label as numbers."""
+def _all_columns(file: Path, label: str, group_by: str | None) -> Observations:
+    """Read every column besides the label and the site as numbers."""
     from pairgossip.cli.observations import Observations
     from pairgossip.tables import read_columns
 
@@ -162,10 +182,13 @@ def _all_columns(file: Path, label: str) -> Observations:
     labels: Any = table.text(label)  # complains about an unknown column and about gaps
     if table.holds_numbers(label):
         labels = table.numbers(label)
-    columns = [name for name in table.header if name != label]
+    groups = read_groups(table, group_by)
+    columns = [name for name in table.header if name not in (label, group_by)]
     if not columns:
-        raise InputError(f"{file} has no column besides the label: it needs features.")
-    return Observations(tuple(columns), table.with_columns(columns).matrix(), labels, label)
+        besides = "the label" if group_by is None else "the label and the site"
+        raise InputError(f"{file} has no column besides {besides}: it needs features.")
+    values = table.with_columns(columns).matrix()
+    return Observations(tuple(columns), values, labels, label, groups, group_by)
 
 
 def _fit(
@@ -186,7 +209,8 @@ def _fit(
             observations.labels,
             loss,
             graph,
-            clock="sync" if how.clock is None else how.clock,
+            groups=observations.groups,
+            clock=_clock(how),
             law=how.law,
             iterations=how.iterations,
             checkpoints=how.checkpoints,
@@ -220,7 +244,7 @@ def _write(
     )
     write_model(model, outputs.model)
     if outputs.plot is not None:
-        write_figure(draw(fit), outputs.plot)
+        write_figure(draw(fit, canonical(outputs.against)), outputs.plot)
     for path in filter(None, (outputs.model, outputs.plot)):
         tell(f"Wrote {path}")
     if outputs.json:

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairgossip.cli.console import new_table, spelled, write_table
+from pairgossip.cli.group_report import group_facts, group_rows, traffic_facts, traffic_rows
 from pairgossip.cli.model_file import ordered_share
+from pairgossip.cli.privacy_report import privacy_facts, privacy_rows, write_guarantee
+from pairgossip.cli.run_report import known_gap, spelled_gap
 from pairgossip.errors import InputError
+from pairgossip.privacy.recording import as_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +39,11 @@ def summary(fit: Fit, observations: Observations) -> dict[str, Any]:
         "spread": float(fit.spread[-1]),
         "disagreement": float(fit.disagreement[-1]),
         "iterations": int(fit.iterations[-1]),
+        "exchanges": int(fit.exchanges[-1]),
+        **traffic_facts(fit),
+        "normalized_gap": known_gap(fit),
+        "groups": group_facts(fit, observations.group_by),
+        "privacy": privacy_facts(fit),
         "trials": fit.trials,
         "seed": fit.seed,
         "status": fit.status,
@@ -49,7 +58,7 @@ def summary(fit: Fit, observations: Observations) -> dict[str, Any]:
 
 def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     """Return how a model was learned, for its file."""
-    graph = fit.graph
+    graph = fit.sites
     parameters = {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in (graph.parameters or {}).items()
@@ -61,9 +70,11 @@ def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict
             "nodes": graph.n,
             "edges": graph.edge_count,
         },
+        **({} if fit.groups is None else {"construction": fit.construction}),
         "clock": fit.clock,
         "law": fit.law,
         **({} if what.spec is None else {"spec": what.spec.name}),
+        **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
         "step": {"kind": fit.step, "scale": how.step},
         "radius": what.radius,
         "l1": what.l1,
@@ -85,6 +96,10 @@ def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
         ("spread of the objective over nodes", spelled(found["spread"], 4)),
         ("disagreement of the models", spelled(found["disagreement"], 4)),
         ("iterations", spelled(found["iterations"])),
+        *traffic_rows(found),
+        ("normalized gap", spelled_gap(fit, found["normalized_gap"])),
+        *group_rows(found["groups"]),
+        *privacy_rows(found["privacy"]),
         ("seed", str(found["seed"])),
     ):
         facts.add_row(name, value)
@@ -93,28 +108,29 @@ def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
     for name, value in zip(found["columns"], found["theta"], strict=True):
         coefficients.add_row(name, spelled(value))
     write_table(coefficients)
+    write_guarantee(found["privacy"], found["seed"])
 
 
-def draw(fit: Fit) -> Figure:
+def draw(fit: Fit, against: str) -> Figure:
     """Draw the objective of the nodes' models, and how far they are from each other."""
     from matplotlib.figure import Figure
 
-    from pairgossip.results.plots import COLORS
+    from pairgossip.results.plots import COLORS, set_axis
 
+    x = fit.axis(against)
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     low, high = fit.objective - fit.spread, fit.objective + fit.spread
     left.fill_between(
-        fit.iterations, low, high, color=COLORS[0], alpha=0.2, linewidth=0,
+        x, low, high, color=COLORS[0], alpha=0.2, linewidth=0,
         label="± standard deviation over nodes",
     )  # fmt: skip
-    left.plot(fit.iterations, fit.objective, color=COLORS[0], label="mean over nodes and trials")
+    left.plot(x, fit.objective, color=COLORS[0], label="mean over nodes and trials")
     left.set_ylabel(f"objective ({fit.loss})")
-    right.plot(fit.iterations, fit.disagreement, color=COLORS[1], label="RMS over nodes")
+    right.plot(x, fit.disagreement, color=COLORS[1], label="RMS over nodes")
     right.set_ylabel("distance of the models from their mean")
     for axes in (left, right):
-        axes.set_xscale("log")
-        axes.set_xlabel("iterations")
+        set_axis(axes, fit, against)
         axes.grid(alpha=0.25, which="major")
         axes.legend(fontsize="small", frameon=False)
     right.set_yscale("log")
@@ -123,6 +139,7 @@ def draw(fit: Fit) -> Figure:
 
 
 def _title(fit: Fit) -> str:
+    from pairgossip.results.plots import network_of
+
     trials = "1 trial" if fit.trials == 1 else f"{fit.trials} trials"
-    family = fit.graph.family or "graph"
-    return f"{fit.loss}, {fit.clock}, {family} of {fit.nodes:,} nodes, {trials}"
+    return f"{fit.loss}, {fit.clock}, {network_of(fit)}, {trials}"

@@ -80,6 +80,9 @@ class TrainingOutputs:
     """The model file to write, JSON, for `pairgossip score`."""
     plot: Path | None = None
     """Draw objective and disagreement over the run: .png, .pdf or .svg."""
+    against: str = "iterations"
+    """What to draw against: iterations, exchanges, time (asynchronous clock), messages or bytes;
+    messages and bytes are those sent between sites."""
     json: Flag = False
     """Print one JSON object instead of a table."""
 

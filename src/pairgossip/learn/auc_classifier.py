@@ -25,7 +25,8 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
     ----------
     graph
         A `Graph` with one node per training row, or the name of a family, such as "complete" or
-        "watts_strogatz", built on as many nodes as there are rows.
+        "watts_strogatz", built on as many nodes as there are rows. If rows are grouped in `fit`,
+        one node per group.
     phi
         What is made of a difference of scores: "logistic", "hinge", "squared-hinge",
         "smoothed-hinge".
@@ -61,7 +62,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
         The mean of the nodes' models, shape (1, features), and minus the threshold, shape (1,).
         The threshold has the best balanced accuracy on the training scores.
     models_
-        The model of every node, shape (nodes, features).
+        The model of every node, shape (nodes, features); of every row if rows are grouped.
     fit_
         The `Fit`: objective, spread and disagreement of the models, in standardized units.
     n_features_in_, feature_names_in_
@@ -107,8 +108,12 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> GossipAUCClassifier:
-        """Train on features X, shape (rows, features), and labels y of two classes."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GossipAUCClassifier:
+        """Train on features X, shape (rows, features), and labels y of two classes.
+
+        A node of the graph holds one row, or with groups, a label of a site per row, all rows of
+        its site; these exchange as in `minimize`.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -123,7 +128,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
                 "add observations of another class."
             )
         features, scale = standardized(X, self.standardize)
-        self.fit_ = self._train(features, codes, auc_loss(self.phi), self._ball())
+        self.fit_ = self._train(features, codes, auc_loss(self.phi), self._ball(), groups)
         self.models_ = linear_models(self.fit_, scale)
         self.coef_ = self.models_.mean(axis=0)[None, :]
         self.intercept_ = np.array([-best_threshold(X @ self.coef_[0], codes == 1)])

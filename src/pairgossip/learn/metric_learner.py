@@ -110,8 +110,12 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> GossipMetricLearner:
-        """Train on features X, shape (rows, features), and labels y of two or more classes."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GossipMetricLearner:
+        """Train on features X, shape (rows, features), and labels y of two or more classes.
+
+        A node of the graph holds one row, or with groups, a label of a site per row, all rows of
+        its site; these exchange as in `minimize`.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -123,7 +127,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         diagonal = choice("kind of metric", self.kind, KINDS) == "diagonal"
         loss = metric_loss(self.phi, self.threshold, diagonal)
         features, scale = standardized(X, self.standardize)
-        self.fit_ = self._train(features, codes, loss, self._constraint(diagonal))
+        self.fit_ = self._train(features, codes, loss, self._constraint(diagonal), groups)
         models = self.fit_.models.mean(axis=0)
         if not np.isfinite(models).all():
             raise InputError("Training diverged: give a smaller step or a radius.")

@@ -84,12 +84,16 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> GossipRanker:
-        """Train on features X, shape (rows, features), and numbers y that grade the rows."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GossipRanker:
+        """Train on features X, shape (rows, features), and numbers y that grade the rows.
+
+        A node of the graph holds one row, or with groups, a label of a site per row, all rows of
+        its site; these exchange as in `minimize`.
+        """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = _grades(y)
         features, scale = standardized(X, self.standardize)
-        self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball())
+        self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball(), groups)
         self.models_ = linear_models(self.fit_, scale)
         self.coef_ = self.models_.mean(axis=0)
         return self

@@ -55,8 +55,10 @@ def standardized(features: FloatArray, wanted: bool) -> Standardized:
 class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and methods common to the estimators; their classes document them."""
 
-    def _train(self, features: FloatArray, labels: Any, loss: Loss, constraint: Any) -> Fit:
-        """Run gossip dual averaging on standardized features, one row per node."""
+    def _train(
+        self, features: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
+    ) -> Fit:
+        """Run gossip dual averaging on standardized features, one row per node or as grouped."""
         as_proximal(constraint, self._penalty())  # complains of what does not go together
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         clock = choice("clock", self.clock, CLOCKS)
@@ -68,6 +70,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
             labels,
             loss,
             self.graph,
+            groups=groups,
             clock=clock,
             law=self.law,
             iterations=iterations,

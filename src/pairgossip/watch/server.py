@@ -143,7 +143,14 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for close in self._closing:
             close()
-        await super().shutdown(sockets)
+        # What is cut off now was the user's wish, and no error to be told of.
+        told = logging.getLogger("uvicorn.error")
+        level = told.level
+        told.setLevel(logging.CRITICAL)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            told.setLevel(level)
 
 
 def build_app(

@@ -87,7 +87,7 @@ export class SwarmView {
     this.ticks = [make("span"), make("span"), make("span")];
     const picture = make("section", { class: "card swarm-picture", "aria-label": "Network" },
       make("div", { class: "picture" }, canvas),
-      make("div", { class: "bar" }, bar, make("div", { class: "ticks" }, ...this.ticks), make("p", { text: `color: estimate; middle: ${swarm.exact === null ? "median of the peers" : "exact value"}` })),
+      make("div", { class: "bar" }, bar, make("div", { class: "ticks" }, ...this.ticks), make("p", { text: `estimate: blue below, orange above the ${swarm.exact === null ? "median of the peers" : "exact value"}; gray: not known yet` })),
       this.about);
     const plotPlace = make("div", { class: "plot", id: "swarm-curves" });
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Curves shown" });

@@ -1,0 +1,187 @@
+"""The options that say how observations are randomized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from pairgossip.cli.console import tell
+from pairgossip.cli.options import STATISTIC
+from pairgossip.errors import InputError, canonical, unknown_name
+
+if TYPE_CHECKING:
+    from pairgossip.cli.observations import Observations
+    from pairgossip.cli.specified import Specified
+    from pairgossip.privacy import RandomizedResponse
+
+PRIVACY = Group("Privacy", sort_key=STATISTIC.sort_key)
+COLUMNS = ("together", "apart")
+WHY_RANGE = (
+    "the values that are possible, as known before the data were; computed from private data it "
+    "would reveal them"
+)
+
+
+@Parameter(name="*", group=PRIVACY)
+@dataclass(frozen=True)
+class PrivacyOptions:
+    """How every observation is randomized before it is used."""
+
+    epsilon: float | None = None
+    """Local differential privacy: no two observations differ in the likelihood of any report by
+    more than a factor e^epsilon; about 1 is usual, smaller is more private."""
+    bins: str | None = None
+    """Into how many equal bins the values of a column are put: 16, or 16,8 for two columns.
+    Chosen by the predicted error unless given, if there is no label."""
+    range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
+    """The lowest and highest possible value of a column, such as 0,5000, from what is known
+    beforehand and not from the data; one for all columns, or repeat it for each."""
+    classes: str | None = None
+    """The possible labels, such as 0,1 or benign,malignant."""
+    rounding: str | None = None
+    """bins (unless given): report the bin; stochastic: round at random to one of two grid
+    points."""
+    columns: str | None = None
+    """together: report the columns of a row as one value with all of epsilon (unless given, with
+    labels); apart: each with its part of epsilon (unless given, without)."""
+
+    def mechanism(
+        self, observations: Observations, specified: Specified | None, advised: Advised | None
+    ) -> RandomizedResponse | None:
+        """Return the mechanism the options or the specification ask for; None if none."""
+        given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        if specified is not None:
+            if given:
+                raise InputError(
+                    f"{specified.path} says how observations are reported: leave --{given[0]} out, "
+                    "or change its table [privacy]."
+                )
+            return specified.privacy
+        if self.epsilon is None:
+            if given:
+                raise InputError(
+                    f"--{given[0]} is about private reports, but --epsilon is missing: give it "
+                    f"too, such as --epsilon 1, or leave --{given[0]} out."
+                )
+            return None
+        from pairgossip.privacy import RandomizedResponse
+        from pairgossip.privacy.odds import check_epsilon
+
+        check_epsilon(self.epsilon)
+        ranges, classes = self._ranges(len(observations.columns)), self._classes(observations)
+        options: dict[str, Any] = {
+            "classes": classes,
+            "together": self._together(),
+            "rounding": "bins" if self.rounding is None else canonical(self.rounding),
+        }
+        bins = self._bins(len(observations.columns))
+        if bins is None:
+            bins = self._advised(observations, ranges, options, advised)
+        return RandomizedResponse(self.epsilon, bins, ranges, **options)
+
+    def _together(self) -> bool | None:
+        if self.columns is None:
+            return None
+        if canonical(self.columns) not in COLUMNS:
+            raise unknown_name("way to report columns", self.columns, COLUMNS)
+        return canonical(self.columns) == "together"
+
+    def _ranges(self, columns: int) -> list[tuple[float, float]]:
+        if not self.range:
+            raise InputError(f"Give --range lowest,highest: {WHY_RANGE}.")
+        if len(self.range) not in (1, columns):
+            raise InputError(
+                f"There are {len(self.range)} ranges for {_counted(columns)}: give --range once "
+                "for all, or once for each."
+            )
+        ranges = [_limits(text) for text in self.range]
+        return ranges * columns if len(ranges) == 1 else ranges
+
+    def _classes(self, observations: Observations) -> list[Any] | None:
+        if observations.labels is None:
+            if self.classes is not None:
+                raise InputError(
+                    "--classes are the possible labels, but no label is used: give --label, or "
+                    "leave --classes out."
+                )
+            return None
+        if self.classes is None:
+            raise InputError(
+                "Give --classes, all labels that are possible, such as --classes 0,1: read from "
+                "private data they would reveal them."
+            )
+        names = [part.strip() for part in self.classes.split(",")]
+        # Text counts in alphabetical order, here as without privacy.
+        return sorted(names) if isinstance(observations.labels, list) else _numbers(names)
+
+    def _bins(self, columns: int) -> list[Any] | None:
+        if self.bins is None:
+            return None
+        counts = [_number(part) for part in self.bins.split(",")]
+        if len(counts) not in (1, columns):
+            raise InputError(
+                f"There are {len(counts)} numbers of bins for {_counted(columns)}: give one for "
+                "all, or one for each."
+            )
+        return counts * columns if len(counts) == 1 else counts
+
+    def _advised(
+        self,
+        observations: Observations,
+        ranges: list[tuple[float, float]],
+        options: dict[str, Any],
+        advised: Advised | None,
+    ) -> list[int]:
+        if advised is None or options["classes"] is not None:
+            why = "a model is learned" if advised is None else "there are labels"
+            raise InputError(
+                f"Give --bins, few of them, such as 8: they are not chosen where {why}."
+            )
+        from pairgossip.privacy import advise_bins
+
+        advice = advise_bins(
+            len(observations.values), float(self.epsilon or 0), advised.kernel, ranges,
+            rounding=options["rounding"], together=options["together"], target=advised.target,
+        )  # fmt: skip
+        tell(f"bins chosen for values spread evenly over the range: {advice}")
+        return [advice.bins] * len(ranges)
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The statistic for which a number of bins may be chosen."""
+
+    kernel: Any
+    target: str
+
+
+NO_PRIVACY = PrivacyOptions()
+
+
+def _limits(text: str) -> tuple[float, float]:
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise InputError(f"'{text}' is no range: give --range lowest,highest, such as 0,5000.")
+    low, high = _numbers(parts)
+    return low, high
+
+
+def _numbers(texts: list[str]) -> list[float]:
+    try:
+        return [float(text) for text in texts]
+    except ValueError:
+        raise InputError(f"'{','.join(texts)}' are not numbers: give them as in 0,1.") from None
+
+
+def _number(text: str) -> float | str:
+    """Read a number; what is none is refused by name where the number is used."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _counted(columns: int) -> str:
+    return "1 column" if columns == 1 else f"{columns} columns"

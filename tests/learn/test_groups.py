@@ -1,0 +1,49 @@
+"""Estimators trained on sites that hold several rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.learn import GossipAUCClassifier, GossipMetricLearner, GossipRanker
+
+ROWS = 60
+HOSPITALS = np.array(["north", "east", "south", "west", "east", "east"] * 10)
+
+
+def data() -> tuple[Any, Any]:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(ROWS, 3))
+    return X, (X @ [2.0, 1.0, 0.0] + 0.3 * random.normal(size=ROWS) > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])
+def test_rows_of_a_group_are_at_one_site(kind: Any) -> None:
+    X, y = data()
+    how = {"iterations": 5_000, "random_state": 0}
+    model = kind("cycle", **how).fit(X, y, groups=HOSPITALS)
+    fit = model.fit_
+    assert fit.sites == pg.graphs.cycle(4)
+    assert fit.groups.tolist() == np.unique(HOSPITALS, return_inverse=True)[1].tolist()
+    assert fit.construction == "lexicographic"
+    assert 0 < fit.local_exchanges[0, -1] < fit.exchanges[-1]
+    assert not np.array_equal(model.models_, kind("cycle", **how).fit(X, y).models_)
+
+
+def test_the_score_is_as_good_as_without_sites() -> None:
+    X, y = data()
+    sites = GossipAUCClassifier("cycle", random_state=0).fit(X, y, groups=HOSPITALS)
+    alone = GossipAUCClassifier("complete", random_state=0).fit(X, y)
+    assert sites.score(X, y) >= alone.score(X, y) - 0.05
+    cosine = sites.coef_[0] @ alone.coef_[0]
+    assert cosine > 0.98 * np.linalg.norm(sites.coef_) * np.linalg.norm(alone.coef_)
+
+
+def test_groups_that_do_not_match_are_refused() -> None:
+    X, y = data()
+    with pytest.raises(InputError, match="There are 59 group labels for 60 row"):
+        GossipRanker(random_state=0).fit(X, y, groups=HOSPITALS[1:])
