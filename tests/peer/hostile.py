@@ -39,11 +39,12 @@ def make_victim(*, is_asking: bool, generations: int = 0, has_grown: bool = Fals
     setting = make_setting(ME, (LOW, HIGH), (VALUES[ME, 0],), ROWS, QuickMixing())
     victim = Exchange(setting, first_state(setting))
     victim.agreed |= {LOW, HIGH}
+    gone = tuple(f"gone-{count:02d}" for count in range(generations))
     for count in range(1, generations + 1):
-        victim.begin_generation(sealed_notice(number(count, ()), (), FAR))
+        victim.begin_generation(sealed_notice(number(count, gone[:count]), gone[:count], FAR))
     if has_grown:
-        count = generations + 1
-        victim.begin_generation(sealed_notice(number(count, (), GROWN), (), FAR, GROWN))
+        generation = number(generations + 1, gone, GROWN)
+        victim.begin_generation(sealed_notice(generation, gone, FAR, GROWN))
     for sender in (LOW, HIGH):
         generation = victim.state.generation
         record = sealed_record(sender, 0, generation, VALUES[sender, 0])
@@ -57,7 +58,7 @@ def make_victim(*, is_asking: bool, generations: int = 0, has_grown: bool = Fals
 def notice_of_growth(member: str, first: int, rows: int) -> Notice:
     """A notice in which a member, truly, says how many rows it has."""
     grown = (sealed_growth(member, first, rows),)
-    return sealed_notice(number(9, (), grown), (), FAR, grown)
+    return sealed_notice(number(1, (), grown), (), FAR, grown)
 
 
 def honest_frames(state: State) -> list[bytes]:
@@ -77,8 +78,8 @@ def honest_frames(state: State) -> list[bytes]:
         Accept(now, seq, record, mass),
         Accept(now, seq + 1, record, mass),
         Reject(now, seq, "busy"),
-        sealed_notice(number(7, ("x",)), ("x",), FAR),
-        sealed_notice(number(8, (ME,)), (ME,), FAR),
+        sealed_notice(number(1, ("x",)), ("x",), FAR),
+        sealed_notice(number(1, (ME,)), (ME,), FAR),
         *(notice_of_growth(*one) for one in ((FAR, 1, 2), (HIGH, 2, 9), (ME, 1, 2))),
         Offer(now, 9, sealed_record(FAR, 1, now, VALUES[FAR, 1]), mass),
     ]

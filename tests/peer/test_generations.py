@@ -7,6 +7,8 @@ import itertools
 import pytest
 
 import pairgossip as pg
+from pairgossip.peer.actions import Send
+from pairgossip.peer.exchange import Exchange, first_state
 from pairgossip.peer.generations import (
     BITS,
     FIRST,
@@ -17,6 +19,8 @@ from pairgossip.peer.generations import (
     is_consistent,
     number,
 )
+from pairgossip.peer.messages import encode
+from pairgossip.peer.records import MOST_ROWS
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.settings import name_of
@@ -37,12 +41,14 @@ def test_a_number_says_how_many_there_were_and_who_is_gone() -> None:
 @pytest.mark.parametrize(
     ("generation", "evicted", "expected"),
     [
-        (number(3, ("a", "b")), ("a", "b"), True),
-        (number(3, ("a", "b")), ("a",), False),
-        (number(3, ("a", "b")), ("b", "a"), False),
-        (number(3, ("a", "a")), ("a", "a"), False),
-        (number(MOST, ()), (), False),
-        ((3 << BITS) + 1, (), False),
+        (number(2, ("a", "b")), ("a", "b"), True),
+        (number(1, ("a", "b")), ("a", "b"), True),
+        (number(3, ("a", "b")), ("a", "b"), False),
+        (number(1, ("a", "b")), ("a",), False),
+        (number(2, ("a", "b")), ("b", "a"), False),
+        (number(2, ("a", "a")), ("a", "a"), False),
+        (number(MOST - 1, ("a",)), ("a",), False),
+        ((1 << BITS) + 1, ("a",), False),
     ],
 )
 def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: bool) -> None:
@@ -50,9 +56,9 @@ def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: 
 
 
 def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
-    a, b = number(1, ("a",)), number(4, ("b",))
+    a, b = number(1, ("a",)), number(1, ("b",))
     generation, gone, grown = following((a, b), Changes(("b",)).joined(Changes(("a", "b"))))
-    assert count(generation) == 5
+    assert count(generation) == 2
     assert gone == ("a", "b") and grown == ()
     assert generation > max(a, b)
     assert is_consistent(generation, gone)
@@ -109,6 +115,17 @@ def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
     assert {world.state(name_of(k)).generation for k in range(3)} == {number(1, (name_of(3),))}
 
 
+def test_an_eviction_that_is_done_is_not_done_again() -> None:
+    """It would be a generation in which nothing has changed, which the others refuse."""
+    from tests.peer.hostile import LOW, make_victim
+
+    peer = make_victim(is_asking=False)
+    assert peer.evict([LOW])
+    before = peer.state
+    assert peer.evict([LOW]) == []
+    assert peer.state is before
+
+
 def test_all_orders_of_three_notices_end_alike() -> None:
     """Whatever is heard first, and whatever is heard twice, all end without all three."""
     from tests.peer.hostile import FAR, make_victim
@@ -124,3 +141,31 @@ def test_all_orders_of_three_notices_end_alike() -> None:
         assert peer.state.evicted == ("x", "y", "z")
         assert reached == sorted(reached)
         assert count(peer.state.generation) == 3
+
+
+def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
+    """After whatever it announces, the others still hear that it is evicted."""
+    from tests.peer.hostile import FAR, HIGH, LOW, ME, ROWS, VALUES
+    from tests.peer.settings import make_setting, sealed_growth, sealed_notice
+
+    peers = {}
+    for me, other in ((ME, LOW), (LOW, ME)):
+        setting = make_setting(me, (other, FAR), (VALUES[me, 0],), ROWS, QuickMixing())
+        peers[me] = Exchange(setting, first_state(setting))
+    growth = (sealed_growth(FAR, 1, MOST_ROWS),)
+    for counted, gone, grown in (
+        (MOST - 1, (), ()),
+        (MOST - 1, (HIGH,), ()),
+        (MOST - 1, (), growth),
+        (MOST_ROWS - 1, (), growth),
+    ):
+        told = encode(sealed_notice(number(counted, gone, grown), gone, FAR, grown))
+        for peer in peers.values():
+            peer.receive(FAR, told)
+    assert {count(peer.state.generation) for peer in peers.values()} == {MOST_ROWS - 1}
+    _, *sent = peers[ME].evict([FAR])
+    for one in sent:
+        if isinstance(one, Send) and one.to == LOW:
+            peers[LOW].receive(ME, encode(one.message))
+    assert peers[LOW].state.evicted == (FAR,)
+    assert peers[LOW].state.generation == peers[ME].state.generation

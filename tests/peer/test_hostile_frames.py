@@ -113,11 +113,12 @@ def a_frame(*raw: object) -> bytes:
     return msgspec.msgpack.encode(raw)
 
 
+GROWTH = sealed_growth(HIGH, 2, 9)
 FORGED = seal(FAR, b"something else")
 
 
 def grown_notice(*grown: Growth) -> bytes:
-    return encode(sealed_notice(number(9, (), grown), (), FAR, grown))
+    return encode(sealed_notice(number(1, (), grown), (), FAR, grown))
 
 
 BAD_FRAMES: dict[str, tuple[bytes, str]] = {
@@ -149,6 +150,14 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
     ),
     "more generations than can be": (
         encode(sealed_notice(number(1 << 30, ()), (), FAR)),
+        "refused: malformed",
+    ),
+    "more generations than changes": (
+        encode(sealed_notice(number(2, ("x",)), ("x",), FAR)),
+        "refused: malformed",
+    ),
+    "more generations than rows added": (
+        encode(sealed_notice(number(8, (), (GROWTH,)), (), FAR, (GROWTH,))),
         "refused: malformed",
     ),
     "a generation under another's number": (
@@ -214,7 +223,7 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         "refused: malformed",
     ),
     "a growth under another's number": (
-        encode(sealed_notice(number(9, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
+        encode(sealed_notice(number(1, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
         "refused: malformed",
     ),
     "a growth that is none": (
@@ -373,7 +382,7 @@ def test_a_member_can_only_grow() -> None:
     victim.receive(HIGH, encode(notice_of_growth(HIGH, 2, 9)))
     before = victim.state
     assert before.changes.rows() == {HIGH: 9}
-    for count in (3, 9):
+    for count in (1, 3):
         grown = (sealed_growth(HIGH, 2, 5),)
         victim.receive(HIGH, encode(sealed_notice(number(count, (), grown), (), HIGH, grown)))
         assert victim.state.changes.rows() == {HIGH: 9}

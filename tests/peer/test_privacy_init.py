@@ -207,12 +207,15 @@ def test_the_command_line_says_it(
     assert "There is no ledger" in " ".join(capsys.readouterr().out.split())
 
 
-def test_simulations_say_that_they_do_not_know_of_it(
+def test_simulations_of_the_specification_say_that_their_reports_are_not_real(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec, rows = written(tmp_path)
-    assert main(["estimate", str(rows), "--spec", str(spec), "--graph", "complete"]) == 2
-    assert "has a table [privacy], which simulations do not know yet" in capsys.readouterr().err
+    assert main(["estimate", str(rows), "--spec", str(spec), "--graph", "complete"]) == 0
+    told = " ".join(" ".join(capsys.readouterr()).split())
+    assert "Each observation is reported once" in told
+    assert "Here reports are simulated" in told
+    assert not (tmp_path / "rows.csv.ledger").exists()
 
 
 # Crashes
@@ -300,3 +303,81 @@ def test_rows_that_are_added_are_reported_once_too(tmp_path: Path) -> None:
     asked.file.unlink()  # as if it had been lost: the same rows are not reported anew
     request_growth(home, more)
     assert read_copy(asked.file, home.read_spec()) == added
+
+
+# What would report a row anew, or show it
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("income;age\n12;1\n41,738291;2\n", "line 3, is not a number"),
+        ("income\n41.738291 EUR\n", "line 2, is not a number"),
+        ("41.738291 EUR\n12\n", "There is no column 'income' in "),
+    ],
+)
+def test_a_sentence_about_rows_does_not_quote_them(tmp_path: Path, text: str, place: str) -> None:
+    _, rows = written(tmp_path)
+    rows.write_text(text)
+    with pytest.raises(InputError) as caught:
+        made(tmp_path)
+    assert place in str(caught.value)
+    assert "41" not in str(caught.value).replace(str(rows), "")
+
+
+def test_a_ledger_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    _, rows = written(tmp_path)
+    made(tmp_path)
+    (tmp_path / "safe").mkdir()
+    safe = (tmp_path / "rows.csv.ledger").rename(tmp_path / "safe" / "kept")
+    (tmp_path / "rows.csv.ledger").symlink_to(safe)
+    rows.write_text(rows.read_text() + "55.0\n")
+    assert list(accounts(made(tmp_path, "bob"))) == [str(safe)]
+    assert (tmp_path / "rows.csv.ledger").is_symlink()
+    more = made(tmp_path, "cid", ledger=safe)
+    assert more.read_rows() == Home(tmp_path / "bob").read_rows()
+
+
+def test_another_ledger_than_the_one_beside_is_refused(tmp_path: Path) -> None:
+    written(tmp_path)
+    made(tmp_path)
+    with pytest.raises(InputError, match=r"rows.csv.ledger is the ledger of .*: leave --ledger"):
+        made(tmp_path, "bob", ledger=tmp_path / "other")
+    assert not (tmp_path / "other").exists() and not (tmp_path / "bob").exists()
+    assert made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger").read_rows()
+
+
+def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
+    _, rows = written(tmp_path)
+    first = made(tmp_path).read_rows()
+    spec = read_spec(tmp_path / "spec.toml")
+    renamed = rows.rename(tmp_path / "renamed.csv")
+    with pytest.raises(InputError, match=r"rows.csv.ledger knows all of these rows"):
+        contributed_rows(renamed, spec)
+    assert not (tmp_path / "renamed.csv.ledger").exists()
+    assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
+    renamed.write_text(renamed.read_text() + "55.0\n")  # other rows are another file
+    assert contributed_rows(renamed, spec)[: len(first)] != first
+
+
+def test_a_forgotten_ledger_option_is_noticed(tmp_path: Path) -> None:
+    written(tmp_path)
+    made(tmp_path, ledger=tmp_path / "kept.ledger")
+    with pytest.raises(InputError, match=r"kept.ledger knows all of these rows"):
+        made(tmp_path, "bob")
+    made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger")  # as the sentence says
+
+
+def test_rows_are_not_added_by_a_ledger_that_is_gone(tmp_path: Path) -> None:
+    _, rows = written(tmp_path)
+    home = made(tmp_path)
+    (tmp_path / "rows.csv.ledger").unlink()
+    with pytest.raises(InputError, match=r"There is no ledger .*rows.csv.ledger any more"):
+        request_growth(home, rows)
+    assert not (tmp_path / "rows.csv.ledger").exists()
+
+
+def test_standard_input_has_no_place_for_a_ledger(tmp_path: Path) -> None:
+    written(tmp_path)
+    with pytest.raises(InputError, match="Data from standard input has no place for its ledger"):
+        contributed_rows("-", parse_spec(PRIVATE))

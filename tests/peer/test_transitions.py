@@ -56,7 +56,7 @@ EVENTS: dict[str, list[Event]] = {
         lambda peer: peer.evict([LOW]),
         lambda peer: peer.grow((VALUES[ME, 0], VALUES[ME, 1])),
     ],
-    "notice": [notice(1, ()), notice(1, (ME,)), notice(2, (LOW,)), notice(0, ())],
+    "notice": [notice(1, ()), notice(1, (ME,)), notice(1, (LOW,)), notice(0, ())],
 }
 """Every way in which an event can turn out."""
 

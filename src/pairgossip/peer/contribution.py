@@ -30,6 +30,7 @@ def contributed_rows(
     spec: Spec,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
+    home: Home | None = None,
 ) -> Rows:
     """Read a data file and return what of it may circulate.
 
@@ -46,19 +47,27 @@ def contributed_rows(
         Where the reports are kept; by default beside the data file.
     budget
         How much epsilon a row may spend in all; None for what the ledger says.
+    home
+        The peer's folder, if there is one: it knows which ledgers there must be.
     """
+    data = Path(data_path)
     if spec.privacy is None:
         _refuse_options(ledger, budget)
-    data = Path(data_path)
+    else:
+        place = _ledger(data, ledger)
     rows = read_rows(data, spec)
     if len(rows) > MOST_ROWS:
         raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
     if spec.privacy is None:
         return rows
-    from pairgossip.peer.ledger import reports_of
+    from pairgossip.peer.ledger import refuse_renamed, refuse_without, reports_of
     from pairgossip.peer.reports import declared
 
-    reports = reports_of(_ledger(data, ledger), rows, declared(spec), budget)
+    if home is not None:
+        refuse_without(place, map(Path, _noted(home)))
+    if ledger is None:
+        refuse_renamed(place, rows, spec.observed)
+    reports = reports_of(place, rows, declared(spec), budget)
     return tuple(tuple(map(float, report)) for report in reports)
 
 

@@ -449,6 +449,8 @@ class Exchange:
 
     def evict(self, members: Collection[str]) -> list[Action]:
         """Begin a new generation without these members, nor any that was evicted before."""
+        if set(members) <= set(self.state.evicted):
+            return []  # a generation in which nothing has changed is one that nobody follows
         return self._begin_with(Changes(evicted=tuple(members)))
 
     def grow(self, own: Rows) -> list[Action]:

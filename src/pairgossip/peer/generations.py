@@ -24,7 +24,7 @@ PURPOSE = b"pairgossip growth 1\x00"
 """Signed along, so that no signature made for something else is ever taken for a growth's."""
 BITS = 32
 MOST = 1 << 30
-"""More generations than this nobody can have begun; it leaves room to begin others."""
+"""More generations than this nobody can have begun: numbers fit into what a database holds."""
 FIRST = 0
 """The first generation, in which nothing has changed."""
 
@@ -103,13 +103,19 @@ def count(generation: int) -> int:
 def is_consistent(
     generation: int, evicted: tuple[str, ...], grown: tuple[Growth, ...] = ()
 ) -> bool:
-    """Whether a generation has the number it must have, and names each member once, in order."""
+    """Whether a generation has the number it must have, and names each member once, in order.
+
+    Whoever begins a generation changes something, so there were no more than there are changes.
+    Without this limit a single notice could use up all numbers, and none would be left to evict
+    its author.
+    """
     growing = [one.member for one in grown]
     return (
         evicted == tuple(sorted(set(evicted)))
         and growing == sorted(set(growing))
         and all(1 <= one.first < one.rows <= MOST_ROWS for one in grown)
-        and count(generation) < MOST
+        and count(generation)
+        <= min(MOST, len(evicted) + sum(one.rows - one.first for one in grown))
         and generation == number(count(generation), evicted, grown)
     )
 

@@ -53,7 +53,7 @@ def request_growth(
         file = _file(home)
         before = read_copy(file, spec) if file.exists() else home.read_rows()
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
-        more = contributed_rows(data_path, spec, ledger, budget)
+        more = contributed_rows(data_path, spec, ledger, budget, home)
         rows = (*before, *more)
         if len(rows) > MOST_ROWS:
             raise InputError(

@@ -23,6 +23,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.peer import ledger_file
 from pairgossip.peer.ledger_file import Book, Drawn
+from pairgossip.tables import STANDARD_INPUT
 
 Row = tuple[float, ...]
 Report = tuple[int, ...]
@@ -54,11 +55,59 @@ class Account:
 
 
 def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
-    """Return where the ledger of a data file is; links are followed, so that it is one place."""
-    if ledger is not None:
-        return ledger.resolve()
+    """Return where the ledger of a data file is; links are followed, so that it is one place.
+
+    One that lies beside the data is the right one, wherever else another is asked for.
+    """
     file = data.resolve()
-    return file.with_name(f"{file.name}.ledger")
+    beside = file.with_name(f"{file.name}.ledger").resolve()
+    if ledger is None:
+        if data == STANDARD_INPUT:
+            raise InputError(
+                "Data from standard input has no place for its ledger beside it: give --ledger, "
+                "the same each time for the same rows."
+            )
+        return beside
+    if beside.exists() and ledger.resolve() != beside:
+        raise InputError(
+            f"{beside} is the ledger of {data}, and another one would report its rows anew: leave "
+            f"--ledger out, or move that ledger there."
+        )
+    return ledger.resolve()
+
+
+def refuse_without(path: Path, kept: Iterable[Path]) -> None:
+    """Refuse to begin a ledger in the place of one that was there before."""
+    if path in kept and not path.exists():
+        raise InputError(
+            f"There is no ledger {path} any more, and its rows would be reported anew: put it back."
+        )
+
+
+def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) -> None:
+    """Refuse to begin a ledger where rows seem to have one by another name.
+
+    That is where a ledger knows all of them and belongs to no data file beside it: the file was
+    renamed, or --ledger was given before and was forgotten now.
+    """
+    if path.exists():
+        return
+    for other in sorted(path.parent.glob("*.ledger")):
+        if other.with_suffix("").exists():
+            continue
+        try:
+            book = ledger_file.load(other)
+        except InputError:
+            continue  # it is not this one's business
+        if book is None:
+            continue
+        known = _spent_by(book.drawn, columns)
+        if known and all(name in known for name in _names(book.secret, columns, rows)):
+            raise InputError(
+                f"{other} knows all of these rows, and its data file is not there: give it as "
+                f"--ledger or rename it with its data; only if these are other rows, give "
+                f"--ledger {path}"
+            )
 
 
 def reports_of(

@@ -22,13 +22,35 @@ Rows = tuple[tuple[float, ...], ...]
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
     """Read the specification's columns; whatever may not circulate is refused, never mended."""
-    table = read_columns(Path(path), spec.observed, delimiter)
+    table = _read_table(Path(path), spec, delimiter)
     for name in spec.observed:
         _check_range(table, name, spec.ranges[name])
     _check_classes(table, spec)
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     _check_meaning(matrix, spec)
     return tuple(tuple(map(float, row)) for row in matrix)
+
+
+def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
+    """Read the columns; under privacy what is wrong is told by its place, and not quoted.
+
+    Messages end up in terminals, logs and mails, where private values have no place.
+    """
+    if spec.privacy is None:
+        return read_columns(path, spec.observed, delimiter)
+    table = read_columns(path, (), delimiter)
+    for name in spec.observed:
+        if name not in table.header:
+            raise InputError(
+                f"There is no column '{name}' in {table.path}: the first line names the columns."
+            )
+        bad = table.first_bad_cell(name)
+        if bad is not None:
+            raise InputError(
+                f"Column '{name}' of {table.path}, line {bad.line}, is not a number (what it is is "
+                f"private and not shown): correct it."
+            )
+    return table.with_columns(spec.observed)
 
 
 def rows_text(rows: Rows, spec: Spec) -> str:

@@ -100,7 +100,8 @@ class Runtime:
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
         self._carry_out(self.exchange.evict(members), now)
-        self.repeats_at = math.inf
+        if self.exchange.state.pending is None:
+            self.repeats_at = math.inf
 
     def grow(self, own: Rows, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
