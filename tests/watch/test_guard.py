@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pairgossip.errors import InputError
+from pairgossip.watch.guard import Guard
 from pairgossip.watch.page_files import FILES
 from pairgossip.watch.server import Place, Service
 
@@ -116,13 +117,7 @@ def test_every_file_of_the_page_is_in_the_table() -> None:
      "/vendor", "//etc/passwd", "/main.js/", "/main.js%00", "/server.py", "/api", "/api/"],
 )  # fmt: skip
 def test_nothing_else_is_there(served: Served, path: str) -> None:
-    # Written by hand: clients tidy such paths up before they send them.
-    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
-        request = (
-            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nConnection: close\r\n\r\n"
-        )
-        connection.sendall(request.encode())
-        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    answer = spoken(served, f"GET {path} HTTP/1.1")
     assert answer.startswith(b"HTTP/1.1 404")
     assert answer.endswith(b"\r\n\r\nThere is nothing here.\n")
 
@@ -154,6 +149,30 @@ def test_places_that_are_refused(place: Place, sentence: str) -> None:
     assert sentence in str(problem.value)
 
 
+@pytest.mark.parametrize("host", ["0", "0x0", "00.0.0.0", "::ffff:0.0.0.0"])
+def test_other_spellings_of_every_address(tmp_path: Path, host: str) -> None:
+    with pytest.raises(InputError, match="which is every address at once"):
+        Service(Place(host, 0, *self_signed(tmp_path)))
+
+
+@pytest.mark.parametrize("target", ["http://evil.example/", "http://evil.example/api/views", "*"])
+def test_whole_addresses_as_targets_lead_nowhere(served: Served, target: str) -> None:
+    assert spoken(served, f"GET {target} HTTP/1.1").startswith(b"HTTP/1.1 404")
+
+
+def test_the_head_of_a_stream_has_an_end(served: Served) -> None:
+    key = served.open(**GINI)
+    answer = served.ask(f"/api/sessions/{key}/events", "HEAD")
+    assert answer.status_code == 200 and not answer.content
+    assert answer.headers["content-type"].startswith("text/event-stream")
+
+
+def test_there_are_no_web_sockets(served: Served) -> None:
+    wish = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    answer = spoken(served, "GET /nothing HTTP/1.1", f"{wish}Sec-WebSocket-Key: {'A' * 22}==\r\n")
+    assert answer.startswith(b"HTTP/1.1 404")
+
+
 def test_a_port_in_use_is_named(served: Served) -> None:
     with pytest.raises(InputError, match=f"Cannot open port {served.port} on 127.0.0.1"):
         Service(Place(port=served.port))
@@ -172,6 +191,7 @@ def test_another_host_takes_tls_and_the_token(tmp_path: Path) -> None:
             assert (welcome.status_code, welcome.headers["location"]) == (303, "/?seed=4")
             cookie = welcome.headers["set-cookie"].lower()
             assert all(word in cookie for word in ("httponly", "secure", "samesite=strict"))
+            assert cookie.startswith("__host-pairgossip-")
             assert client.get("/").status_code == 200
             assert client.get("/api/choices").status_code == 200
             forged = client.get("/", headers={"Origin": f"http://127.0.0.2:{server.port}"})
@@ -180,6 +200,21 @@ def test_another_host_takes_tls_and_the_token(tmp_path: Path) -> None:
             httpx.get(f"http://127.0.0.2:{server.port}/")
     finally:
         server.stop()
+
+
+def test_servers_side_by_side_have_cookies_of_their_own() -> None:
+    async def nothing(*_: object) -> None: ...
+
+    names = {Guard(nothing, ["a"], secure=True, token=token)._cookie for token in ("x", "y")}
+    assert len(names) == 2
+
+
+def spoken(served: Served, request: str, headers: str = "Connection: close\r\n") -> bytes:
+    """Ask by hand: clients tidy odd requests up before they send them."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
+        told = f"{request}\r\nHost: 127.0.0.1:{served.port}\r\n{headers}\r\n"
+        connection.sendall(told.encode())
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.watch import observations
 from pairgossip.watch.observations import LARGEST_UPLOAD, MOST_UPLOADS, Uploads
-from pairgossip.watch.session import FRAME_SECONDS
+from pairgossip.watch.session import FRAME_SECONDS, MOST_PENDING
+from pairgossip.watch.simulation import Simulations
 
 from .serving import GINI, Fields, Served, until_status
 
@@ -270,7 +272,7 @@ def test_text_labels_of_an_upload(served: Served) -> None:
         (b"a,b\n1\n", "bad.csv, line 2, has 1 fields but the header has 2"),
         (b"\xff\xfe\x00", "bad.csv is not UTF-8 text: save it as CSV in UTF-8."),
         (b"1,2\n3,4\n", "The first line of bad.csv looks like data: it must name the columns."),
-        (b"a\n" + b"1\n" * 20_001, "bad.csv has 20,001 rows, and every row is a node"),
+        (b"a\n" + b"1\n" * 20_001, "bad.csv has more than 20,000 rows, and every row is a node"),
     ],
 )
 def test_bad_uploads(served: Served, content: bytes, sentence: str) -> None:
@@ -311,6 +313,63 @@ def test_only_the_newest_uploads_are_kept() -> None:
     assert len(uploads.find(keys[1])) == 2
     with pytest.raises(pg.InputError, match="no longer here"):
         uploads.find(keys[0])
+
+
+def test_uploads_are_kept_within_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observations, "LARGEST_UPLOADS", 15)
+    uploads = Uploads()
+    first, second, third = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(3)]
+    assert len(uploads.find(second)) == len(uploads.find(third)) == 2
+    with pytest.raises(pg.InputError, match="no longer here"):
+        uploads.find(first)
+
+
+def test_rows_are_counted_by_rows_and_not_by_lines() -> None:
+    # Cells of many lines, in a file whose delimiter is not the comma.
+    content = b"a;b\n" + b'1;"' + b"x\n" * 30_000 + b'"\n2;y\n'
+    assert len(Uploads().add(content, "a.csv")[1]) == 2
+
+
+def test_millions_of_rows_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("all of the file was read")
+
+    monkeypatch.setattr(observations, "read_columns", read)
+    with pytest.raises(pg.InputError, match=r"a\.csv has more than 20,000 rows"):
+        Uploads().add(b"a\n" + b"1\n" * 4_000_000, "a.csv")
+
+
+def test_an_upload_may_not_be_too_wide(served: Served) -> None:
+    names = ",".join(f"c{number}" for number in range(2_001))
+    answer = served.upload(f"{names}\n{'1,' * 2_000}1\n".encode(), "wide.csv")
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "wide.csv has 2,001 columns: leave all but 2,000 out."
+
+
+@pytest.mark.parametrize(
+    ("graph", "name", "value"),
+    [
+        ("watts-strogatz", "k", "600"),
+        ("random-regular", "degree", "600"),
+        ("barabasi-albert", "m", "300"),
+        ("erdos-renyi", "p", "0.1"),
+        ("random-geometric", "radius", "0.5"),
+    ],
+)
+def test_a_network_too_dense_to_keep(served: Served, graph: str, name: str, value: str) -> None:
+    fields = {"data": "two-normals", "nodes": "20000", "column": "score", "kernel": "gini"}
+    told = served.refuse(**fields, graph=graph, **{f"graph-{name}": value})
+    assert "edges, and at most 5,000,000 can be watched: choose fewer" in told
+
+
+def test_buttons_pressed_faster_than_the_run_can_follow() -> None:
+    session = Simulations().open(GINI)
+    session.close()
+    session.join()  # from now on nothing that is pressed is ever done
+    for _ in range(MOST_PENDING):
+        session.control("step")
+    with pytest.raises(pg.InputError, match="wait a moment"):
+        session.control("step")
 
 
 def test_frames_are_planned_at_least_ten_times_a_second() -> None:

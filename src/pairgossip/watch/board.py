@@ -1,4 +1,4 @@
-"""Where a view posts what is new, and viewers pick it up at their own pace.
+"""Where what is new is posted, and viewers pick it up at their own pace.
 
 Whoever posts never waits: a viewer that is slow finds only the newest message of every kind when
 it is ready for more, and one that comes late is first told all that has been.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 
 HEARTBEAT_SECONDS = 5.0
@@ -29,40 +30,54 @@ class _Viewer:
 
 
 class Board:
-    """The newest message of every kind, and who waits for the next."""
+    """The newest message of every kind, and who waits for the next.
 
-    def __init__(self, opening: Opening) -> None:
+    Without an `opening` of its own, the newest of every kind is all that a late viewer needs.
+    """
+
+    def __init__(self, opening: Opening | None = None) -> None:
         self._opening = opening
         self._lock = threading.Lock()
         self._slots: dict[str, tuple[int, bytes]] = {}
         self._viewers: set[_Viewer] = set()
+        self._last_seen = time.monotonic()
         self._closed = False
 
-    def post(self, kind: str, message: bytes) -> None:
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks on."""
+        return bool(self._viewers)
+
+    @property
+    def unwatched_seconds(self) -> float:
+        """How long nobody has looked on."""
+        return 0.0 if self.is_watched else time.monotonic() - self._last_seen
+
+    def post(self, kind: str, message: bytes, *, only_if_new: bool = False) -> None:
         """Replace the message of a kind; from any thread."""
         with self._lock:
-            version = self._slots.get(kind, (0, b""))[0]
+            version, before = self._slots.get(kind, (0, b""))
+            if only_if_new and message == before:
+                return
             self._slots[kind] = (version + 1, message)
-            viewers = list(self._viewers)
-        for viewer in viewers:
-            viewer.wake()
+        self._wake_all()
 
     def close(self) -> None:
         """Let every viewer go."""
-        with self._lock:
-            self._closed = True
-            viewers = list(self._viewers)
-        for viewer in viewers:
-            viewer.wake()
+        self._closed = True
+        self._wake_all()
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    async def messages(self, on_join: Callable[[], None] = lambda: None) -> AsyncIterator[bytes]:
         """Yield what has been, then whatever is posted, until the board is closed."""
         viewer = _Viewer()
+        seen: dict[str, int] = {}
         with self._lock:
             self._viewers.add(viewer)
-            seen = {kind: version for kind, (version, _) in self._slots.items()}
+            if self._opening is not None:
+                seen = {kind: version for kind, (version, _) in self._slots.items()}
         try:
-            for message in self._opening():
+            on_join()
+            for message in self._opening() if self._opening else ():
                 yield message
             while not self._closed:
                 viewer.news.clear()
@@ -79,3 +94,10 @@ class Board:
         finally:
             with self._lock:
                 self._viewers.discard(viewer)
+                self._last_seen = time.monotonic()
+
+    def _wake_all(self) -> None:
+        with self._lock:
+            viewers = list(self._viewers)
+        for viewer in viewers:
+            viewer.wake()

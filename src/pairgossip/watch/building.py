@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pairgossip.algorithms import find_method
@@ -23,6 +24,8 @@ from pairgossip.watch.settings import MOST_NODES, RunChoice, Settings
 
 ITERATIONS_PER_NODE = 200
 """As for `pairgossip.estimate`."""
+MOST_EDGES = 5_000_000
+"""Of one network; several are kept in memory at once."""
 COMPARE_SIZES = ("concordance", "distance", "kendall", "ranking-risk", "ranking-")
 """Kernels and losses whose labels must be numbers; text has no size."""
 
@@ -55,9 +58,25 @@ def _check_labels(found: Observations, settings: Settings) -> None:
 
 def _graph(run: RunChoice, n: int, seed: int) -> Graph:
     given: dict[str, Any] = dict(run.parameters)
+    expected = _expected_edges(run, n)
+    if expected > MOST_EDGES:
+        raise InputError(
+            f"The graph would have about {expected:,.0f} edges, and at most {MOST_EDGES:,} can be "
+            "watched: choose fewer nodes or fewer neighbors."
+        )
     if FAMILIES[run.graph].is_random:
         given["seed"] = seed
     return build(run.graph, n, **given)
+
+
+def _expected_edges(run: RunChoice, n: int) -> float:
+    """How many edges the given parameters come to; where none is given there are few."""
+    given, pairs = run.parameters, n * (n - 1) / 2
+    if run.graph == "erdos-renyi":
+        return min(given.get("p", 0.0), 1.0) * pairs
+    reach = given.get("radius", 0.0)
+    neighbors = max(given.get("k", 0.0), given.get("degree", 0.0), 2 * given.get("m", 0.0))
+    return max(min(math.pi * reach**2, 1.0) * pairs, neighbors * n / 2)
 
 
 def _grid(settings: Settings, n: int) -> Any:

@@ -8,6 +8,7 @@ methods included; and one that changes something must say where it comes from.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Iterable
 from http.cookies import CookieError, SimpleCookie
@@ -19,7 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METHODS = ("GET", "HEAD", "POST")
 READING = ("GET", "HEAD")
-COOKIE = "pairgossip-token"
+COOKIE = "__Host-pairgossip-"
+"""How the cookie's name begins; browsers then take it from this very host alone."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -46,6 +48,8 @@ class Guard:
         scheme = "https" if secure else "http"
         self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts)
         self._token = token
+        # Cookies know no ports: servers side by side must not overwrite each other's.
+        self._cookie = COOKIE + hashlib.sha256((token or "").encode()).hexdigest()[:8]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -90,7 +94,7 @@ class Guard:
         """Let in whoever has the token: once in the address, from then on in a cookie."""
         assert self._token is not None
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:
             cookie = None
         if cookie is not None and _same(cookie.value, self._token):
@@ -101,7 +105,7 @@ class Guard:
             return PlainTextResponse("Open the address with the token that was printed.\n", 401)
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
-        answer.set_cookie(COOKIE, self._token, secure=True, httponly=True, samesite="strict")
+        answer.set_cookie(self._cookie, self._token, secure=True, httponly=True, samesite="strict")
         return answer
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
+import itertools
 import secrets
 import tempfile
 import threading
@@ -16,13 +20,17 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.tables import Table, read_columns, shown
+from pairgossip.tables import DELIMITERS, Table, read_columns, shown
 from pairgossip.watch.settings import MOST_NODES, Settings
 
 UPLOADED = "upload-"
 MOST_UPLOADS = 8
 LARGEST_UPLOAD = 8 << 20
 """Bytes: far more than the rows that can be drawn need."""
+LARGEST_UPLOADS = 16 << 20
+"""Of all files kept; a table in memory is many times its file."""
+WIDEST_UPLOAD = 2_000
+"""Columns to choose from."""
 TWO_NORMALS = "two-normals"
 TWO_NORMALS_ROWS = 1_000
 
@@ -39,31 +47,39 @@ class Uploads:
     """Uploaded tables, in memory only, each under a name nobody can guess."""
 
     def __init__(self) -> None:
-        self._tables: OrderedDict[str, Table] = OrderedDict()
+        self._tables: OrderedDict[str, tuple[Table, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def add(self, content: bytes, name: str) -> tuple[str, Table]:
         """Read a CSV file and keep it; the oldest makes room."""
-        table = _parsed(content, name)
-        if len(table) > MOST_NODES:
+        called = _printable(name) or "the file"
+        if _has_too_many_rows(content):
             raise InputError(
-                f"{table.path} has {len(table):,} rows, and every row is a node: "
-                f"at most {MOST_NODES:,} can be watched."
+                f"{called} has more than {MOST_NODES:,} rows, and every row is a node: "
+                "so many cannot be watched."
+            )
+        table = _parsed(content, called)
+        if len(table.header) > WIDEST_UPLOAD:
+            raise InputError(
+                f"{called} has {len(table.header):,} columns: leave all but {WIDEST_UPLOAD:,} out."
             )
         key = UPLOADED + secrets.token_urlsafe(12)
         with self._lock:
-            self._tables[key] = table
-            while len(self._tables) > MOST_UPLOADS:
+            self._tables[key] = (table, len(content))
+            while len(self._tables) > MOST_UPLOADS or self._size() > LARGEST_UPLOADS:
                 self._tables.popitem(last=False)
         return key, table
 
     def find(self, key: str) -> Table:
         """Return a table that was uploaded to this server and not yet forgotten."""
         with self._lock:
-            table = self._tables.get(key)
-        if table is None:
+            kept = self._tables.get(key)
+        if kept is None:
             raise InputError("The uploaded file is no longer here: choose it again.")
-        return table
+        return kept[0]
+
+    def _size(self) -> int:
+        return sum(size for _, size in self._tables.values())
 
 
 def two_normals(rows: int) -> Dataset:
@@ -140,17 +156,29 @@ def _some(found: Observations, nodes: int | None) -> Observations:
     return Observations(found.values[kept], labels, found.columns)
 
 
-def _parsed(content: bytes, name: str) -> Table:
+def _has_too_many_rows(content: bytes) -> bool:
+    """Count rows before they are all read: millions of short ones would fill the memory."""
+    counts = []
+    for delimiter in DELIMITERS:
+        text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors="replace")
+        reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
+        rows = (row for row in reader if row and row != [""])
+        # One that does not fit tells nothing; if none does, reading the table says why.
+        with contextlib.suppress(csv.Error):
+            counts.append(sum(1 for _ in itertools.islice(rows, MOST_NODES + 2)))
+    return bool(counts) and min(counts) > MOST_NODES + 1  # the header is one
+
+
+def _parsed(content: bytes, called: str) -> Table:
     """Read a table as from a file, and let messages call it by its own name."""
-    called = Path(_printable(name) or "the file")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "upload.csv"
         file.write_bytes(content)
         try:
             table = read_columns(file, ())
         except InputError as problem:
-            raise InputError(str(problem).replace(str(file), str(called))) from None
-    return replace(table, path=called)
+            raise InputError(str(problem).replace(str(file), called)) from None
+    return replace(table, path=Path(called))
 
 
 def _printable(name: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.frames import encoded
@@ -27,6 +27,8 @@ def answering(answer: Answer) -> Answer:
     async def answered(request: Request) -> Response:
         try:
             return await answer(request)
+        except ClientDisconnect:  # in the middle of its request: nobody reads this
+            return Response(status_code=400)
         except TooLarge as problem:
             return JSONResponse({"error": str(problem)}, 413)
         except LookupError as absent:
@@ -40,6 +42,13 @@ def answering(answer: Answer) -> Answer:
 def json_answer(value: Any) -> Response:
     """Answer with JSON in which what is not a finite number is null."""
     return Response(encoded(value), media_type="application/json")
+
+
+def stream_answer(request: Request, messages: AsyncIterator[bytes]) -> Response:
+    """Answer with server-sent events; whoever asks for the head alone gets it and is done."""
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+    return StreamingResponse(messages, media_type="text/event-stream")
 
 
 async def body_of(request: Request, most: int, kind: str) -> bytes:

@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from pairgossip.errors import InputError
+from pairgossip.watch.connections import MOST_CONNECTIONS, PromptProtocol
 from pairgossip.watch.guard import Guard
 from pairgossip.watch.page_files import not_found, page_routes
 from pairgossip.watch.simulation import Simulations
@@ -26,7 +27,6 @@ from pairgossip.watch.views import View, views_route
 LOCAL = "127.0.0.1"
 LOCAL_NAMES = (LOCAL, "localhost")
 LARGEST_PORT = 65_535
-MOST_CONNECTIONS = 128
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,7 @@ class Place:
                 )
             return
         if _is_wildcard(self.host):
-            raise InputError(
-                f"The host is {self.host}, which is every address at once: "
-                "give the one name or address that viewers will type."
-            )
+            raise _every_address(self.host)
         if self.certificate is None or self.key is None:
             raise InputError(
                 f"Others could read along on {self.host}: give --certificate and --key for TLS, "
@@ -89,6 +86,9 @@ class Service:
         self._simulations = Simulations()
         config = uvicorn.Config(
             build_app(self._simulations, self._hosts(), self._token, views),
+            http=PromptProtocol,
+            ws="none",
+            proxy_headers=False,
             lifespan="off",
             log_level=logging.WARNING,
             access_log=False,
@@ -174,6 +174,8 @@ def _bound(place: Place) -> socket.socket:
     bound = None
     try:
         kind = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)[0]
+        if _is_wildcard(str(kind[4][0])):  # which "0" and other spellings come to
+            raise _every_address(host)
         bound = socket.socket(kind[0], socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(kind[4])
@@ -189,9 +191,18 @@ def _bound(place: Place) -> socket.socket:
 
 def _is_wildcard(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_unspecified
+        address = ipaddress.ip_address(host)
     except ValueError:
         return not host or "*" in host
+    mapped = getattr(address, "ipv4_mapped", None)
+    return address.is_unspecified or (mapped is not None and mapped.is_unspecified)
+
+
+def _every_address(host: str) -> InputError:
+    return InputError(
+        f"The host is {host}, which is every address at once: "
+        "give the one name or address that viewers will type."
+    )
 
 
 def _in_address(host: str) -> str:

@@ -1,21 +1,20 @@
 """One watched simulation: a thread that runs it, and the viewers that look on.
 
-The thread publishes the newest state into named slots and never waits for anybody. A viewer takes
-whatever is newest when it is ready for more: a slow one skips states, a late one finds the whole
-history in the slots, and neither can slow the run.
+The thread posts the newest state on a board and never waits for anybody: a slow viewer skips
+states, a late one finds the whole history there, and neither can slow the run.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from pairgossip.errors import InputError, PairgossipError
+from pairgossip.watch.board import Board
 from pairgossip.watch.course import Course
 from pairgossip.watch.frames import encoded, event, frames_of, setup_of
 from pairgossip.watch.layouts import LARGEST_DRAWN
@@ -25,30 +24,9 @@ FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
 FORGOTTEN_SECONDS = 30.0
 """A run that nobody looks at waits after this long."""
-HEARTBEAT_SECONDS = 5.0
+MOST_PENDING = 256
+"""More buttons than anybody presses before the run gets to them."""
 log = logging.getLogger(__name__)
-
-
-class Slot(NamedTuple):
-    """The newest state of one kind, ready to send."""
-
-    version: int
-    message: bytes
-
-
-class Viewer:
-    """Somebody who looks on; woken from another thread when there is news."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self.news = asyncio.Event()
-
-    def wake(self) -> None:
-        """Say that there is news; harmless once the viewer's loop has ended."""
-        try:
-            self._loop.call_soon_threadsafe(self.news.set)
-        except RuntimeError:
-            log.debug("a viewer left before the news")
 
 
 class Session:
@@ -61,9 +39,7 @@ class Session:
         self._status, self._problem = "ready", ""
         self._pending: list[Callable[[], None]] = []
         self._changed = threading.Condition()
-        self._slots: dict[str, Slot] = {}
-        self._viewers: set[Viewer] = set()
-        self._last_seen = time.monotonic()
+        self._board = Board()
         self._closed = False
         self._is_theory_claimed = False
         self._block = SMALLEST_BLOCK
@@ -84,7 +60,7 @@ class Session:
     @property
     def is_watched(self) -> bool:
         """Whether anybody looks on."""
-        return bool(self._viewers)
+        return self._board.is_watched
 
     @property
     def closed(self) -> bool:
@@ -111,34 +87,20 @@ class Session:
         else:
             raise InputError(f"There is no action {action[:40]!r}.")
         with self._changed:
+            if len(self._pending) >= MOST_PENDING:
+                raise InputError("The run is busy with what was pressed before: wait a moment.")
             self._pending.append(chosen)
             self._changed.notify()
 
-    async def messages(
-        self, on_join: Callable[[Session], None] = lambda _: None
-    ) -> AsyncIterator[bytes]:
+    def messages(self, on_join: Callable[[Session], None] = lambda _: None) -> AsyncIterator[bytes]:
         """Yield server-sent events, the newest of every kind, until the session ends."""
-        viewer = Viewer()
-        with self._changed:
-            self._viewers.add(viewer)
-            self._changed.notify()
-        on_join(self)
-        seen: dict[str, int] = {}
-        try:
-            while not self._closed:
-                viewer.news.clear()
-                for name, slot in list(self._slots.items()):
-                    if slot.version != seen.get(name):
-                        seen[name] = slot.version
-                        yield slot.message
-                try:
-                    await asyncio.wait_for(viewer.news.wait(), HEARTBEAT_SECONDS)
-                except TimeoutError:
-                    yield b": still here\n\n"
-        finally:
+
+        def joined() -> None:
             with self._changed:
-                self._viewers.discard(viewer)
-                self._last_seen = time.monotonic()
+                self._changed.notify()
+            on_join(self)
+
+        return self._board.messages(joined)
 
     def claim_theory(self) -> bool:
         """Whether the theory is still to be computed, and by whoever asked first."""
@@ -158,8 +120,7 @@ class Session:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        for viewer in list(self._viewers):
-            viewer.wake()
+        self._board.close()
 
     def join(self) -> None:
         """Wait for the thread to end."""
@@ -207,8 +168,8 @@ class Session:
                     self._changed.wait_for(lambda: self._pending or self._closed, timeout=rest)
 
     def _is_moving(self) -> bool:
-        forgotten = time.monotonic() - self._last_seen > FORGOTTEN_SECONDS
-        return self._status == "running" and (self.is_watched or not forgotten)
+        forgotten = self._board.unwatched_seconds > FORGOTTEN_SECONDS
+        return self._status == "running" and not forgotten
 
     def _advance_until(self, end: float) -> None:
         while self._status == "running" and not self._pending and time.monotonic() < end:
@@ -292,10 +253,4 @@ class Session:
         return {"status": self._status, "problem": self._problem, "speed": speed, "runs": frames}
 
     def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
-        message = event(name, encoded(value))
-        before = self._slots.get(name)
-        if only_if_new and before is not None and before.message == message:
-            return
-        self._slots[name] = Slot(before.version + 1 if before else 1, message)
-        for viewer in list(self._viewers):
-            viewer.wake()
+        self._board.post(name, event(name, encoded(value)), only_if_new=only_if_new)

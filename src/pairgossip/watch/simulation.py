@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar, TypeVarTuple
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from pairgossip.errors import InputError
 from pairgossip.watch.building import build_courses
 from pairgossip.watch.choices import choices
 from pairgossip.watch.observations import LARGEST_UPLOAD, Uploads, described
-from pairgossip.watch.requests import answering, body_of, json_answer, json_of
+from pairgossip.watch.requests import answering, body_of, json_answer, json_of, stream_answer
 from pairgossip.watch.session import Session
 from pairgossip.watch.settings import Settings
 
 MOST_SESSIONS = 8
+BUILDERS = 2
+Given = TypeVarTuple("Given")
+Built = TypeVar("Built")
 
 
 class Opening(msgspec.Struct, forbid_unknown_fields=True):
@@ -48,6 +54,8 @@ class Simulations:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._theory = ThreadPoolExecutor(1, thread_name_prefix="watch theory")
+        # Large files and networks take memory while they are read and built: a few at a time.
+        self._builders = ThreadPoolExecutor(BUILDERS, thread_name_prefix="watch builder")
 
     def routes(self) -> list[Route]:
         """The paths this view answers on."""
@@ -79,7 +87,8 @@ class Simulations:
 
     def close(self) -> None:
         """End all sessions."""
-        self._theory.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._theory, self._builders):
+            pool.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             sessions = list(self._sessions.values())
             self._sessions.clear()
@@ -105,18 +114,22 @@ class Simulations:
             raise LookupError("This simulation is no longer here: open it again.")
         return session
 
+    async def _build(self, build: Callable[[*Given], Built], *given: *Given) -> Built:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._builders, build, *given)
+
     async def _choices(self, _: Request) -> Response:
         return json_answer(await run_in_threadpool(choices))
 
     async def _upload(self, request: Request) -> Response:
         content = await body_of(request, LARGEST_UPLOAD, "text/csv")
         name = request.query_params.get("name", "")
-        key, table = await run_in_threadpool(self._uploads.add, content, name)
+        key, table = await self._build(self._uploads.add, content, name)
         return json_answer(described(key, table))
 
     async def _open(self, request: Request) -> Response:
         opening = await json_of(request, Opening)
-        session = await run_in_threadpool(self.open, opening.settings, opening.session)
+        session = await self._build(self.open, opening.settings, opening.session)
         return json_answer({"session": session.key})
 
     async def _control(self, request: Request) -> Response:
@@ -127,7 +140,7 @@ class Simulations:
 
     async def _events(self, request: Request) -> Response:
         messages = self._find(request).messages(self._joined)
-        return StreamingResponse(messages, media_type="text/event-stream")
+        return stream_answer(request, messages)
 
     def _joined(self, session: Session) -> None:
         """Compute the theory of what somebody looks at; nobody waits for the rest."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
@@ -17,7 +17,7 @@ from pairgossip.graphs import Graph
 from pairgossip.watch.board import Board
 from pairgossip.watch.frames import color_reach, encoded, event, levels
 from pairgossip.watch.layouts import layout
-from pairgossip.watch.requests import answering
+from pairgossip.watch.requests import answering, stream_answer
 from pairgossip.watch.swarm_lookout import Look, Lookout, PeerLook
 from pairgossip.watch.swarm_source import Swarm
 
@@ -74,8 +74,8 @@ class SwarmView:
         history = event("history", encoded({"seconds": seconds, "estimates": estimates}))
         return [self._setup, history, *([] if self._last is None else [self._last])]
 
-    async def _events(self, _: Request) -> Response:
-        return StreamingResponse(self._board.messages(), media_type="text/event-stream")
+    async def _events(self, request: Request) -> Response:
+        return stream_answer(request, self._board.messages())
 
 
 def look_content(look: Look, deviations: FloatArray, reach: float | None) -> dict[str, Any]:
