@@ -115,6 +115,7 @@ def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.Mon
         ('record="nodes" for it', "--record nodes for it"),
         ("pass reference= if, or leave out order=.", "pass --reference if, or leave out --order."),
         ("n_jobs='2', labels= and what='mean'", "--jobs 2, --label and --what mean"),
+        ("fewer bins, or together=False.", "fewer bins, or --columns apart."),
         ("A torus with rows=4, n=11 and seed=3", "A torus with rows=4, n=11 and seed=3"),
         ("no file my_clock='x y'.csv or law=a.csv", "no file my_clock='x y'.csv or law=a.csv"),
     ],

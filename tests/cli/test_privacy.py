@@ -153,12 +153,14 @@ def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -
         ((*PRIVATE[:2], "--range", "0,20", "--bins", "2.5"), "whole number >= 2, not 2.5"),
         ((*PRIVATE[:2], "--range", "0,20", "--bins", "3,4"), "There are 2 numbers of bins for 1"),
         ((*PRIVATE, "--range=0,0.5"), "There are 2 ranges"),
-        ((*PRIVATE[:4], "--range", "0,0.5"), "outside [0, 0.5]"),
+        ((*PRIVATE[:4], "--range", "0,0.5"), "of column 'income' outside [0, 0.5] (lines 4, 5 and"),
+        ((*PRIVATE[:2], "--range", "0,0.5"), "of column 'income' outside [0, 0.5] (lines 4, 5 and"),
         ((*PRIVATE, "--classes", "0,1"), "--classes are the possible labels, but no label is used"),
         ((*PRIVATE, "--rounding", "up"), "Unknown rounding 'up'"),
         ((*PRIVATE, "--method", "u1"), "which hangs on one private report"),
         ((*PRIVATE, "--label", "grade"), "Give --classes, all labels that are possible"),
-        ((*PRIVATE, "--label", "grade", "--classes", "2,x"), "'2,x' are not numbers"),
+        ((*PRIVATE, "--label", "grade", "--classes", "2,x"),
+         "--classes 2,x are not numbers, but column 'grade' holds numbers"),
         ((*PRIVATE, "--label", "grade", "--classes", "2"), "Labels need at least two classes"),
         ((*PRIVATE, "--label", "grade", "--classes", "2,9"), "outside classes (2, 9)"),
         ((*PRIVATE, "--columns", "both"), "Unknown way to report columns 'both'"),
@@ -172,3 +174,14 @@ def test_refusals(
     kernel = "auc" if "--label" in tokens else "gini"
     base = ("--column", "income", "--kernel", kernel, *SHORT)
     assert sentence in cli.error("estimate", incomes, *base, *tokens)
+
+
+def test_bins_are_not_chosen_where_even_values_say_nothing(cli: CommandLine, incomes: Path) -> None:
+    sentence = cli.error(
+        *("estimate", incomes, "--column", "income,age", "--kernel", "Kendall"),
+        *("--epsilon", 3, "--range", "0,20", "--range", "0,100"),
+    )
+    assert sentence == (
+        "Give --bins, such as 6: they are not chosen for kernel 'kendall', about which values "
+        "spread evenly say nothing."
+    )

@@ -188,7 +188,7 @@ def test_every_damaged_byte_is_noticed(path: Path) -> None:
     assert reports_of(path, ROWS[:2], declared(Counted(50))) == [(0,), (1,)]
 
 
-FOREIGN = "is no privacy ledger and is left as it is: give another --ledger."
+FOREIGN = "is no privacy ledger, or what is left of one, and is left as it is: put the latest copy"
 
 
 @pytest.mark.parametrize(

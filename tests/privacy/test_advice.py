@@ -62,9 +62,10 @@ def test_the_advised_number_is_as_good_as_measured() -> None:
 
 
 def test_several_columns_and_labels() -> None:
-    assert advise_bins(1000, 4.0, "kendall", range=((0, 1), (0, 5))).bins >= 2
     random = np.random.default_rng(4)
     scores = random.random(300)
+    both = np.column_stack((scores, scores + 4 * random.random(300)))
+    assert advise_bins(1000, 4.0, "kendall", range=((0, 1), (0, 5)), sample=both).bins > 2
     sample = np.column_stack((scores, random.random(300) < scores))
     advice = advise_bins(5000, 2.0, "auc", classes=(0, 1), sample=sample)
     assert advice.candidates.max() * 2 <= 512
@@ -79,6 +80,7 @@ def test_several_columns_and_labels() -> None:
         ({"n": 10.5}, "must be a whole number >= 2, not 10.5"),
         ({"epsilon": 0}, "epsilon is 0"),
         ({"kernel": "auc", "classes": (0, 1)}, "give a public sample="),
+        ({"kernel": "kendall", "range": ((0, 1), (0, 1))}, "how columns go together"),
         ({"sample": [0.5]}, "The sample has one row"),
         ({"sample": [0.5, 2]}, "outside"),
         ({"kernel": lambda x, y: x == y}, "are equal"),

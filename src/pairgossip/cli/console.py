@@ -33,7 +33,7 @@ _OPTIONS = {
             *("method", "clock", "order", "law", "iterations", "checkpoints", "trials", "target"),
             *("seed", "record", "reference", "engine", "kernel", "graph", "what", "against"),
             *("step", "radius", "loss", "out", "resume", "construction"),
-            *("bins", "range", "classes", "rounding", "together"),
+            *("bins", "range", "classes", "rounding"),
         )
     },
 }
@@ -66,6 +66,8 @@ def in_options(message: str) -> str:
         value = found[2] or found[3]
         return f"--{_OPTIONS[found[1]]}" + (f" {value}" if value else "")
 
+    for value, words in (("True", "together"), ("False", "apart")):
+        message = message.replace(f"together={value}", f"--columns {words}")
     return _ARGUMENT.sub(option, message)
 
 

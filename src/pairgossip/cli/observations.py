@@ -31,6 +31,8 @@ class Observations(NamedTuple):
     """The site of every row, as numbers or text; None unless asked for."""
     group_by: str | None = None
     """The column that says the sites."""
+    lines: Sequence[int] = ()
+    """The line of the file on which every row begins."""
 
     @property
     def sites(self) -> tuple[str, ...] | None:
@@ -44,6 +46,12 @@ class Observations(NamedTuple):
         """How many nodes the network has: one per site, or per row."""
         sites = self.sites
         return len(self.values) if sites is None else len(sites)
+
+    def spelled_lines(self, rows: Sequence[int]) -> str:
+        """Name up to two lines of the file and count the rest: "lines 3, 17 and 5 more"."""
+        from pairgossip.kernels.data import spell_rows
+
+        return spell_rows([self.lines[row] for row in rows]).replace("row", "line")
 
     def described(self) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
@@ -72,7 +80,7 @@ def read_observations(
     groups = read_groups(table, group_by)
     names = _named(columns, table) if columns else [_only_column(table, label, group_by)]
     values = table.with_columns(names).matrix()
-    return Observations(tuple(names), values, labels, label, groups, group_by)
+    return Observations(tuple(names), values, labels, label, groups, group_by, table.lines)
 
 
 def check_labels(observations: Observations, kernel: str | None) -> None:

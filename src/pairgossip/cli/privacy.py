@@ -34,7 +34,8 @@ class PrivacyOptions:
     more than a factor e^epsilon; about 1 is usual, smaller is more private."""
     bins: str | None = None
     """Into how many equal bins the values of a column are put: 16, or 16,8 for two columns.
-    Chosen by the predicted error unless given, if there is no label."""
+    Chosen by the predicted error unless given, if there is no label and the kernel is not about
+    how two columns go together."""
     range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
     """The lowest and highest possible value of a column, such as 0,5000, from what is known
     beforehand and not from the data; one for all columns, or repeat it for each."""
@@ -77,6 +78,9 @@ class PrivacyOptions:
             "rounding": "bins" if self.rounding is None else canonical(self.rounding),
         }
         bins = self._bins(len(observations.columns))
+        # What is in a file is best complained about by column and line, and before any advice.
+        declared = RandomizedResponse(self.epsilon, 2, ranges, classes=classes, together=False)
+        _check_values(declared, observations)
         if bins is None:
             bins = self._advised(observations, ranges, options, advised)
         return RandomizedResponse(self.epsilon, bins, ranges, **options)
@@ -114,7 +118,15 @@ class PrivacyOptions:
             )
         names = [part.strip() for part in self.classes.split(",")]
         # Text counts in alphabetical order, here as without privacy.
-        return sorted(names) if isinstance(observations.labels, list) else _numbers(names)
+        if isinstance(observations.labels, list):
+            return sorted(names)
+        try:
+            return [float(name) for name in names]
+        except ValueError:
+            raise InputError(
+                f"--classes {self.classes} are not numbers, but column '{observations.label}' "
+                "holds numbers: give those that are possible in it, such as --classes 0,1."
+            ) from None
 
     def _bins(self, columns: int) -> list[Any] | None:
         if self.bins is None:
@@ -140,7 +152,13 @@ class PrivacyOptions:
                 f"Give --bins, few of them, such as 8: they are not chosen where {why}."
             )
         from pairgossip.privacy import advise_bins
+        from pairgossip.privacy.advice import KERNELS_OF_ASSOCIATION
 
+        if isinstance(advised.kernel, str) and canonical(advised.kernel) in KERNELS_OF_ASSOCIATION:
+            raise InputError(
+                f"Give --bins, such as 6: they are not chosen for kernel "
+                f"'{canonical(advised.kernel)}', about which values spread evenly say nothing."
+            )
         advice = advise_bins(
             len(observations.values), float(self.epsilon or 0), advised.kernel, ranges,
             rounding=options["rounding"], together=options["together"], target=advised.target,
@@ -158,6 +176,28 @@ class Advised:
 
 
 NO_PRIVACY = PrivacyOptions()
+
+
+def _check_values(declared: RandomizedResponse, observations: Observations) -> None:
+    """Refuse values that were not declared; labels that are text are looked up elsewhere."""
+    table = observations.values.reshape(-1, len(observations.columns))
+    named = list(zip(observations.columns, table.T, strict=True))
+    if observations.label is not None and not isinstance(observations.labels, list):
+        named.append((observations.label, observations.labels))
+    complaints = []
+    for (name, values), column in zip(named, declared.columns, strict=False):
+        outside = [row for row, fits in enumerate(column.contains(values)) if not fits]
+        if outside:
+            count = f"{len(outside):,} value{'s' * (len(outside) > 1)}"
+            complaints.append(
+                f"{count} of column '{name}' outside {column.domain} "
+                f"({observations.spelled_lines(outside)})"
+            )
+    if complaints:
+        raise InputError(
+            f"The data have {' and '.join(complaints)}: correct them or declare more, as nothing "
+            "is clipped."
+        )
 
 
 def _limits(text: str) -> tuple[float, float]:

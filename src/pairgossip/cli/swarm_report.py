@@ -158,7 +158,10 @@ def _write_facts(report: Report, plan: Plan) -> None:
     if errors:
         mean = sum(errors) / len(errors)
         rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
-    if covered is not None:
+    if plan.spec.privacy is not None and report.exact is not None:
+        # Intervals are about the value of the reports, which need not be near that of the rows.
+        rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
+    elif covered is not None:
         rows.append(("intervals that hold it", f"{covered[0]} of {covered[1]}"))
     for name, value in rows:
         facts.add_row(name, value)

@@ -188,7 +188,7 @@ def _all_columns(file: Path, label: str, group_by: str | None) -> Observations:
         besides = "the label" if group_by is None else "the label and the site"
         raise InputError(f"{file} has no column besides {besides}: it needs features.")
     values = table.with_columns(columns).matrix()
-    return Observations(tuple(columns), values, labels, label, groups, group_by)
+    return Observations(tuple(columns), values, labels, label, groups, group_by, table.lines)
 
 
 def _fit(

@@ -123,7 +123,8 @@ def network_of(result: Run | Fit) -> str:
     family = result.sites.family or "graph"
     if result.groups is None:
         return f"{family} of {result.nodes:,} nodes"
-    return f"{len(result.groups):,} rows at a {family} of {result.sites.n:,} sites"
+    places = f"a {family} of {result.sites.n:,} sites" if result.sites.n > 1 else "one site"
+    return f"{len(result.groups):,} rows at {places}"
 
 
 def describe(run: Run) -> str:

@@ -93,16 +93,20 @@ def bins_picture(choices: Mapping[float, Drawn]) -> Picture:
     """Draw the predicted error against the number of bins, with what was advised."""
     figure, ax = panels(1)
     for color, (epsilon, choice) in zip(COLORS, choices.items(), strict=False):
-        ax.plot(choice["candidates"], choice["errors"], "-", color=color, label=f"{epsilon:g}")
+        ax.plot(
+            choice["candidates"], choice["errors"], "-", color=color, label=f"epsilon {epsilon:g}"
+        )
         known, blind = choice["by_sample"], choice["by_uniform"]
         ax.plot([known], [error_at(choice, known)], "o", color=color, markersize=7)
         ax.plot([blind], [error_at(choice, blind)], "x", color=color, markersize=8)
+    ax.plot([], [], "o", color="gray", markersize=7, label="advised by a sample")
+    ax.plot([], [], "x", color="gray", markersize=8, label="advised without")
     finish_panel(ax, "bins", f"predicted error ({FRANCS})", "Gini's mean difference", legend=False)
     ax.set_yscale("log")
     ticks = (2, 4, 8, 16, 32, 64, 128, 256)
     ax.set_xticks(ticks, [str(tick) for tick in ticks])
     ax.set_xticks([], minor=True)
-    ax.legend(title="epsilon", fontsize="small", framealpha=0.8, edgecolor="none")
+    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
     figure.set_size_inches(6.0, 4.2)
     people = next(iter(choices.values()))["n"]
     return Picture(
