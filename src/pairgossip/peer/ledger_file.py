@@ -156,7 +156,8 @@ def _seal(body: bytes) -> bytes:
 def _foreign(path: Path) -> InputError:
     return InputError(
         f"{path} is no privacy ledger, or what is left of one, and is left as it is: put the "
-        f"latest copy of the ledger in its place, as with another one the rows would be reported anew."
+        f"latest copy of the ledger in its place, as with another one the rows would be reported "
+        f"anew."
     )
 
 
