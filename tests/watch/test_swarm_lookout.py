@@ -27,7 +27,7 @@ def test_counts_survive_restarts_and_generations() -> None:
 
 def test_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0.0, 2.0)
-    monkeypatch.setattr("pairgossip.watch.swarm_lookout.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pairgossip.watch.swarm_lookout.monotonic", lambda: next(clock))
     both = [Scripted(name, [told(10 * k) for k in range(40)]) for name in "ab"]
     lookout = looking(*both)
     looks = [lookout.look() for _ in range(20)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from time import monotonic, time
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class Lookout:
         self._known: list[Reading | None] = [None] * count
         self._exchanges = [_Counter() for _ in range(count)]
         self._refused = [_Counter() for _ in range(count)]
-        self._began = time.monotonic()
+        self._began = monotonic()
         self._history: list[tuple[float, FloatArray]] = []
         self._pool = ThreadPoolExecutor(READERS_AT_ONCE, thread_name_prefix="watch peers")
 
@@ -127,7 +127,7 @@ class Lookout:
         """Look at all peers; one that does not answer holds nobody up for long."""
         is_running = self.swarm.refresh()
         readings = list(self._pool.map(lambda reader: reader.read(), self.swarm.readers))
-        now, wall = time.monotonic(), time.time()
+        now, wall = monotonic(), time()
         gone = set(_evicted(readings)) - {""}
         peers = []
         for k, (reader, new) in enumerate(zip(self.swarm.readers, readings, strict=True)):
