@@ -147,6 +147,16 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     assert error == "This peer has made no exchange yet: run it, then ask again."
 
 
+def test_the_status_tells_of_rows_that_wait(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    assert "added rows" not in cli("peer", "status", "--home", "ann").out
+    cli("peer", "add", "ann", "--data", "rows.csv")
+    assert "2, taken up when the peer runs" in cli("peer", "status", "--home", "ann").out
+    assert cli("peer", "status", "--home", "ann", "--json").json()["rows_waiting"] == 2
+
+
 def test_running_without_neighbors_is_refused(cli: CommandLine, files: Path) -> None:
     init(cli, "ann")
     assert "has no neighbors" in cli.error("peer", "run", "--home", "ann")

@@ -19,7 +19,13 @@ from pairgossip.peer import growth, journal
 from pairgossip.peer.assembly import assemble
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.generations import Changes, Growth, count
-from pairgossip.peer.growth import request_growth, rows_in_force, settled, taking_up
+from pairgossip.peer.growth import (
+    request_growth,
+    rows_in_force,
+    rows_waiting,
+    settled,
+    taking_up,
+)
 from pairgossip.peer.home import Home
 from pairgossip.peer.identity import load_identity
 from pairgossip.peer.invitations import admitted, invitation, read_invitation
@@ -82,7 +88,9 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
     assert rows_and_nodes(ann) == ([1.0, 4.0], [1.0, 4.0])
     asked = request_growth(ann, more(tmp_path, 9.0))
     assert (asked.added, asked.rows) == (1, 5)
+    assert rows_waiting(ann, 2) == 3
     start(ann)
+    assert rows_waiting(ann, 5) == 0
     assert not asked.file.exists()
     assert rows_and_nodes(ann) == ([1.0, 4.0, 7.0, 8.0, 9.0],) * 2
     state = view(ann).state

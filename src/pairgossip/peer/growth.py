@@ -116,6 +116,15 @@ def settled(home: Home) -> None:
             settle(home)
 
 
+def rows_waiting(home: Home, count: int) -> int:
+    """Return how many rows were added that a peer of so many by its state has not taken up."""
+    file = _file(home)
+    with contextlib.suppress(InputError):  # it may be taken up between the two looks
+        if file.exists():
+            return max(0, len(read_copy(file, home.read_spec())) - count)
+    return 0
+
+
 def rows_in_force(home: Home, count: int) -> Rows:
     """Return a peer's rows, of which there are so many by its state; it may be running."""
     file = _file(home)

@@ -34,21 +34,24 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     """
     import msgspec
 
+    from pairgossip.peer.growth import rows_waiting
     from pairgossip.peer.privacy_noise import noise_of
     from pairgossip.peer.view import view
 
     place = found_home(home)
     seen, is_running = view(place), place.is_running()
-    status = seen.status()
+    status, waiting = seen.status(), rows_waiting(place, len(seen.state.nodes))
     if json:
         write_json({
             **msgspec.to_builtins(status),
             "running": is_running,
+            "rows_waiting": waiting,
             "privacy_noise": noise_of(seen),
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return
-    _write_facts(status, is_running, _privacy(seen, status))
+    added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
+    _write_facts(status, is_running, added + _privacy(seen, status))
     _write_neighbors(status)
     if status.counts:
         counts = new_table(("events since the start", "count"))
