@@ -57,7 +57,7 @@ def reproduce_command(
     Parameters
     ----------
     quick
-        Shorter runs and 3 trials, in less than a minute.
+        Shorter runs and 3 trials, in about a minute.
     list_
         Say which experiments there are, and run nothing.
     only
