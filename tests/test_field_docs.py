@@ -20,6 +20,8 @@ TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 TYPED = re.compile(r"^(clinic-[abc])\$ pairgossip (.*)$", re.MULTILINE)
 ROW = re.compile(r"^\| (`[^|]*`[^|]*) \|", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
+SPOKEN = re.compile(r'"([^"]+)"')
+CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 VARIES = "\0"
 
 
@@ -73,6 +75,48 @@ def test_a_sentence_that_nobody_says_is_noticed(texts: set[str]) -> None:
     assert not is_said("could not be written … The disk is full", texts)
 
 
+def quotations() -> list[tuple[str, str]]:
+    """Return what the pages quote in prose, with the page."""
+    found = []
+    for page in sorted(FIELD.glob("*.md")):
+        prose = CODE.sub("", page.read_text(encoding="utf-8"))
+        found += [(page.name, " ".join(quoted.split())) for quoted in SPOKEN.findall(prose)]
+    return found
+
+
+@pytest.mark.parametrize(("page", "quoted"), quotations())
+def test_what_the_pages_quote_is_what_the_programs_print(
+    page: str, quoted: str, texts: set[str]
+) -> None:
+    """A quotation may end in what is filled in, such as a name."""
+    begins = any(
+        text.endswith(VARIES) and len(text) > 5 and quoted.startswith(text[:-1]) for text in texts
+    )
+    assert begins or is_said(quoted, texts), f"{page} quotes {quoted!r}, which nobody prints"
+
+
+def test_a_quotation_that_nobody_prints_is_noticed(texts: set[str]) -> None:
+    assert len(quotations()) >= 5
+    assert not is_said("as exact as the specification asks", texts)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/field/index.md"])
+def test_the_first_paragraph_says_that_rows_travel(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    first = " ".join(text.split("\n\n")[1].split())
+    assert re.search(r"[Rr]ows (do )?travel.* from member to member", first)
+    assert "privacy.md" in first and "reports travel instead" in first
+
+
+def test_no_page_says_that_rows_stay() -> None:
+    pages = [ROOT / "README.md", ROOT / "pyproject.toml", *(ROOT / "docs").rglob("*.md")]
+    programs = (ROOT / "src").rglob("*.py")
+    for file in (*pages, *programs):
+        text = " ".join(file.read_text(encoding="utf-8").split())
+        for claim in ("never leave for", "stay where they are", "No clinic sends its table"):
+            assert claim not in text, f"{file.name}: {claim}"
+
+
 def test_specifications_are_valid() -> None:
     pages = [page.read_text(encoding="utf-8") for page in sorted(FIELD.glob("*.md"))]
     shown = [parse_spec(text) for page in pages for text in TOML.findall(page)]
@@ -112,4 +156,4 @@ def test_three_machines(
                     shutil.copy(folder / file, tmp_path / other)
         typed += 1
     assert typed == 16
-    assert "1 of 3 members, 235 of 705 rows" in capsys.readouterr().out
+    assert "records of 1 of 3 members; all have 705 rows together" in capsys.readouterr().out

@@ -6,7 +6,12 @@ import json
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from pairgossip.peer.folder import open_home
+from pairgossip.peer.status import write_status
+from pairgossip.peer.view import view as read_view
 
 from .running import CommandLine
 
@@ -140,11 +145,27 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     introduce(cli, "bob", "ann")
     shown = cli("peer", "status", "--home", "ann").out
     assert "unknown: no exchange yet" in shown and "not running" in shown
-    assert "1 of 2 members, 2 of 4 rows" in shown and "never" in shown
+    assert "records of 1 of 2 members; all have 4 rows together" in shown and "never" in shown
     status = cli("peer", "status", "--home", "ann", "--json").json()
     assert (status["running"], status["exchanges"], status["estimate"]) == (False, 0, None)
     error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
     assert error == "This peer has made no exchange yet: run it, then ask again."
+
+
+def test_the_status_says_what_an_estimate_is_about(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    shown = cli("peer", "status").out
+    assert "records of 1 of 1 members; all have 2 rows together" in shown
+    told = read_view(open_home(files / "ann")).status()
+    told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), done=True, pid=7)
+    write_status(files / "ann" / "status.json", told)
+    shown = " ".join(cli("peer", "status").out.split())
+    assert "2; the value over all rows is likely between 1 and 3" in shown
+    assert cli("peer", "status", "--json").json()["generation"] == 1
+    told = msgspec.structs.replace(told, privacy="It is.")
+    write_status(files / "ann" / "status.json", told)
+    shown = " ".join(cli("peer", "status").out.split())
+    assert "2; the value over all reports is likely between 1 and 3" in shown
 
 
 def test_the_status_tells_of_rows_that_wait(cli: CommandLine, files: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_port_that_is_taken(cli: CommandLine, incomes: Path, tmp_path: Path) -
 
 def look(peers: int) -> Look:
     shown = [
-        PeerLook("peer-01", "up", 1.23456789, (1.0, 1.5), 1234, 0, 0),
+        PeerLook("peer-01", "up", 1.23456789, (1.0, 1.5), 1234, 0, 1),
         PeerLook("peer-02", "frozen", None, None, 0, 2, None),
     ]
     return Look(3.2, tuple((shown * peers)[:peers]), 12.4, {"freezes": 1})

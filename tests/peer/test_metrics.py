@@ -62,6 +62,7 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
         'pairgossip_estimate{entry="0"} 2.5',
         "pairgossip_staleness_seconds 0.25",
         "pairgossip_rows 3.0",
+        "pairgossip_generation 1.0",
         'pairgossip_neighbor_agreed{neighbor="bob"} 1.0',
         'pairgossip_neighbor_silence_seconds{neighbor="bob"} 1.5',
     ):

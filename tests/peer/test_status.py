@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -7,12 +8,17 @@ import msgspec
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.exchange import first_state
+from pairgossip.peer.actions import Save
+from pairgossip.peer.assembly import assemble
+from pairgossip.peer.exchange import Exchange, first_state
+from pairgossip.peer.journal import export
+from pairgossip.peer.metrics import _gauges
 from pairgossip.peer.rules import PaperMixing, WeightedMixing
 from pairgossip.peer.setting import setting_for
 from pairgossip.peer.state import Node, State
 from pairgossip.peer.status import estimate_of, read_status, write_status
 from pairgossip.peer.view import View, view
+from pairgossip.watch.swarm_reading import FolderReader
 
 from .homes import AUC, GINI, make_home, make_pair
 
@@ -34,7 +40,7 @@ def test_a_peer_that_never_ran_is_described_by_its_disk(seen: View) -> None:
     status = seen.status()
     assert (status.name, status.measure, status.exchanges) == ("ann", "gini", 0)
     assert status.estimate is None and status.interval is None and status.pid is None
-    assert (status.covers.rows, status.covers.of_rows) == (2, 3)
+    assert status.covers.of_rows == 3
     assert not status.neighbors["bob"].agreed
     assert status.neighbors["bob"].address == "tls/127.0.0.1:7447"
 
@@ -81,6 +87,26 @@ def test_evicted_members_are_not_covered(seen: View) -> None:
     assert status.evicted == ("bob",)
     assert (status.covers.members, status.covers.of_members) == (1, 1)
     assert status.neighbors["bob"].evicted
+
+
+def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) -> None:
+    ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
+    for expected in (1, 2):
+        status, shown = view(ann).status(), export(ann.state)
+        assert status.generation == shown["generation"] == expected
+        assert [node["holds"]["generation"] for node in shown["nodes"]] == [expected] * 2
+        (gauge,) = (value for name, _, value in _gauges(status) if name == "generation")
+        assert gauge == expected
+        write_status(ann.status, status)
+        assert json.loads(ann.status.read_text())["generation"] == expected
+        assert FolderReader("ann", status.id, ann).read().generation == expected
+        ann.status.unlink()
+        parts = assemble(ann)
+        exchange = Exchange(parts.setting, parts.state)
+        for action in exchange.evict([parts.members.listed[0].id]):
+            if isinstance(action, Save):
+                parts.journal.save(action)
+        parts.close()
 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:

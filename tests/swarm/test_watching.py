@@ -5,8 +5,8 @@ from pairgossip.swarm.watching import Look, PeerLook
 
 def test_a_look_in_one_line() -> None:
     peers = (
-        PeerLook("a", "up", 1.5, (1.0, 2.0), 1000, 2, 0),
-        PeerLook("b", "frozen", 2.5, None, 1502, 0, 0),
+        PeerLook("a", "up", 1.5, (1.0, 2.0), 1000, 2, 1),
+        PeerLook("b", "frozen", 2.5, None, 1502, 0, 1),
         PeerLook("c", "down", None, None, 0, 1, None),
     )
     look = Look(12.3, peers, 41.6, {"freezes": 1, "kills": 3})

@@ -52,7 +52,7 @@ def test_lines() -> None:
 def test_a_live_table() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
     text = shown(console, peers())
-    assert "likely between" in text and "1 to 2" in text
+    assert "all rows likely between" in text and "1 to 2" in text
     assert re.search(r"bob +down +1\.75 ", text)
     assert "error (log)" in text and "█" in text
 

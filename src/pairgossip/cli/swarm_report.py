@@ -61,7 +61,15 @@ def drawn(look: Look) -> RenderableType:
     if len(look.peers) > MOST_SHOWN:
         return Text(look.line())
     table = new_table(
-        ("peer", "state", "estimate", "likely between", "exchanges", "refused", "generation")
+        (
+            "peer",
+            "state",
+            "estimate",
+            "all rows likely between",
+            "exchanges",
+            "refused",
+            "generation",
+        )
     )
     for peer in look.peers:
         table.add_row(*_cells(peer))
@@ -72,7 +80,7 @@ def _cells(peer: PeerLook) -> list[str]:
     between = ""
     if peer.interval is not None:
         between = f"{peer.interval[0]:.6g} and {peer.interval[1]:.6g}"
-    generation = "" if peer.generation is None else str(peer.generation + 1)
+    generation = "" if peer.generation is None else str(peer.generation)
     estimate = "" if peer.estimate is None else f"{peer.estimate:.6g}"
     numbers = [spelled(peer.exchanges), spelled(peer.refused), generation]
     return [peer.name, peer.state, estimate, between, *numbers]

@@ -23,10 +23,11 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     bottom: float
 
 
-class Course(msgspec.Struct, frozen=True):
+class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
     """What is kept of the way the masses have grown; enough to go on after a restart."""
 
     generation: int
+    """The whole number of it, under a name of its own: beside it generations are counted from 1."""
     batch: int
     """Exchanges between two marks."""
     marks: tuple[Mark, ...]

@@ -100,6 +100,11 @@ def count(generation: int) -> int:
     return generation >> BITS
 
 
+def ordinal(generation: int) -> int:
+    """Return the generation as people and scripts count it: the first is 1."""
+    return 1 + count(generation)
+
+
 def is_consistent(
     generation: int, evicted: tuple[str, ...], grown: tuple[Growth, ...] = ()
 ) -> bool:

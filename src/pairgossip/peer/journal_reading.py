@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.peer import generations
 from pairgossip.peer.journal_file import explained, fingerprint, inspected, opened_for_reading
 from pairgossip.peer.messages import BadFrame, Notice, decode
 from pairgossip.peer.records import Record
@@ -77,7 +78,7 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
     about.pop("draw_seed", None)
     return {
         **about,
-        "generation": state.generation,
+        "generation": generations.ordinal(state.generation),
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
         "seq": state.seq,
@@ -101,7 +102,8 @@ def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
 
 
 def _shown_record(record: Record, private: bool) -> dict[str, Any]:
-    shown = {"origin": record.origin, "row": record.row, "generation": record.generation}
+    generation = generations.ordinal(record.generation)
+    shown = {"origin": record.origin, "row": record.row, "generation": generation}
     return shown | {"value": list(record.value)} if private else shown
 
 

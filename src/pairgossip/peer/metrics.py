@@ -175,12 +175,11 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
     low, high = status.interval or (None, None)
     return [
         ("exchanges", "Exchanges in this generation.", status.exchanges),
-        ("generation", "Generations before this one.", status.generation),
-        ("interval_low", "Where the exact value is likely to lie: from.", low),
-        ("interval_high", "Where the exact value is likely to lie: to.", high),
+        ("generation", "Which generation this is: the first is 1.", status.generation),
+        ("interval_low", "Where the value over all rows is likely to lie: from.", low),
+        ("interval_high", "Where the value over all rows is likely to lie: to.", high),
         ("members_met", "Members whose records were met.", status.covers.members),
         ("members", "Members that take part.", status.covers.of_members),
-        ("rows_met", "Rows of the members whose records were met.", status.covers.rows),
         ("rows", "Rows of the members that take part.", status.covers.of_rows),
         ("staleness_seconds", "Since the last exchange.", status.staleness),
         ("pending", "Whether an offer waits for its answer.", status.pending),

@@ -158,7 +158,7 @@ class Observer:
         told = {"without": gone, "rows": ", ".join(rows)}
         self._log.warning(
             "began a new generation",
-            generation=generations.count(state.generation),
+            generation=generations.ordinal(state.generation),
             **{name: text for name, text in told.items() if text},
         )
 
@@ -213,7 +213,7 @@ def _told_before(parts: Assembly) -> Status | None:
         told = read_status(parts.home.status)
     if told is None or told.id != parts.identity.id:
         return None
-    is_same = told.generation == generations.count(parts.state.generation)
+    is_same = told.generation == generations.ordinal(parts.state.generation)
     return told if is_same else None
 
 

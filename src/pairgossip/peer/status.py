@@ -1,4 +1,4 @@
-"""What can be seen of a peer from outside: its estimate, and what that estimate covers."""
+"""What can be seen of a peer from outside: its estimate, and whose records that has met."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ class Coverage(msgspec.Struct, frozen=True):
     """Whose records this peer has met in this generation."""
 
     members: int
+    """Members of which at least one record has passed by; this peer is one of them."""
     of_members: int
-    rows: int
     of_rows: int
+    """Rows of all members that take part; how many of them have passed by is not counted."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -55,7 +56,7 @@ class Status(msgspec.Struct, frozen=True):
     measure: str
     """The kernel, or the loss, by name."""
     generation: int
-    """How many generations there were before."""
+    """The first is 1."""
     evicted: tuple[str, ...]
     """Names, or ids of those whose names are not known."""
     exchanges: int
@@ -63,7 +64,7 @@ class Status(msgspec.Struct, frozen=True):
     estimate: tuple[float, ...] | None
     """The statistic as the only entry, or a model's parameters; None before the first exchange."""
     interval: tuple[float, float] | None
-    """Where the exact value is likely to lie, where that is known."""
+    """Where the value over all rows is likely to lie, where that is known."""
     covers: Coverage
     staleness: float | None
     """Seconds since the last exchange; None if there was none since the peer started."""
@@ -124,7 +125,7 @@ def guarantee_of(spec: Spec) -> str | None:
 def interval_of(
     members: Members, setting: Setting, state: State, told: Status | None
 ) -> tuple[float, float] | None:
-    """Return where the exact value is likely to lie, by the way the peer has told it has come."""
+    """Return where the value over all rows is likely to lie, by the course the peer has told."""
     from pairgossip.peer.uncertainty import Uncertainty
 
     if told is None or told.course is None:
@@ -143,8 +144,8 @@ def coverage(setting: Setting, members: Members, state: State, heard: Collection
     me = setting.me
     rows = {**members.rows(), me: len(setting.own)}
     present = {one: count for one, count in rows.items() if one not in state.evicted}
-    met = {one: count for one, count in present.items() if one in heard or one == me}
-    return Coverage(len(met), len(present), sum(met.values()), sum(present.values()))
+    met = [one for one in present if one in heard or one == me]
+    return Coverage(len(met), len(present), sum(present.values()))
 
 
 def status_of(
@@ -169,7 +170,7 @@ def status_of(
         name=name,
         id=setting.me,
         measure=spec.kernel or spec.loss or "",
-        generation=generations.count(state.generation),
+        generation=generations.ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=state.exchanges,
         estimate=estimate_of(spec, setting, state),

@@ -25,6 +25,7 @@ class PeerLook:
     exchanges: int
     refused: int
     generation: int | None
+    """The first is 1; None if it has told nothing yet."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Look:
     @property
     def generation(self) -> int:
         """The latest generation anybody is in, the first being 1."""
-        return 1 + max((peer.generation or 0 for peer in self.peers), default=0)
+        return max((peer.generation or 1 for peer in self.peers), default=1)
 
     def count(self, state: str) -> int:
         """How many peers are in a state."""

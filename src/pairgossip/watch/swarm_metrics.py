@@ -125,7 +125,7 @@ def _reading(samples: Samples, state: str) -> Reading:
         interval=None if low is None or high is None else (low, high),
         exchanges=count("exchanges"),
         refused=int(sum(value for labels, value in events if "refused" in labels.get("event", ""))),
-        generation=None if generation is None else generation + 1,
+        generation=generation,
         covers=None if met is None or members is None else (met, members),
         updated=time.time() if state == UP else None,
         problems=(f"{problems} to look at: see peer status.",) if problems else (),

@@ -116,7 +116,7 @@ def _reading(status: Status, state: str) -> Reading:
         interval=status.interval if single else None,
         exchanges=status.exchanges,
         refused=sum(count for name, count in status.counts.items() if "refused" in name),
-        generation=status.generation + 1,
+        generation=status.generation,
         covers=(status.covers.members, status.covers.of_members),
         updated=status.updated or None,
         measure=clean(status.measure, 2 * LONGEST_NAME),

@@ -28,7 +28,7 @@ SECONDS_BETWEEN_LINES = 5.0
 MOST_MOMENTS = 2_000
 STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
 COLUMNS = (
-    *(("peer", False), ("state", False), ("estimate", True), ("likely between", True)),
+    *(("peer", False), ("state", False), ("estimate", True), ("all rows likely between", True)),
     *(("exchanges", True), ("per second", True), ("refused", True), ("generation", True)),
     ("last heard", True),
 )

@@ -17,8 +17,10 @@ from pairgossip.cli.peer.status import status_command
 HELP = """Run one peer of a real network: what all members know, and no server.
 
 Each member makes a peer of its rows, gives an invitation to its neighbors,
-joins with theirs, and runs. Rows circulate among the members that were joined,
-and nobody else's do. For example, at clinic-a:
+joins with theirs, and runs. Rows travel from member to member as they are;
+only if the specification has a table [privacy], randomized reports travel
+instead. Nobody but the members that were joined sees either. For example, at
+clinic-a:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt

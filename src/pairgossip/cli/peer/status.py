@@ -1,4 +1,4 @@
-"""`pairgossip peer status`: what a peer has found, and what that covers."""
+"""`pairgossip peer status`: what a peer has found, and whose records it has met."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 8
 
 
 def status_command(*, home: Path | None = None, json: Flag = False) -> None:
-    """Show a peer's estimate, what it covers, its neighbors and counters; running or not.
+    """Show a peer's estimate, whose records it has met, its neighbors and counters; running or not.
 
     For example:
 
@@ -67,10 +67,10 @@ def _write_facts(status: Status, is_running: bool, more: list[tuple[str, str]]) 
     facts = new_table(("peer", status.name), numbers=False)
     rows = [
         (status.measure, _estimate(status)),
-        ("covers", f"{covers.members} of {covers.of_members} members, "
-         f"{covers.rows} of {covers.of_rows} rows"),
+        ("has met", f"records of {covers.members} of {covers.of_members} members; "
+         f"all have {spelled(covers.of_rows)} rows together"),
         ("exchanges", spelled(status.exchanges)),
-        ("generation", f"{status.generation + 1}{_without(status)}"),
+        ("generation", f"{status.generation}{_without(status)}"),
         ("last exchange", _ago(status.staleness, status.updated)),
         ("state", _state(status, is_running)),
         ("id", status.id),
@@ -91,8 +91,9 @@ def _estimate(status: Status) -> str:
     if status.interval is None:
         return value
     low, high = status.interval
-    about = "" if status.privacy is None else " over the reports"
-    return f"{value}, likely between {spelled(low)} and {spelled(high)}{about}"
+    what = "rows" if status.privacy is None else "reports"
+    between = f"{spelled(low)} and {spelled(high)}"
+    return f"{value}; the value over all {what} is likely between {between}"
 
 
 def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
@@ -105,7 +106,7 @@ def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
     if seen.spec.kernel is not None:
         noise = noise_of(seen)
         known = "unknown yet" if noise is None else f"a standard error of at most {spelled(noise)}"
-        facts.append(("privacy noise", f"{known}, besides what the interval covers"))
+        facts.append(("privacy noise", f"{known}, besides what the interval allows for"))
     for ledger, budget in _budgets(seen.home).items():
         told = budget.get("problem") or (
             f"epsilon {budget['spent']} of {budget['cap']} spent by every row ({ledger})"

@@ -13,7 +13,7 @@ const COLUMNS = [
   ["name", "peer", "as it calls itself"],
   ["state", "state", "up; starting; frozen: its process stands still; down: gone without a word; stopped: ended in good order; evicted: the others no longer talk to it"],
   ["estimate", "estimate", "what it has found"],
-  ["interval", "likely between", "where the exact value is likely to lie, as far as the peer can tell"],
+  ["interval", "likely between", "where the value over all rows (under privacy, over all reports) is likely to lie, as far as the peer can tell"],
   ["covers", "has met", "members whose records it met in this generation, of those that take part"],
   ["exchanges", "exchanges", "since the first look, over all generations"],
   ["rate", "per second", "exchanges per second, over the last ten seconds"],
