@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchmarks.timing import seconds
+from benchmarks.timing import only_help, seconds
 from pairgossip.graphs import FAMILIES, build
 
 NODES = 1_000_000
@@ -15,6 +15,7 @@ NODES = 1_000_000
 
 def main() -> None:
     """Print the seconds and the number of edges of every family."""
+    only_help(__doc__)
     print(f"building {NODES:,} nodes")
     for name, family in FAMILIES.items():
         work = partial(build, name, NODES, seed=0 if family.is_random else None)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.timing import alternate, row
+from benchmarks.timing import alternate, only_help, row
 from pairgossip import graphs
 from pairgossip.graphs import LAWS, Graph, GroupedGraph, edge_law
 
@@ -51,6 +51,7 @@ def drawing(graph: Graph, law: str) -> Callable[[], object]:
 
 def main() -> None:
     """Print nanoseconds per exchange, ten rows per site, for both laws."""
+    only_help(__doc__)
     print(row("nanoseconds per exchange drawn", "rows", *LAWS))
     for title, network, layout, construction in CASES:
         for rows in ROWS:

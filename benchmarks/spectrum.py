@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import networkx
 
-from benchmarks.timing import row, seconds
+from benchmarks.timing import only_help, row, seconds
 from pairgossip import graphs
 
 
 def main() -> None:
     """Print the seconds of both, and of larger graphs alone."""
+    only_help(__doc__)
     graph = graphs.watts_strogatz(10_000, 4, 0.3, seed=0)
     theirs = graph.to_networkx()
     graph.spectral_gap()

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.timing import seconds
+from benchmarks.timing import only_help, seconds
 
 PAIRGOSSIP = str(Path(sys.executable).with_name("pairgossip"))
 
@@ -23,6 +23,7 @@ def command(*words: str) -> None:
 
 def main() -> None:
     """Print the medians."""
+    only_help(__doc__)
     with tempfile.TemporaryDirectory() as folder:
         command("demo", "--quick", "--out", folder)  # fills the compiler's cache
         helps = median(seconds(lambda: command("--help")) for _ in range(5))

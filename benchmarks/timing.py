@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from statistics import median
 
 Work = Callable[[], object]
+
+
+def only_help(about: str | None) -> None:
+    """Answer --help for a benchmark without options, and refuse everything else."""
+    argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
 
 
 def seconds(work: Work) -> float:

@@ -11,7 +11,7 @@ import time
 
 import httpx
 
-from benchmarks.timing import row
+from benchmarks.timing import only_help, row
 from pairgossip.watch.server import Place, Service
 
 SECONDS = 5.0
@@ -48,6 +48,7 @@ def watched(client: httpx.Client, nodes: int, speed: str) -> tuple[int, int, int
 
 def main() -> None:
     """Print one line per case."""
+    only_help(__doc__)
     service = Service(Place())
     started = threading.Event()
     thread = threading.Thread(target=service.run, args=(started.set,))

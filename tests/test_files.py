@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip import InputError
-from pairgossip.files import read_bytes, write_text
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, write_text
 
 
 @pytest.fixture
@@ -53,3 +53,79 @@ def test_a_missing_file_is_named(file: Path) -> None:
     with pytest.raises(InputError) as refusal:
         read_bytes(file)
     assert str(refusal.value) == f"Cannot read {file}: No such file or directory."
+
+
+def test_a_file_that_is_too_long_is_refused_before_it_is_read(file: Path) -> None:
+    file.write_bytes(b"12345")
+    assert read_bytes(file, 5) == b"12345"
+    with pytest.raises(InputError, match="is longer than 4 bytes: check that it is the right one"):
+        read_bytes(file, 4)
+    with pytest.raises(InputError, match="is longer than 4 bytes"):
+        read_bytes(Path("/dev/zero"), 4)
+
+
+NESTED = "nested too deeply: write it with fewer levels"
+DEEP = {
+    "a dotted key": "a" + ".a" * 50_000 + " = 1",
+    "with spaces": "a" + " \t. a" * 50_000 + " = 1",
+    "quoted": '"a"' + '."a"' * 40_000 + " = 1",
+    "quoted by an apostrophe": "'a'" + ".'a'" * 40_000 + " = 1",
+    "empty parts": '""' + '.""' * 50_000 + " = 1",
+    "a table": "x = 1\n[a" + ".a" * 50_000 + "]",
+    "an array of tables": "[[a" + ".a" * 50_000 + "]]",
+    "an inline table": "x = {a" + ".a" * 50_000 + " = 1}",
+    "after a string with an escaped quote": 'x = "\\""\na' + ".a" * 50_000 + " = 1",
+    "arrays": "x = " + "[" * 10_000 + "]" * 10_000,
+    "inline tables": "x = " + "{a=" * 10_000 + "1" + "}" * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
+def test_toml_that_would_take_all_memory_is_refused_before_it_is_parsed(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loads(text: str) -> None:
+        raise AssertionError("it was parsed")
+
+    monkeypatch.setattr("tomllib.loads", loads)
+    with pytest.raises(InputError, match=NESTED) as caught:
+        parse_toml(text)
+    assert len(str(caught.value)) < 100
+
+
+def test_toml_that_is_too_long_is_refused() -> None:
+    assert parse_toml("#" * LARGEST_TOML) == {}
+    with pytest.raises(InputError, match="The file is longer than 262,144 characters: shorten it"):
+        parse_toml("#" * (LARGEST_TOML + 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("x = [" + "0.5, " * 10_000 + "1.5]", {"x": [0.5] * 10_000 + [1.5]}),
+        ('x = "' + "a." * 1000 + '"', {"x": "a." * 1000}),
+        ("# " + "a." * 1000 + "\nx = 1", {"x": 1}),
+        ("x = '''\n" + "a.\n" * 1000 + "'''", {"x": "a.\n" * 1000}),
+        ('x = """' + "a.\n" * 1000 + '"""', {"x": "a.\n" * 1000}),
+        ('x = "' + "[" * 1000 + '"', {"x": "[" * 1000}),
+        ("a.b.c.d.e.f.g.h = 1.25", {"a": {"b": {"c": {"d": {"e": {"f": {"g": {"h": 1.25}}}}}}}}),
+        ("x = {a = [[1, 2]]}", {"x": {"a": [[1, 2]]}}),
+    ],
+)
+def test_toml_of_many_dots_that_is_not_deep(text: str, table: object) -> None:
+    assert parse_toml(text) == table
+
+
+@pytest.mark.parametrize("text", ["x = ", "x = " + "1" * 5000, 'x = "', 'x = """\\', "[[["])
+def test_toml_that_is_not_valid(text: str) -> None:
+    with pytest.raises(InputError, match=r"^This is not valid TOML: "):
+        parse_toml(text)
+
+
+@pytest.mark.parametrize(
+    "text", ['"' * LARGEST_TOML, '"\\' * (LARGEST_TOML // 2), "a" * LARGEST_TOML]
+)
+def test_toml_is_looked_at_in_one_pass(text: str) -> None:
+    """Scanning again from every character would take minutes."""
+    with pytest.raises(InputError):
+        parse_toml(text)

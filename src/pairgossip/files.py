@@ -4,20 +4,75 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pairgossip.errors import InputError
 
+LARGEST_TOML = 1 << 18
+MOST_KEY_PARTS = 8
+"""Of one dotted key: the parser's memory grows with the square of it."""
+MOST_BRACKETS = 32
+"""Open at once; each costs the parser a level of its own stack."""
+_TOML_TOKEN = re.compile(
+    r"""
+    (?P<skipped>\#[^\n]* | [ \t]+)
+    | (?P<part>\"""(?s:(?:\\.|(?!\""").)*+)(?:\""")? | '''(?s:(?:(?!''').)*+)(?:''')?
+        | "(?:[^"\\\n]|\\.)*+"? | '[^'\n]*+'? | [A-Za-z0-9_+-]++)
+    | (?P<dot>\.) | (?P<open>[\[{]) | (?P<close>[\]}]) | (?P<other>[\s\S])
+    """,
+    re.VERBOSE,
+)
+"""Every character belongs to one token, and no text is scanned twice."""
 
-def read_bytes(path: Path) -> bytes:
-    """Return a file's content, or say that it cannot be read."""
+
+def read_bytes(path: Path, largest: int | None = None) -> bytes:
+    """Return a file's content, or say that it cannot be read or is longer than ``largest``."""
     try:
-        return path.read_bytes()
+        if largest is None:
+            return path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read(largest + 1)
     except OSError as problem:
         raise InputError(f"Cannot read {path}: {problem.strerror}.") from None
+    if len(content) > largest:
+        raise InputError(
+            f"{path} is longer than {largest:,} bytes: check that it is the right one."
+        )
+    return content
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML text whose size and nesting are bounded, or say in one sentence what is wrong.
+
+    Python's parser needs memory that grows with the square of a dotted key's parts: a line of
+    100 kB can take all there is. So keys and brackets are counted first.
+    """
+    if len(text) > LARGEST_TOML:
+        raise InputError(f"The file is longer than {LARGEST_TOML:,} characters: shorten it.")
+    _check_nesting(text)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:  # also numbers of too many digits
+        raise InputError(f"This is not valid TOML: {problem}.") from None
+
+
+def _check_nesting(text: str) -> None:
+    dots = depth = 0
+    for token in _TOML_TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "dot":
+            dots += 1
+        elif kind not in ("part", "skipped"):
+            dots = 0
+            depth = max(0, depth + (kind == "open") - (kind == "close"))
+        if dots >= MOST_KEY_PARTS or depth > MOST_BRACKETS:
+            line = text.count("\n", 0, token.start()) + 1
+            raise InputError(f"Line {line} is nested too deeply: write it with fewer levels.")
 
 
 @contextlib.contextmanager

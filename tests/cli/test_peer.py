@@ -90,6 +90,29 @@ def test_an_invitation_is_one_line_for_the_neighbors(cli: CommandLine, files: Pa
     assert (member["address"], member["is_neighbor"]) == ("tls/127.0.0.1:7447", True)
 
 
+def test_several_invitations_are_joined_at_once_or_not_at_all(
+    cli: CommandLine, files: Path
+) -> None:
+    ids = {name: init(cli, name) for name in ("ann", "bob", "cid")}
+    for name in ids:
+        (files / f"{name}.txt").write_text(cli("peer", "invite", "--home", name).out)
+    listed = files / "ann" / "members.json"
+    before = listed.read_bytes()
+    (files / "broken.txt").write_text((files / "cid.txt").read_text()[:-9])
+    error = cli.error("peer", "join", "bob.txt", "broken.txt", "--home", "ann")
+    assert error.startswith("broken.txt: The invitation is incomplete or altered")
+    assert "own invitation" in cli.error("peer", "join", "bob.txt", "ann.txt", "--home", "ann")
+    assert "name one or more files" in cli.error("peer", "join", "--home", "ann")
+    assert listed.read_bytes() == before
+    answer = cli("peer", "join", "bob.txt", "cid.txt", "--home", "ann")
+    assert answer.code == 0, answer.err
+    assert answer.out == "".join(
+        f"neighbor {name}, 2 rows, {ids[name]}\n" for name in ("bob", "cid")
+    )
+    members = json.loads(listed.read_text())["members"]
+    assert [member["name"] for member in members] == ["bob", "cid"]
+
+
 def test_addresses_of_an_invitation(cli: CommandLine, files: Path) -> None:
     given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
     assert cli("peer", "init", *given).code == 0

@@ -117,7 +117,7 @@ def _plan(
 
 
 def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
-    from pairgossip.files import read_bytes
+    from pairgossip.files import LARGEST_TOML, read_bytes
     from pairgossip.peer.rows import read_rows
     from pairgossip.peer.spec import read_spec
 
@@ -128,7 +128,7 @@ def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
     if how.rate is not None:
         raise InputError("--spec says everything about it: leave out --rate.")
     spec = read_spec(what.spec)
-    return read_bytes(what.spec).decode("utf-8-sig"), read_rows(what.data, spec)
+    return read_bytes(what.spec, LARGEST_TOML).decode("utf-8-sig"), read_rows(what.data, spec)
 
 
 def _from_kernel(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:

@@ -24,6 +24,9 @@ from pairgossip.peer.spec import Spec
 if TYPE_CHECKING:
     from pairgossip.peer.ledger import Account
 
+LARGEST_LIST = 1 << 20
+"""Bytes of the list of a peer's ledgers."""
+
 
 def contributed_rows(
     data_path: str | PathLike[str],
@@ -115,6 +118,6 @@ def _noted(home: Home) -> tuple[str, ...]:
     if not home.ledgers.exists():
         return ()
     try:
-        return msgspec.json.decode(read_bytes(home.ledgers), type=_Ledgers).ledgers
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return msgspec.json.decode(read_bytes(home.ledgers, LARGEST_LIST), type=_Ledgers).ledgers
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{home.ledgers} is no list of ledgers: remove it.") from None

@@ -7,7 +7,6 @@ import fcntl
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.files import read_bytes
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.peer.certificates import check_name
 from pairgossip.peer.members import Members, check_address
 from pairgossip.peer.rows import Rows, read_copy
@@ -134,10 +133,11 @@ def open_home(folder: str | PathLike[str]) -> Home:
 def read_settings(path: Path) -> Settings:
     """Read the operator's settings, or say what is wrong with them."""
     try:
-        table = tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise InputError(f"{path} is not valid TOML: {problem}.") from None
+        text = read_bytes(path, LARGEST_TOML).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: save it as TOML in UTF-8.") from None
     try:
+        table = parse_toml(text)
         for key in table:
             if key not in Settings.__struct_fields__:
                 raise unknown_name("key", key, Settings.__struct_fields__)

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
+from pairgossip.files import LARGEST_TOML, read_bytes
 from pairgossip.peer.actions import Save
 from pairgossip.peer.contribution import contributed_rows, note_ledger
 from pairgossip.peer.exchange import first_state
@@ -62,7 +62,7 @@ def create_home(
     rows = contributed_rows(data_path, spec, ledger, budget)
     with _scaffold(target) as draft:
         home = Home(draft)
-        write_new(home.spec, read_bytes(Path(spec_path)), 0o600)
+        write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         write_new(home.data, copy_text(rows, spec).encode(), 0o600)
         if spec.privacy is not None:
             note_ledger(home, data_path, ledger)

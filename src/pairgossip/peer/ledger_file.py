@@ -18,6 +18,8 @@ from pairgossip.errors import InputError
 
 FORMAT = "pairgossip-ledger"
 VERSION = 1
+LARGEST_LEDGER = 1 << 30
+"""Bytes: twenty mechanisms for as many rows as a peer may have."""
 PATIENCE = 60.0
 """Seconds to wait for another process that draws reports."""
 
@@ -89,11 +91,13 @@ def load(path: Path) -> Book | None:
         with open(path, "rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
                 raise InputError(f"Others can read the ledger {path}: run chmod 600 {path}")
-            content = file.read()
+            content = file.read(LARGEST_LEDGER + 1)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise InputError(f"Cannot read the ledger {path}: {problem.strerror}.") from None
+    if len(content) > LARGEST_LEDGER:
+        raise _foreign(path)
     body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
     try:
         told = msgspec.json.decode(body, type=_Head)

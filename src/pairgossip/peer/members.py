@@ -15,6 +15,8 @@ from pairgossip.peer.certificates import id_of_certificate, is_name
 from pairgossip.peer.records import MOST_ROWS as MOST_ROWS
 
 LARGEST_ADDRESS = 300
+LARGEST_FILE = 1 << 26
+"""Bytes of a list of members: those of some ten thousand."""
 _ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
@@ -45,7 +47,7 @@ class Members(msgspec.Struct, frozen=True):
     def load(cls, path: Path) -> Members:
         """Read the list, or say what is wrong with it."""
         try:
-            given = msgspec.json.decode(read_bytes(path), type=_File, strict=True)
+            given = msgspec.json.decode(read_bytes(path, LARGEST_FILE), type=_File, strict=True)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise InputError(f"{path} is not a list of members: {problem}.") from None
         members = cls()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import msgspec
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Kernel, Ratio, as_kernel
 from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
 from pairgossip.peer.privacy_checks import check_privacy
@@ -151,7 +150,7 @@ def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a specification, or say in one sentence what is wrong with it."""
     file = Path(path)
     try:
-        return parse_spec(read_bytes(file).decode("utf-8-sig"))
+        return parse_spec(read_bytes(file, LARGEST_TOML).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as TOML in UTF-8.") from None
     except InputError as problem:
@@ -162,10 +161,7 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 
 def parse_spec(text: str) -> Spec:
     """Make a specification of TOML text."""
-    try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise InputError(f"This is not valid TOML: {problem}.") from None
+    table = parse_toml(text)
     check_table(table, {name: set(kind.__struct_fields__) for name, kind in _TABLES.items()})
     try:
         spec = msgspec.convert(table, Spec)

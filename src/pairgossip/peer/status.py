@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec import Spec
     from pairgossip.peer.state import State
 
+LARGEST_STATUS = 8 << 20
+
 
 class NeighborStatus(msgspec.Struct, frozen=True):
     """One link."""
@@ -200,6 +202,6 @@ def read_status(path: Path) -> Status | None:
     if not path.exists():
         return None
     try:
-        return msgspec.json.decode(read_bytes(path), type=Status)
-    except msgspec.MsgspecError:
+        return msgspec.json.decode(read_bytes(path, LARGEST_STATUS), type=Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{path} is no status of a peer: remove it.") from None

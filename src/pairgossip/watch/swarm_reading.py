@@ -13,14 +13,13 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.peer.folder import Home
 from pairgossip.peer.logs import clean
-from pairgossip.peer.status import Status, read_status
+from pairgossip.peer.status import LARGEST_STATUS, Status, read_status
 
 UP, STARTING, FROZEN, DOWN, STOPPED, EVICTED, UNCLEAR = (
     *("up", "starting", "frozen", "down", "stopped", "evicted", "unclear"),
 )
 SILENT_SECONDS = 10.0
 """A running peer tells of itself every second; one that has not for so long is frozen."""
-LARGEST_STATUS = 8 << 20
 LONGEST_NAME = 32
 MOST_PROBLEMS = 5
 

@@ -13,7 +13,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
-from pairgossip.peer.certificates import id_of_certificate, is_name
+from pairgossip.peer.certificates import LARGEST_CERTIFICATE, id_of_certificate, is_name
 from pairgossip.peer.folder import Home, open_home
 from pairgossip.peer.logs import clean
 from pairgossip.watch.swarm_metrics import MetricsReader, metrics_place
@@ -21,6 +21,7 @@ from pairgossip.watch.swarm_reading import LONGEST_NAME, FolderReader, Reader, T
 
 MANIFEST, FORMAT = "swarm.json", "pairgossip-swarm"
 MOST_PEERS = 1_000
+LARGEST_MANIFEST = 1 << 26
 
 
 class _Peer(msgspec.Struct, frozen=True):
@@ -107,7 +108,8 @@ def peers_at(places: Sequence[str]) -> Swarm:
             continue
         home = open_home(place)
         # By the certificate: whoever only looks has no business with the key.
-        peer = id_of_certificate(read_bytes(home.cert).decode("ascii", "replace"))
+        certificate = read_bytes(home.cert, LARGEST_CERTIFICATE).decode("ascii", "replace")
+        peer = id_of_certificate(certificate)
         if peer in [reader.id for reader in readers]:
             raise InputError(f"{place} is named twice: name every peer once.")
         readers.append(FolderReader(home.read_settings().name, peer, home))
@@ -134,7 +136,7 @@ def _manifest(folder: Path) -> _Manifest:
     damaged = InputError(f"{path} is not what a swarm tells of itself: check the path.")
     try:
         # Python's own reader, for it refuses what is too deep with an error of its own.
-        manifest = msgspec.convert(json.loads(read_bytes(path)), _Manifest)
+        manifest = msgspec.convert(json.loads(read_bytes(path, LARGEST_MANIFEST)), _Manifest)
     except (msgspec.ValidationError, ValueError, RecursionError):
         raise damaged from None
     names = [peer.name for peer in manifest.peers]

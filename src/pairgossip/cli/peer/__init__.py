@@ -24,7 +24,7 @@ clinic-a:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
-    pairgossip peer join clinic-b.txt
+    pairgossip peer join clinic-b.txt clinic-c.txt
     pairgossip peer run
     pairgossip peer status
 """
