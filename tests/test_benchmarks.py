@@ -24,4 +24,4 @@ def test_help_is_printed_and_nothing_else_happens(
         module.main()
     assert left.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("usage:") and module.__doc__.split("\n")[0].split(":")[0] in shown
+    assert shown.startswith("usage:") and str(module.__doc__).split("\n")[0].split(":")[0] in shown

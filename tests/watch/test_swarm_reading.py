@@ -19,7 +19,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.folder import Home
 from pairgossip.peer.metrics import MetricsServer
-from pairgossip.peer.status import write_status
+from pairgossip.peer.status import LARGEST_STATUS, write_status
 from pairgossip.watch import swarm_reading
 from pairgossip.watch.swarm_metrics import MetricsReader, metrics_place
 from pairgossip.watch.swarm_reading import FolderReader, Reading, Told, process_of
@@ -115,7 +115,7 @@ def test_a_damaged_status(tmp_path: Path, content: bytes) -> None:
 
 def test_a_huge_status(tmp_path: Path) -> None:
     with open(tmp_path / "status.json", "wb") as file:
-        file.truncate(swarm_reading.LARGEST_STATUS + 1)
+        file.truncate(LARGEST_STATUS + 1)
     assert "too large" in read(tmp_path).problems[0]
 
 
