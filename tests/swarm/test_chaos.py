@@ -10,9 +10,9 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.home import Home
-from pairgossip.swarm.chaos import Chaos, Faults, all_are_up, usual_faults
+from pairgossip.swarm.chaos import LONGEST, PATIENCE, Chaos, Faults, all_are_up, usual_faults
 from pairgossip.swarm.links import FaultyLinks, Link
-from pairgossip.swarm.processes import DOWN, FROZEN, STARTING, UP, PeerProcess
+from pairgossip.swarm.processes import DOWN, FROZEN, STARTING, UP, PeerProcess, Remains
 
 EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
 
@@ -23,6 +23,8 @@ class Puppet(PeerProcess):
     def __init__(self, number: int, story: list[str]) -> None:
         super().__init__(f"p{number}", str(number), Home(Path("nowhere")), Path("nowhere"))
         self.now, self.story, self.lives = UP, story, 1
+        self.is_quiet = False
+        """Whether it tells of exchanges that are not on its disk."""
 
     @property
     def state(self) -> str:
@@ -45,8 +47,13 @@ class Puppet(PeerProcess):
         assert self.now in (UP, FROZEN)
         self._tell("kill", DOWN)
 
-    def has_asked(self) -> bool:
-        return self.lives % 2 == 0
+    @property
+    def has_exchanged(self) -> bool:
+        return self.now in (UP, FROZEN) and self.lives % 3 != 0
+
+    def remains(self) -> Remains:
+        # The offer of every other life is still without an answer in the next one.
+        return Remains(not self.is_quiet, frozenset({self.lives // 2}))
 
     def freeze(self) -> None:
         assert self.now == UP
@@ -70,19 +77,24 @@ class Wires(FaultyLinks):
         self.story.append("heal")
 
 
-def lived_through(faults: Faults, seed: int) -> tuple[Chaos, list[Puppet], list[str], Wires]:
+def lived_through(
+    faults: Faults, seed: int, count: int = 4
+) -> tuple[Chaos, list[Puppet], list[str], Wires]:
     story: list[str] = []
-    peers, wires = [Puppet(k, story) for k in range(4)], Wires(story)
+    peers, wires = [Puppet(k, story) for k in range(count)], Wires(story)
     chaos = Chaos(faults, list(peers), wires, EDGES, random.Random(seed), 100.0)
     now = 100.0
     while not chaos.is_over:
         now += 0.05
         assert now < 1000.0
         chaos.step(now)
+        assert sum(peer.now != UP for peer in peers) <= max(1, count // 3)
         if int(now * 20) % 10 == 0:  # starting takes a while
             for peer in peers:
                 if peer.now == STARTING:
                     peer.now = UP
+                elif peer.now == UP and not peer.has_exchanged:
+                    peer.lives += 1
     return chaos, peers, story, wires
 
 
@@ -93,9 +105,67 @@ def test_all_of_it_happens_and_is_mended(seed: int) -> None:
     for what, number in (("kill", 30), ("start", 30), ("freeze", 9), ("cut", 4), ("heal", 4)):
         assert sum(line.split()[0] == what for line in story) == number
     assert all(peer.state in (UP, STARTING) for peer in peers)
-    # Every other life of each peer ended with an offer out.
-    assert chaos.kills_in_flight == sum((peer.lives - 1) // 2 for peer in peers)
+    assert chaos.failure is None
     assert all(cut and set(cut) <= set(EDGES) for cut in wires.cuts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_thirds_of_the_peers_are_there(seed: int) -> None:
+    """`lived_through` looks after every step; here the kills are all due at once."""
+    chaos, _, story, _ = lived_through(Faults(40, 10, 2, 0.0), seed, count=9)
+    assert chaos.counts == {"kills": 40, "freezes": 10, "partitions": 2}
+    assert sum(line.startswith("kill") for line in story) == 40
+
+
+def test_only_peers_that_have_exchanged_are_killed() -> None:
+    peers = [Puppet(k, []) for k in range(9)]
+    for peer in peers[1:]:
+        peer.lives = 3
+    chaos = Chaos(Faults(3, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
+    chaos.step(0.001)
+    assert [peer.now for peer in peers] == [DOWN, *[UP] * 8]
+    assert chaos.counts == {"kills": 1} and not chaos.is_over
+
+
+def test_a_kill_that_met_no_exchange_is_made_up_for() -> None:
+    """What the peer told is not enough: its disk says what happened."""
+    peers = [Puppet(k, []) for k in range(9)]
+    peers[0].is_quiet = True
+    for peer in peers[1:]:
+        peer.lives = 3
+    chaos = Chaos(Faults(1, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
+    chaos.step(0.001)
+    assert peers[0].now == DOWN and not chaos.counts and not chaos.offers_in_flight
+    peers[1].lives = 4
+    chaos.step(0.002)
+    assert chaos.counts == {"kills": 1} and chaos.offers_in_flight == {("1", 2)}
+
+
+def test_an_offer_in_flight_at_two_kills_counts_once() -> None:
+    peers = [Puppet(k, []) for k in range(2)]
+    peers[0].lives, peers[1].lives = 4, 3
+    chaos = Chaos(Faults(2, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
+    chaos.step(0.0)
+    chaos.step(LONGEST)
+    assert peers[0].now == STARTING
+    peers[0].now = UP
+    chaos.step(LONGEST)
+    assert chaos.counts == {"kills": 2} and chaos.offers_in_flight == {("0", 2)}
+
+
+def test_what_can_never_happen_is_given_up() -> None:
+    peers = [Puppet(k, []) for k in range(3)]
+    for peer in peers:
+        peer.lives = 3
+    chaos = Chaos(Faults(2, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
+    chaos.step(PATIENCE)
+    assert chaos.failure is None
+    chaos.step(PATIENCE + 1.0)
+    assert chaos.is_over
+    assert chaos.failure == (
+        "2 kills could not happen: for 120 seconds there were not enough peers that run and "
+        "exchange."
+    )
 
 
 def test_a_partition_cuts_whole_sides_apart() -> None:

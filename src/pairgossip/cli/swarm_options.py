@@ -62,11 +62,12 @@ class ChaosOptions:
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
     random, during the first three quarters of the run."""
     kills: Whole | None = None
-    """At least so many kills; the run goes on until they are done."""
+    """So many kills of peers that have exchanged since their start; the run goes on until they are
+    done. At most a third of the peers are away at a time."""
     freezes: Whole | None = None
-    """At least so many freezes."""
+    """So many freezes."""
     partitions: Whole | None = None
-    """At least so many partitions."""
+    """So many partitions."""
 
 
 @Parameter(name="*", group=OUTPUT)

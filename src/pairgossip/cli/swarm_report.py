@@ -148,7 +148,7 @@ def _write_facts(report: Report, plan: Plan) -> None:
         ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
         ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
         ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
-        ("killed in an exchange", spelled(report.kills_in_flight)),
+        *_kills(report),
         ("frames refused", spelled(report.refused)),
         ("processor", f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s"
          f", and {report.cpu_starting:.1f} s to start"),
@@ -176,6 +176,17 @@ def _write_facts(report: Report, plan: Plan) -> None:
     write_table(facts)
 
 
+def _kills(report: Report) -> list[tuple[str, str]]:
+    """Say what the kills met; nothing where there were none."""
+    if not report.faults.get("kills"):
+        return []
+    count = spelled(report.faults["kills"])
+    return [
+        ("kills", f"{count}, each of a peer that had exchanged since its start"),
+        ("offers in flight then", f"{spelled(report.offers_in_flight)} different ones"),
+    ]
+
+
 def _figures(report: Report, plan: Plan) -> dict[str, Any]:
     audit, covered = report.audit, intervals_with(report)
     return {
@@ -192,7 +203,7 @@ def _figures(report: Report, plan: Plan) -> dict[str, Any]:
         "failures": list(report.failures),
         "faults": report.faults,
         "interrupted": report.is_interrupted,
-        "kills_in_flight": report.kills_in_flight,
+        "offers_in_flight_at_kills": report.offers_in_flight,
         "refused": report.refused,
         "seconds": report.seconds,
         "cpu_seconds": report.cpu_seconds,

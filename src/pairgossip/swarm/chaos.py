@@ -19,6 +19,8 @@ MEAN_FREEZE = 2.5
 """Seconds; some freezes are longer than the network takes to give a neighbor up, some shorter."""
 MEAN_CUT = 3.0
 LONGEST = 12.0
+PATIENCE = 120.0
+"""Seconds in which nothing that is due can happen, after which it never will."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,10 @@ def usual_faults(window: float) -> Faults:
 class Chaos:
     """Carries the misfortunes out; `step` is to be called often.
 
+    Only peers that have exchanged since their start are killed, for the death of one that has
+    nothing to lose shows nothing, and at most a third of the peers are away at a time, so that the
+    others can exchange.
+
     Parameters
     ----------
     faults
@@ -71,37 +77,64 @@ class Chaos:
         begin: float,
     ) -> None:
         self._peers, self._links, self._edges, self._chance = peers, links, edges, chance
-        kinds = ["kills"] * faults.kills + ["freezes"] * faults.freezes
-        kinds += ["partitions"] * (faults.partitions if links is not None else 0)
-        chance.shuffle(kinds)
-        moments = sorted(begin + chance.uniform(0, faults.window) for _ in kinds)
-        self._schedule = list(zip(moments, kinds, strict=True))
+        kinds = KINDS if links is not None else KINDS[:2]
+        # Many kills take every place that is left; so the others, which are fewer, come first.
+        self._due = {
+            kind: self._moments(getattr(faults, kind), faults.window, begin)
+            for kind in reversed(kinds)
+        }
         self._later: list[tuple[float, int, Callable[[], bool]]] = []
         self._order = itertools.count()
         self._is_cut = False
+        self._last = begin
         self.counts: Counter[str] = Counter()
-        self.kills_in_flight = 0
-        """How many of the kills left an offer without its answer."""
+        """By kind; of the kills those of peers that had exchanged since their start."""
+        self.offers_in_flight: set[tuple[str, int]] = set()
+        """The offers, by peer and number, that these kills left without an answer."""
+        self.failure: str | None = None
+        """Why not all of it could happen."""
+
+    def _moments(self, count: int, window: float, begin: float) -> list[float]:
+        """Draw when so many things are due; the first is the last in the list."""
+        moments = (begin + self._chance.uniform(0, window) for _ in range(count))
+        return sorted(moments, reverse=True)
 
     @property
     def is_over(self) -> bool:
         """Whether everything has happened, and been mended."""
-        return not self._schedule and not self._later
+        return not any(self._due.values()) and not self._later
 
     def step(self, now: float) -> None:
-        """Do what is due; what cannot be done yet waits."""
+        """Do what is due; what cannot be done yet waits, and holds nothing else up."""
         self._mend(now)
         does = {"kills": self._kill, "freezes": self._freeze, "partitions": self._partition}
-        while self._schedule and self._schedule[0][0] <= now:
-            kind = self._schedule[0][1]
-            if not does[kind](now):
-                return
-            self.counts[kind] += 1
-            self._schedule.pop(0)
+        is_waiting = False
+        for kind, moments in self._due.items():
+            while moments and moments[-1] <= now:
+                if not does[kind](now):
+                    is_waiting = True
+                    break
+                self.counts[kind] += 1
+                self._last = now
+                moments.pop()
+        if not is_waiting:
+            self._last = now
+        elif now - self._last > PATIENCE:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        left = ", ".join(f"{len(due)} {kind}" for kind, due in self._due.items() if due)
+        self.failure = (
+            f"{left} could not happen: for {PATIENCE:.0f} seconds there were not enough peers that "
+            f"run and exchange."
+        )
+        for moments in self._due.values():
+            moments.clear()
 
     def end(self) -> None:
         """Mend everything at once, but leave those down that are."""
-        self._schedule.clear()
+        for moments in self._due.values():
+            moments.clear()
         self._later.clear()
         for peer in self._peers:
             peer.thaw()
@@ -117,11 +150,13 @@ class Chaos:
                 heapq.heappush(self._later, entry)
 
     def _kill(self, now: float) -> bool:
-        peer = self._victim(UP, FROZEN)
+        """Kill a peer; return whether it had exchanged, as its disk says."""
+        killable = [peer for peer in self._peers if peer.has_exchanged]
+        peer = self._victim([one for one in killable if one.state == FROZEN or self._has_room()])
         if peer is None:
             return False
         peer.kill()
-        self.kills_in_flight += peer.has_asked()
+        remains = peer.remains()
 
         def restart() -> bool:
             if not may_start(self._peers):
@@ -130,11 +165,13 @@ class Chaos:
             return True
 
         self._after(now, MEAN_ABSENCE, restart)
-        return True
+        if remains.has_exchanged:
+            self.offers_in_flight |= {(peer.id, number) for number in remains.offers}
+        return remains.has_exchanged
 
     def _freeze(self, now: float) -> bool:
-        peer = self._victim(UP)
-        if peer is None:
+        peer = self._victim([peer for peer in self._peers if peer.state == UP])
+        if peer is None or not self._has_room():
             return False
         frozen = peer.pid
         peer.freeze()
@@ -164,8 +201,12 @@ class Chaos:
         self._is_cut = False
         return True
 
-    def _victim(self, *states: str) -> PeerProcess | None:
-        chosen = [peer for peer in self._peers if peer.state in states]
+    def _has_room(self) -> bool:
+        """Whether one more peer may be away: at most a third, or one of two."""
+        away = sum(peer.state != UP for peer in self._peers)
+        return away < max(1, len(self._peers) // 3)
+
+    def _victim(self, chosen: list[PeerProcess]) -> PeerProcess | None:
         return self._chance.choice(chosen) if chosen else None
 
     def _after(self, now: float, mean: float, what: Callable[[], bool]) -> None:

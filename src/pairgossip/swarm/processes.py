@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pairgossip.errors import InputError
 from pairgossip.peer.folder import Home
@@ -17,7 +18,6 @@ from pairgossip.peer.journal import export
 from pairgossip.peer.status import Status, read_status
 from pairgossip.swarm import child
 
-COMMAND_LINE = "import sys; from pairgossip.cli import main; sys.exit(main())"
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 START_PATIENCE = 120.0
 STOP_PATIENCE = 60.0
@@ -25,6 +25,15 @@ STOP_PATIENCE = 60.0
 STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
+
+
+class Remains(NamedTuple):
+    """What the disk of a killed peer says about the process that was killed."""
+
+    has_exchanged: bool
+    """Whether it made an exchange since its start."""
+    offers: frozenset[int] = frozenset()
+    """The numbers of its offers without an answer; a peer uses no number twice."""
 
 
 class PeerProcess:
@@ -40,6 +49,7 @@ class PeerProcess:
         self._is_frozen = False
         self._refused_before = 0
         self._exchanges = 0
+        self._exchanges_before = 0
 
     @property
     def pid(self) -> int | None:
@@ -65,10 +75,16 @@ class PeerProcess:
         """How many exchanges it last told of."""
         return self._exchanges
 
+    @property
+    def has_exchanged(self) -> bool:
+        """Whether the present process has told of an exchange of its own."""
+        return self.status is not None and self.status.exchanges != self._exchanges_before
+
     def start(self) -> None:
         """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
         tied = [sys.executable, "-I", "-S", child.__file__, str(os.getpid()), sys.executable]
-        command = [*tied, "-c", COMMAND_LINE, "peer", "run", "--home", str(self.home.folder)]
+        # What `peer run` becomes; by way of the command line a start would cost twice as much.
+        command = [*tied, "-P", "-m", "pairgossip.peer", str(self.home.folder)]
         # Threads of its own for arithmetic on a few numbers would only take memory.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with open(self.log, "ab") as log:
@@ -104,11 +120,14 @@ class PeerProcess:
             self._process.wait()
             self._ended()
 
-    def has_asked(self) -> bool:
-        """Whether an offer without an answer is on its disk."""
-        with contextlib.suppress(InputError):
-            return export(self.home.state)["pending"] is not None
-        return False
+    def remains(self) -> Remains:
+        """Read what the process that was just killed has left; the next one begins with it."""
+        try:
+            found = export(self.home.state)
+        except InputError:  # the next start says what is wrong
+            return Remains(has_exchanged=False)
+        before, self._exchanges_before = self._exchanges_before, found["exchanges"]
+        return Remains(found["exchanges"] != before, _numbers(found["pending"]))
 
     def freeze(self) -> None:
         """Stop the process in the midst of what it does, without ending it."""
@@ -158,6 +177,10 @@ class PeerProcess:
     def _ended(self) -> None:
         self._refused_before += _refused(self.status)
         self._process, self.status, self._is_frozen = None, None, False
+
+
+def _numbers(pending: dict[str, Any] | None) -> frozenset[int]:
+    return frozenset() if pending is None else frozenset({pending["seq"]})
 
 
 def _refused(status: Status | None) -> int:

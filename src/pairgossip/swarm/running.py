@@ -71,8 +71,9 @@ class Report:
     seconds: float
     """From when all peers ran until they were told to stop."""
     faults: dict[str, int]
-    kills_in_flight: int
-    """How many kills left an offer without its answer."""
+    """By kind; of the kills those of peers that had exchanged since their start."""
+    offers_in_flight: int
+    """How many different offers these kills left without an answer."""
     failures: tuple[str, ...]
     """Peers that did not do as they should, a sentence each."""
     is_interrupted: bool
@@ -178,8 +179,8 @@ class _Run:
             exact=exact,
             seconds=seconds,
             faults=dict(self._faults()),
-            kills_in_flight=0 if self._chaos is None else self._chaos.kills_in_flight,
-            failures=tuple(peer.failure for peer in self._peers if peer.failure is not None),
+            offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
+            failures=tuple(self._failures()),
             is_interrupted=is_interrupted,
             refused=sum(peer.refused for peer in self._peers),
             rate=exchanges / seconds if seconds else 0.0,
@@ -233,6 +234,11 @@ class _Run:
 
     def _faults(self) -> Counter[str]:
         return Counter() if self._chaos is None else self._chaos.counts
+
+    def _failures(self) -> Iterator[str]:
+        for one in (*self._peers, self._chaos):
+            if one is not None and one.failure is not None:
+                yield one.failure
 
     def _is_calm(self) -> bool:
         return self._chaos is None or (self._chaos.is_over and all_are_up(self._peers))
