@@ -1,36 +1,57 @@
 """Send mutated frames to peers and print what they made of them.
 
-    python -m benchmarks.peer_frames --frames 10000000 --from 0
+    python -m benchmarks.peer_frames --frames 10000000 --jobs 2
 
 No frame may raise, and none that an honest neighbor could not have sent may change anything but
-one counter; the first that does is printed.
+one counter; what breaks this is printed with its seed, and the exit code is 1. Every 100,000
+frames come from a seed of their own.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 
+from benchmarks.blocks import add_options, do_all
 from tests.peer.hostile import fuzz
 
 BLOCK = 100_000
 
 
-def main() -> None:
-    """Send the frames in blocks, each from a seed of its own."""
+def send(seed: int) -> Counter[str] | str:
+    """Send the frames of one seed; return what became of them, or what went wrong."""
+    try:
+        return fuzz(BLOCK, seed)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+
+
+def main() -> int:
+    """Send the frames in blocks; return 1 if one broke a promise."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--frames", type=int, default=10_000_000)
-    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--frames", type=int, default=10_000_000, help="a multiple of 100,000")
+    add_options(parser)
     options = parser.parse_args()
-    verdicts, sent = Counter[str](), 0
-    while sent < options.frames:
-        block = min(BLOCK, options.frames - sent)
-        verdicts += fuzz(block, seed=options.first + sent // BLOCK)
-        sent += block
-    print(f"{sent:,} frames: nothing raised, nothing changed that must not")
+    verdicts, broken = Counter[str](), 0
+
+    def take(seed: int, found: Counter[str] | str) -> None:
+        nonlocal broken
+        if isinstance(found, str):
+            broken += 1
+            print(f"seed {seed} broke: {found[:1000]}", flush=True)
+        else:
+            verdicts.update(found)
+
+    blocks = -(-options.frames // BLOCK)
+    seeds = range(options.start_seed, options.start_seed + blocks)
+    done = do_all(send, seeds, options.jobs, take, "frames", BLOCK)
+    if not broken:
+        print(f"{done * BLOCK:,} frames: nothing raised, nothing changed that must not")
     for verdict, count in verdicts.most_common():
         print(f"  {count:>12,}  {verdict}")
+    return min(broken, 1)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -209,7 +209,8 @@ JUDGES: dict[Any, Callable[..., bool]] = {
 
 def check_frame(victim: Exchange, sender: str, frame: bytes) -> str:
     """Send a frame: never an exception; if it is not believable, one counter and nothing else."""
-    before, counted = victim.state, Counter(victim.counts)
+    before = victim.state
+    victim.counts.clear()
     believable = sender != STRANGER and is_believable(frame, before)
     try:
         actions = victim.receive(sender, frame)
@@ -217,7 +218,7 @@ def check_frame(victim: Exchange, sender: str, frame: bytes) -> str:
         if not believable or victim.state is not before:
             raise Violated(f"stopped by {frame!r}") from None
         return "believed"
-    added = victim.counts - counted
+    added = victim.counts
     if believable:
         _check_sound(victim.state)
         return "believed"
