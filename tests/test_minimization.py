@@ -12,7 +12,17 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 from pairgossip import InputError, graphs
-from pairgossip.losses import L1, PSD, Ball, GeneralLoss, SquaredL2, constant, inverse_sqrt, risk
+from pairgossip.losses import (
+    L1,
+    PSD,
+    Ball,
+    GeneralLoss,
+    Loss,
+    SquaredL2,
+    constant,
+    inverse_sqrt,
+    risk,
+)
 from pairgossip.minimization import minimize
 
 RNG = np.random.default_rng(0)
@@ -237,3 +247,34 @@ def test_radii_and_strengths_are_numbers(wrong: Any) -> None:
     for build in (Ball, L1, constant):
         with pytest.raises(InputError):
             build(wrong)
+
+
+@pytest.mark.parametrize("grades", [["low", "medium", "high"], ["8", "9", "10"]])
+def test_text_labels_are_refused_where_their_size_matters(grades: list[str]) -> None:
+    labels = [grades[k % 3] for k in range(20)]
+
+    def ordered(x: Any, y: Any) -> Any:
+        return (x[:, -1] > y[:, -1]).astype(float)
+
+    def apart(x: Any, y: Any) -> Any:
+        return x[:, :-1] - y[:, :-1]
+
+    settings: dict[str, Any] = {"iterations": 10, "seed": 0}
+    match = f"Loss 'ranking-hinge' compares labels by size, but the labels are text .*{grades[0]}'"
+    with pytest.raises(InputError, match=match):
+        minimize(FEATURES, labels, "ranking-hinge", **settings)
+    with pytest.raises(InputError, match=match):
+        risk(np.zeros(2), FEATURES, "ranking-hinge", labels)
+    own = Loss(apart, "hinge", weights=ordered, name="own")
+    with pytest.raises(InputError, match="Loss 'own' gives other values if classes are numbered"):
+        minimize(FEATURES, labels, own, **settings)
+    general = GeneralLoss(
+        lambda theta, x, y: ordered(x, y) * (apart(x, y) @ theta),
+        lambda theta, x, y: ordered(x, y)[:, None] * apart(x, y),
+        columns=("features...", "label"),
+        name="general",
+    )
+    with pytest.raises(InputError, match="Loss 'general' gives other values if classes"):
+        minimize(FEATURES, labels, general, **settings)
+    minimize(FEATURES, labels, "metric-diagonal-hinge", **settings)
+    minimize(FEATURES, np.where(LABELS, "yes", "no"), own, **settings)

@@ -11,7 +11,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import check_data
-from pairgossip.kernels.data import spell_rows
+from pairgossip.kernels.data import class_example, spell_rows
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,35 @@ def test_anything_with_to_numpy() -> None:
 def test_labels(labels: Any, numbers: list[float]) -> None:
     checked = check_data([7.0, 8.0, 9.0], labels)
     np.testing.assert_array_equal(checked, np.column_stack(([7.0, 8.0, 9.0], numbers)))
+
+
+@pytest.mark.parametrize(
+    ("labels", "example"),
+    [
+        (None, None),
+        ([1, 2.5, 3], None),
+        ([True, False], None),
+        (np.array([True, np.True_, 2], dtype=object), None),
+        (np.array([Decimal(1), Fraction(2)], dtype=object), None),
+        (["low", "high"], "text such as 'low'"),
+        (["8", "9", "10"], "text such as '8'"),
+        (np.array([None, "b"], dtype=object), "text such as 'b'"),
+        (np.array([b"no", b"yes"]), "text such as 'b'no''"),
+        (np.array(["2024-02-01"], "datetime64[D]"), "datetime64 values such as '2024-02-01'"),
+    ],
+)
+def test_what_has_no_size(labels: Any, example: str | None) -> None:
+    assert class_example(labels) == example
+
+
+def test_categoricals_have_a_size_if_they_are_ordered() -> None:
+    pandas = pytest.importorskip("pandas")
+    names = ["low", "high", "low"]
+    assert class_example(pandas.Categorical(names)) == "text such as 'low'"
+    assert class_example(pandas.Series(names, dtype="category")) == "text such as 'low'"
+    assert class_example(pandas.Categorical([8, 9, 10])) is None
+    ordered = pandas.Categorical(names, categories=["low", "high"], ordered=True)
+    assert class_example(ordered) is class_example(pandas.Series(ordered)) is None
 
 
 def test_labels_come_after_all_features() -> None:

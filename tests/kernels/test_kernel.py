@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, as_kernel, auc, exact, gini
+from pairgossip.estimation import estimate
+from pairgossip.kernels import CATALOG, Formula, Kernel, Pairs, Ratio, as_kernel, auc, exact, gini
 
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -223,3 +225,74 @@ def test_a_user_validation_is_run() -> None:
         exact([1.0, 0.0], kernel)
     with pytest.raises(InputError, match="needs positive data"):
         exact([1.0, 0.0], Ratio(kernel, "gini"))
+
+
+GRADES = ["low", "medium", "high", "low", "medium", "high"]
+SCORES = [1.0, 2.0, 3.0, 1.5, 2.5, 0.5]
+
+
+def label_gap(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.abs(a[:, 1] - b[:, 1])
+
+
+def label_differs(a: FloatArray, b: FloatArray) -> FloatArray:
+    return (a[:, 1] != b[:, 1]) * np.abs(a[:, 0] - b[:, 0])
+
+
+@pytest.mark.parametrize("name", ["ranking-risk", "kendall", "concordance", "distance"])
+@pytest.mark.parametrize("labels", [GRADES, ["8", "9", "10", "8", "9", "10"]])
+def test_text_labels_are_refused_where_their_size_matters(name: str, labels: Any) -> None:
+    sentence = (
+        f"Kernel '{name}' compares labels by size, but the labels are text such as '{labels[0]}': "
+        "pass numbers, or an ordered pandas categorical."
+    )
+    for ask in (exact, Pairs, estimate):
+        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+            ask(SCORES, name, labels=labels)
+
+
+def test_an_ordered_categorical_counts_by_its_order() -> None:
+    pandas = pytest.importorskip("pandas")
+    grades = pandas.Categorical(GRADES, categories=["low", "medium", "high"], ordered=True)
+    by_codes = exact(SCORES, "ranking-risk", labels=[0, 1, 2, 0, 1, 2])
+    assert exact(SCORES, "ranking-risk", labels=grades) == by_codes
+    with pytest.raises(InputError, match="compares labels by size"):
+        exact(SCORES, "ranking-risk", labels=pandas.Categorical(GRADES))
+
+
+def test_text_may_name_classes() -> None:
+    codes = [1, 2, 0, 1, 2, 0]
+    for name in ("within-cluster-scatter", "metric-learning-risk"):
+        assert exact(SCORES, name, labels=GRADES) == exact(SCORES, name, labels=codes)
+    two = ["no", "yes", "yes", "no", "yes", "no"]
+    assert exact(SCORES, "auc", labels=two) == exact(SCORES, "auc", labels=[0, 1, 1, 0, 1, 0])
+    assert exact(SCORES, "ranking-risk", labels=[True, False] * 3) == exact(
+        SCORES, "ranking-risk", labels=[1, 0] * 3
+    )
+
+
+def test_a_function_shows_whether_the_size_of_labels_matters() -> None:
+    exact(SCORES, label_differs, labels=GRADES)
+    exact(SCORES, label_gap, labels=["no", "yes"] * 3)
+    with pytest.raises(InputError, match="Kernel 'label_gap' gives other values if classes are"):
+        exact(SCORES, label_gap, labels=GRADES)
+    with pytest.raises(InputError, match="Kernel 'ratio' gives other values if classes are"):
+        exact(SCORES, Ratio(label_gap, label_differs), labels=GRADES)
+    exact(SCORES, Kernel(label_gap, label_sizes=False), labels=GRADES)
+    with pytest.raises(InputError, match="Kernel 'gap' compares labels by size"):
+        exact(SCORES, Kernel(label_gap, name="gap", label_sizes=True), labels=["no", "yes"] * 3)
+
+
+@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"variance", "gini"}))
+def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> None:
+    kernel = CATALOG[name]()
+    codes = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
+    table, renumbered = (np.column_stack((SCORES, each)) for each in (codes, (codes + 1) % 3))
+    first, second = (index.ravel() for index in np.meshgrid(range(6), range(6)))
+    changed = any(
+        not np.array_equal(part(t[first], t[second]), part(r[first], r[second]))
+        for part in kernel.components
+        for t, r in [(table, renumbered)]
+    )
+    # The AUC takes two classes only, of which the last in alphabetical order is the higher one.
+    assert kernel.label_sizes is (changed and name != "auc")

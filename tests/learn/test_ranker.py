@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,10 +80,25 @@ def test_text_grades_and_broken_labels_are_refused() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     words = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    with pytest.raises(InputError, match="labels that are numbers: code the grades first"):
+    with pytest.raises(InputError, match="compares labels by size, but the labels are text such"):
         GossipRanker(iterations=200, random_state=0).fit(X, words)
+    with pytest.raises(InputError, match="pass numbers, or an ordered pandas categorical"):
+        GossipRanker(iterations=200, random_state=0).fit(X, np.arange(40).astype(str))
     ranker = GossipRanker(iterations=200, random_state=0).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="NaN"):
         ranker.score(X, np.full(40, np.nan))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         ranker.score(X, np.arange(3.0))
+
+
+def test_an_ordered_categorical_grades_by_its_order() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    codes = np.digitize(X[:, 0], [-0.5, 0.5])
+    names = pandas.Categorical.from_codes(codes, ["low", "mid", "high"], ordered=True)
+    settings: dict[str, Any] = {"iterations": 200, "random_state": 0}
+    by_names, by_codes = (GossipRanker(**settings).fit(X, y) for y in (names, codes))
+    np.testing.assert_array_equal(by_names.coef_, by_codes.coef_)
+    names = pandas.Categorical.from_codes([-1, *codes[1:]], ["low", "mid", "high"], ordered=True)
+    with pytest.raises(ValueError, match="NaN"):
+        GossipRanker(**settings).fit(X, names)

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.tables import Table
 
-KERNELS_OF_NUMBERS = ("concordance", "distance", "kendall", "ranking-risk")
-"""They compare the labels' sizes, which text in alphabetical order does not have."""
-
 
 class Observations(NamedTuple):
     """One observation per row of a file."""
@@ -88,7 +85,9 @@ def check_labels(observations: Observations, kernel: str | None) -> None:
     if kernel is None or not isinstance(observations.labels, list):
         return
     classes = sorted(set(observations.labels))
-    if canonical(kernel) in KERNELS_OF_NUMBERS:
+    from pairgossip.kernels import as_kernel
+
+    if as_kernel(kernel).label_sizes:
         raise InputError(
             f"Kernel '{canonical(kernel)}' compares labels by size, but column "
             f"'{observations.label}' holds text such as '{classes[0][:40]}': give numbers instead."

@@ -151,13 +151,14 @@ class PrivacyOptions:
             raise InputError(
                 f"Give --bins, few of them, such as 8: they are not chosen where {why}."
             )
+        from pairgossip.kernels import as_kernel
         from pairgossip.privacy import advise_bins
-        from pairgossip.privacy.advice import KERNELS_OF_ASSOCIATION
 
-        if isinstance(advised.kernel, str) and canonical(advised.kernel) in KERNELS_OF_ASSOCIATION:
+        kernel = as_kernel(advised.kernel)
+        if kernel.association:
             raise InputError(
                 f"Give --bins, such as 6: they are not chosen for kernel "
-                f"'{canonical(advised.kernel)}', about which values spread evenly say nothing."
+                f"'{kernel.name}', about which values spread evenly say nothing."
             )
         advice = advise_bins(
             len(observations.values), float(self.epsilon or 0), advised.kernel, ranges,

@@ -163,7 +163,9 @@ def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
     if isinstance(observations.labels, list):
         classes = sorted(set(observations.labels))
-        if loss.startswith("ranking-"):
+        from pairgossip.losses import as_loss
+
+        if as_loss(loss).label_sizes:
             raise InputError(
                 f"Loss '{loss}' compares labels by size, but column '{label}' holds text "
                 f"such as '{classes[0][:40]}': give numbers instead."

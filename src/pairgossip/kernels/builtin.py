@@ -65,6 +65,7 @@ def distance() -> Kernel:
         name="distance",
         symmetric=True,
         zero_diagonal=True,
+        label_sizes=True,
         formula=Formula.DISTANCE,
         expression="||x - y||",
         description="mean distance between two observations",
@@ -79,6 +80,8 @@ def kendall() -> Kernel:
         name="kendall",
         symmetric=True,
         zero_diagonal=True,
+        label_sizes=True,
+        association=True,
         columns=("x", "y"),
         formula=Formula.KENDALL,
         total=closed_forms.agreement_total,
@@ -105,6 +108,8 @@ def concordance(ties: float = 0.5) -> Ratio:
         symmetric=True,
         zero_diagonal=True,
         columns=("prediction", "outcome", "event?"),
+        label_sizes=True,
+        association=True,
         validate=check_events,
     )
     agreeing = part(
@@ -140,7 +145,11 @@ def auc(ties: float = 0.5) -> Ratio:
         definition that counts strictly ordered pairs only.
     """
     part = partial(
-        Kernel, zero_diagonal=True, columns=("score", "label"), validate=check_two_classes
+        Kernel,
+        zero_diagonal=True,
+        columns=("score", "label"),
+        label_sizes=False,
+        validate=check_two_classes,
     )
     ordered = part(
         partial(functions.higher_label_and_score, ties=check_ties(ties)),
@@ -172,6 +181,8 @@ def ranking_risk() -> Kernel:
         name="ranking-risk",
         symmetric=True,
         zero_diagonal=True,
+        label_sizes=True,
+        association=True,
         columns=("score", "label"),
         formula=Formula.RANKING_RISK,
         total=closed_forms.discordance_total,
@@ -194,6 +205,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
         name="within-cluster-scatter",
         symmetric=True,
         zero_diagonal=True,
+        label_sizes=False,
         columns=("features...", "cluster"),
         formula=Formula.SCATTER_SQUARED if squared else Formula.SCATTER_PLAIN,
         total=closed_forms.squared_scatter_total if squared else None,
@@ -219,6 +231,7 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
         name="metric-learning-risk",
         symmetric=True,
         zero_diagonal=threshold >= 1.0,
+        label_sizes=False,
         columns=("features...", "label"),
         formula=Formula.METRIC_LEARNING_RISK,
         parameter=float(threshold),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -14,6 +14,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 
 LARGEST_EXACT_INTEGER = 2**53
+CLASSES_TRIED, ROWS_TRIED = 4, 4
+"""How many classes, and rows of each, show whether a function minds how classes are numbered."""
 
 
 def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
@@ -24,8 +26,9 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
     data
         A list, an array, or a series or frame with `to_numpy`; one row per observation.
     labels
-        One label per observation, appended as the last column. Numbers stay as they are;
-        anything else becomes 0, 1, ... in sorted order, or in the order of an ordered categorical.
+        One label per observation, appended as the last column. Numbers stay as they are, and an
+        ordered categorical becomes 0, 1, ... in its order. Anything else, such as text, becomes
+        0, 1, ... in sorted order, which is for classes only: see `check_label_sizes`.
     name
         How messages call the data.
     """
@@ -74,6 +77,75 @@ def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray
     )
 
 
+def class_example(labels: Any) -> str | None:
+    """Say what labels are, as in "text such as 'high'", if they are no numbers; else None."""
+    if labels is None or ordered_codes(labels) is not None:
+        return None
+    array = _as_array(labels, "labels").ravel()
+    if array.dtype.kind in "fiubc" or all(map(_is_number, array)):
+        return None
+    first = next((item for item in array if not _is_missing(item)), None)
+    kind = "text" if isinstance(first, str | bytes) else f"{type(first).__name__} values"
+    return None if first is None else f"{kind} such as '{str(first)[:40]}'"
+
+
+def check_label_sizes(
+    owner: str,
+    sizes: bool | None,
+    labels: Any,
+    data: FloatArray,
+    values: Callable[[FloatArray, FloatArray], FloatArray],
+) -> None:
+    """Raise `InputError` if labels are text and their sizes matter.
+
+    Parameters
+    ----------
+    owner
+        How messages call the kernel or the loss.
+    sizes
+        Whether the sizes of labels matter to it; None to find out by numbering the classes in
+        another order.
+    labels
+        The labels as they were given, or None.
+    data
+        The checked observations, the label last.
+    values
+        What it computes at two blocks of observations.
+    """
+    example = class_example(labels)
+    if sizes is False or example is None:
+        return
+    if sizes is True:
+        raise InputError(
+            f"{owner} compares labels by size, but the labels are {example}: "
+            f"pass numbers, or an ordered pandas categorical."
+        )
+    if _minds_numbering(data, values):
+        raise InputError(
+            f"{owner} gives other values if classes are numbered in another order, but the labels "
+            f"are {example}: pass numbers, or an ordered pandas categorical, or say "
+            f"label_sizes=False if 0, 1, ... in alphabetical order is meant."
+        )
+
+
+def _minds_numbering(
+    data: FloatArray, values: Callable[[FloatArray, FloatArray], FloatArray]
+) -> bool:
+    """Tell whether values change as three classes or more are numbered in another order."""
+    classes = np.unique(data[:, -1])
+    if len(classes) < 3:  # of two, the last in alphabetical order is the higher one
+        return False
+    chosen = [np.flatnonzero(data[:, -1] == label)[:ROWS_TRIED] for label in classes]
+    rows = np.concatenate(chosen[:CLASSES_TRIED])
+    first, second = (index.ravel() for index in np.meshgrid(rows, rows, indexing="ij"))
+    moved = data.copy()
+    # Rotated, not reversed: reversed classes are as far from each other as before.
+    moved[:, -1] = (data[:, -1] + 1) % len(classes)
+    with np.errstate(all="ignore"):
+        before, after = values(data[first], data[second]), values(moved[first], moved[second])
+    return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
+
+
 def _spelled(column: str) -> str:
     return f"optional {column[:-1]}" if column.endswith("?") else column
 
@@ -119,7 +191,7 @@ def _unwrapped(array: NDArray[Any], name: str) -> FloatArray:
     for index, item in np.ndenumerate(array):
         if _is_missing(item):
             numbers[index] = np.nan
-        elif isinstance(item, Real | Decimal | np.bool_):
+        elif _is_number(item):
             _refuse_large_integers(np.asarray(item), name)
             numbers[index] = float(item)
         else:
@@ -129,6 +201,10 @@ def _unwrapped(array: NDArray[Any], name: str) -> FloatArray:
                 f"choose numeric columns, and pass classes as labels."
             )
     return numbers
+
+
+def _is_number(item: Any) -> bool:
+    return isinstance(item, Real | Decimal | np.bool_)
 
 
 def _is_missing(item: Any) -> bool:
@@ -167,7 +243,7 @@ def spell_rows(rows: Sequence[int] | NDArray[np.integer[Any]]) -> str:
 
 
 def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
-    codes = _ordered_codes(labels)
+    codes = ordered_codes(labels)
     array = _as_array(labels if codes is None else codes, "labels")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -178,7 +254,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
             f"labels have {len(array)} entries but {name} has {_counted(n, 'row')}: "
             f"give one label per observation."
         )
-    if array.dtype.kind in "fiub" or all(isinstance(item, Real | Decimal) for item in array):
+    if array.dtype.kind in "fiub" or all(map(_is_number, array)):
         numbers = _numbers(array, "labels")
         gaps = ~np.isfinite(numbers) if codes is None else numbers < 0
     else:
@@ -188,7 +264,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
     return numbers
 
 
-def _ordered_codes(labels: Any) -> Any:
+def ordered_codes(labels: Any) -> Any:
     """Return the codes of an ordered categorical, whose order sorting its text would lose."""
     if not getattr(getattr(labels, "dtype", None), "ordered", False):
         return None

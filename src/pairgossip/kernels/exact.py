@@ -37,7 +37,7 @@ def exact(
     """
     table, checked = check_data(data, labels), as_kernel(kernel)
     kind = check_kind(kind, len(table))
-    checked.check(table)
+    checked.check(table, labels)
     probe(checked, table)
     return statistic(table, checked, kind, progress)
 
@@ -46,7 +46,7 @@ def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None
     """Return (1/n) times the sum over l of h(x_k, x_l), for every observation k."""
     table, checked = check_data(data, labels), as_kernel(kernel)
     single = single_kernel(checked)
-    single.check(table)
+    single.check(table, labels)
     probe(single, table)
     return checked_row_means(table, single)
 

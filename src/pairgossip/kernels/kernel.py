@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.kernels.data import check_columns
+from pairgossip.kernels.data import check_columns, check_label_sizes
 
 
 class Formula(IntEnum):
@@ -61,6 +62,11 @@ class Kernel:
         Closed form of the sum over l of h(x_k, x_l), for every k.
     validate
         Further checks of the data, raising `InputError`.
+    label_sizes
+        Whether the sizes of labels matter, so that text is refused for labels; False if labels
+        are classes, or two of them; None to find out on a few pairs.
+    association
+        Whether it is about how columns go together.
     expression, description
         The formula as text, and what the average means.
     """
@@ -75,6 +81,8 @@ class Kernel:
     total: Callable[[FloatArray], float] | None = None
     row_totals: Callable[[FloatArray], FloatArray] | None = None
     validate: Callable[[FloatArray], None] | None = None
+    label_sizes: bool | None = None
+    association: bool = False
     expression: str = ""
     description: str = ""
 
@@ -99,11 +107,12 @@ class Kernel:
         """Turn the components' averages, shape (..., 1), into the statistic, shape (...)."""
         return values[..., 0]
 
-    def check(self, data: FloatArray) -> None:
-        """Raise `InputError` unless the data has the columns this kernel is about."""
-        check_columns(self.name, self.columns, data)
-        if self.validate is not None:
-            self.validate(data)
+    def check(self, data: FloatArray, labels: Any = None) -> None:
+        """Raise `InputError` unless the data has the columns this kernel is about.
+
+        Labels as they were given tell whether the last column was text.
+        """
+        _check_components(self.name, self.components, data, labels)
 
 
 @dataclass(frozen=True, init=False)
@@ -153,6 +162,17 @@ class Ratio:
         return self.numerator.columns or self.denominator.columns
 
     @property
+    def label_sizes(self) -> bool | None:
+        """Whether the sizes of labels matter to either kernel; None if that is not known."""
+        known = [kernel.label_sizes for kernel in self.components]
+        return True if True in known else None if None in known else False
+
+    @property
+    def association(self) -> bool:
+        """Whether it is about how columns go together."""
+        return any(kernel.association for kernel in self.components)
+
+    @property
     def symmetric(self) -> bool:
         """Whether both kernels are symmetric."""
         return self.numerator.symmetric and self.denominator.symmetric
@@ -172,13 +192,12 @@ class Ratio:
             np.divide(top, bottom, out=quotient, where=bottom != 0)
         return quotient
 
-    def check(self, data: FloatArray) -> None:
-        """Raise `InputError` unless the data has the columns both kernels are about."""
-        for kernel in self.components:
-            check_columns(self.name, kernel.columns, data)
-        for kernel in self.components:
-            if kernel.validate is not None:
-                kernel.validate(data)
+    def check(self, data: FloatArray, labels: Any = None) -> None:
+        """Raise `InputError` unless the data has the columns both kernels are about.
+
+        Labels as they were given tell whether the last column was text.
+        """
+        _check_components(self.name, self.components, data, labels)
 
 
 CATALOG: dict[str, Callable[[], Kernel | Ratio]] = {}
@@ -231,6 +250,19 @@ def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArra
             )
         return values.astype(np.float64)
     return values
+
+
+def _check_components(
+    name: str, components: tuple[Kernel, ...], data: FloatArray, labels: Any
+) -> None:
+    for kernel in components:
+        check_columns(name, kernel.columns, data)
+    for kernel in components:
+        values = partial(evaluate, kernel)
+        check_label_sizes(f"Kernel '{name}'", kernel.label_sizes, labels, data, values)
+    for kernel in components:
+        if kernel.validate is not None:
+            kernel.validate(data)
 
 
 def _function_name(function: Any) -> str:

@@ -57,7 +57,7 @@ class Pairs:
         self.n = len(self.data)
         self.dimension = column_count(self.data)
         self.kernel = as_kernel(kernel)
-        self.kernel.check(self.data)
+        self.kernel.check(self.data, labels)
         self.components = len(self.kernel.components)
         self.target = check_kind(target, self.n)
         self.scale = 1.0 if self.target == "v" else self.n / (self.n - 1)

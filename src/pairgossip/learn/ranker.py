@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.closed_forms import comparable_total, concordant_total
+from pairgossip.kernels.data import class_example, ordered_codes
 from pairgossip.learn.training import GossipEstimator, linear_models, standardized
 from pairgossip.losses import ranking_loss
 
@@ -87,11 +88,13 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, groups: Any = None) -> GossipRanker:
         """Train on features X, shape (rows, features), and numbers y that grade the rows.
 
+        An ordered pandas categorical grades them by its order; other text is refused.
+
         A node of the graph holds one row, or with groups, a label of a site per row, all rows of
         its site; these exchange as in `minimize`.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        y = _grades(y)
+        grades = None if y is None else _grades(y)
+        X, y = validate_data(self, X, grades, dtype=np.float64, ensure_min_samples=2)
         features, scale = standardized(X, self.standardize)
         self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball(), groups)
         self.models_ = linear_models(self.fit_, scale)
@@ -129,11 +132,18 @@ def concordance(scores: FloatArray, labels: FloatArray) -> float:
 
 def _grades(y: Any) -> FloatArray:
     """Labels as numbers; the alphabetical order of text would be no order of grades."""
-    try:
-        grades = np.asarray(column_or_1d(y), dtype=np.float64)
-    except (TypeError, ValueError):
+    example = class_example(y)
+    if example is not None:
         raise InputError(
-            "A ranking needs labels that are numbers: code the grades first."
-        ) from None
+            f"A ranking compares labels by size, but the labels are {example}: "
+            "pass numbers, or an ordered pandas categorical."
+        )
+    codes = ordered_codes(y)
+    if codes is not None:
+        y = np.where(np.asarray(codes) < 0, np.nan, codes)  # -1 where one is missing
+    column = column_or_1d(y, warn=True)
+    if column.dtype.kind == "c":
+        raise InputError("Complex data not supported: give real numbers as labels.")
+    grades = np.asarray(column, dtype=np.float64)
     assert_all_finite(grades, input_name="y")
     return grades

@@ -28,7 +28,11 @@ def auc_loss(phi: str | Margin = "logistic") -> Loss:
         What is made of the difference of two scores, by name.
     """
     return _ordering_loss(
-        "auc", margin(phi), check_two_classes, "bipartite ranking: a score of high AUC"
+        "auc",
+        margin(phi),
+        check_two_classes,
+        label_sizes=False,
+        description="bipartite ranking: a score of high AUC",
     )
 
 
@@ -41,7 +45,11 @@ def ranking_loss(phi: str | Margin = "logistic") -> Loss:
         What is made of the difference of two scores, by name.
     """
     return _ordering_loss(
-        "ranking", margin(phi), check_graded, "graded ranking: a score that follows the labels"
+        "ranking",
+        margin(phi),
+        check_graded,
+        label_sizes=True,
+        description="graded ranking: a score that follows the labels",
     )
 
 
@@ -79,6 +87,7 @@ def metric_loss(
         bounds=partial(squared_bounds, threshold=float(threshold)),
         description="metric learning: a Mahalanobis distance between same and different labels",
         shape="diagonal" if diagonal else "matrix",
+        label_sizes=False,
     )
 
 
@@ -112,7 +121,9 @@ def as_loss(loss: Any) -> Loss | GeneralLoss:
     )
 
 
-def _ordering_loss(kind: str, phi: Margin, validate: Callable[..., None], description: str) -> Loss:
+def _ordering_loss(
+    kind: str, phi: Margin, validate: Callable[..., None], *, label_sizes: bool, description: str
+) -> Loss:
     return Loss(
         pair_features.difference,
         phi,
@@ -124,6 +135,7 @@ def _ordering_loss(kind: str, phi: Margin, validate: Callable[..., None], descri
         risk=partial(ranking_risks, phi=phi),
         bounds=label_bounds,
         description=description,
+        label_sizes=label_sizes,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import column_count
+from pairgossip.kernels.data import check_label_sizes, column_count
 from pairgossip.losses.calling import one_per_pair, row_per_pair
 from pairgossip.losses.loss import as_dimension
 from pairgossip.losses.probe import check_alone, check_finite, check_gradient, sample_pairs
@@ -35,7 +35,7 @@ class GeneralLoss:
     dimension
         The number of parameters p, or a function giving it for a number of data columns;
         the number of columns, the label's not counted if `columns` names one, if left out.
-    columns, validate, description, shape
+    columns, validate, description, shape, label_sizes
         As for `Loss`.
     batched
         Whether both functions also take one model per pair, theta (m, p); if not, they are
@@ -50,6 +50,7 @@ class GeneralLoss:
     description: str
     shape: str
     batched: bool
+    label_sizes: bool | None
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class GeneralLoss:
         description: str = "",
         shape: str = "vector",
         batched: bool = False,
+        label_sizes: bool | None = None,
     ) -> None:
         for role, function in (("value", value), ("gradient", gradient)):
             if not callable(function):
@@ -81,6 +83,7 @@ class GeneralLoss:
             "description": description,
             "shape": shape,
             "batched": batched,
+            "label_sizes": label_sizes,
         }
         for field, content in settled.items():
             object.__setattr__(self, field, content)
@@ -95,18 +98,23 @@ class GeneralLoss:
         check_dimension(self.name, rows.shape[1], np.shape(theta)[-1])
         return rows
 
-    def check(self, data: FloatArray) -> None:
-        """Raise `InputError` unless the loss does on a few pairs what it should on all."""
+    def check(self, data: FloatArray, labels: Any = None) -> None:
+        """Raise `InputError` unless the loss does on a few pairs what it should on all.
+
+        Labels as they were given tell whether the last column was text.
+        """
         check_columns(self.name, self.columns, data)
+        dimension = self.dimension(column_count(data))
+        theta = np.full(dimension, 0.25)
+        parts_at = partial(self._parts, theta)
+        check_label_sizes(f"Loss '{self.name}'", self.label_sizes, labels, data, parts_at)
         if self.validate is not None:
             self.validate(data)
         nodes, held = sample_pairs(data)
         first, second = data[nodes], data[held]
-        dimension = self.dimension(column_count(data))
-        theta = np.full(dimension, 0.25)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            parts = self._parts(theta, first, second)
-            alone = self._parts(theta, first[-1:], second[-1:])
+            parts = parts_at(first, second)
+            alone = parts_at(first[-1:], second[-1:])
         check_finite(self.name, parts, nodes, held)
         check_alone(self.name, parts[-1], alone[-1])
         check_gradient(

@@ -12,7 +12,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import column_count
+from pairgossip.kernels.data import check_label_sizes, column_count
 from pairgossip.losses.calling import one_per_pair, row_per_pair
 from pairgossip.losses.lipschitz import steepest_pair
 from pairgossip.losses.phi import Margin, margin
@@ -56,6 +56,8 @@ class Loss:
     shape
         How theta is arranged: "vector"; "matrix", a symmetric matrix row by row; "diagonal",
         the diagonal of a matrix.
+    label_sizes
+        Whether the sizes of labels matter, as for a kernel.
     """
 
     features: PairFunction
@@ -70,6 +72,7 @@ class Loss:
     bounds: Callable[[FloatArray], tuple[float, float]] | None
     description: str
     shape: str
+    label_sizes: bool | None
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class Loss:
         bounds: Callable[[FloatArray], tuple[float, float]] | None = None,
         description: str = "",
         shape: str = "vector",
+        label_sizes: bool | None = None,
     ) -> None:
         _check_functions(features=features, weights=weights, offsets=offsets)
         if shape not in SHAPES:
@@ -103,6 +107,7 @@ class Loss:
             "bounds": bounds,
             "description": description,
             "shape": shape,
+            "label_sizes": label_sizes,
         }
         for field, value in settled.items():
             object.__setattr__(self, field, value)
@@ -140,20 +145,28 @@ class Loss:
         """
         return steepest_pair(self, data, radius)
 
-    def check(self, data: FloatArray) -> None:
-        """Raise `InputError` unless the loss does on a few pairs what it should on all."""
+    def check(self, data: FloatArray, labels: Any = None) -> None:
+        """Raise `InputError` unless the loss does on a few pairs what it should on all.
+
+        Labels as they were given tell whether the last column was text.
+        """
         check_columns(self.name, self.columns, data)
+        check_label_sizes(f"Loss '{self.name}'", self.label_sizes, labels, data, self._parts)
         if self.validate is not None:
             self.validate(data)
         nodes, held = sample_pairs(data)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             a, w, b = self.pairs(data[nodes], data[held])
-            alone = np.column_stack(self.pairs(data[nodes[-1:]], data[held[-1:]]))[0]
+            alone = self._parts(data[nodes[-1:]], data[held[-1:]])[0]
         parts = np.column_stack((a, w, b))
         check_dimension(self.name, a.shape[1], self.dimension(column_count(data)))
         check_finite(self.name, parts, nodes, held)
         check_alone(self.name, parts[-1], alone)
         check_weights(self.name, w)
+
+    def _parts(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return a, w and b side by side."""
+        return np.column_stack(self.pairs(first, second))
 
     def _margins(self, theta: FloatArray, a: FloatArray) -> FloatArray:
         models = np.asarray(theta, dtype=np.float64)

@@ -71,7 +71,7 @@ class LearningProblem:
         self.data = check_data(data, labels)
         self.n = len(self.data)
         self.loss = as_loss(loss)
-        self.loss.check(self.data)
+        self.loss.check(self.data, labels)
         columns = 1 if self.data.ndim == 1 else self.data.shape[1]
         self.dimension = self.loss.dimension(columns)
 

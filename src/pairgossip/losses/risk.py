@@ -35,7 +35,7 @@ def risk(theta: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = No
 def risks(thetas: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> FloatArray:
     """Return the risks of models (r, p), shape (r,); NaN where a model is not finite."""
     table, settled = check_data(data, labels), as_loss(loss)
-    settled.check(table)
+    settled.check(table, labels)
     models = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
     check_models(settled.name, models, settled.dimension(column_count(table)))
     return checked_risks(models, table, settled)

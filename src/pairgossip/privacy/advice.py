@@ -22,8 +22,6 @@ LARGEST_COMPARED = 512
 """Cells of a candidate: with more of them, comparing candidates takes long."""
 HOPELESS = 10.0
 """So many times the smallest error, noise alone ends the comparison."""
-KERNELS_OF_ASSOCIATION = ("concordance", "kendall", "ranking-risk")
-"""Where columns have nothing to do with each other their value is known, and no bins are biased."""
 UNIFORM_ROWS = 2520
 """Rows that stand for a uniform distribution; most small numbers of bins divide it."""
 
@@ -113,7 +111,8 @@ def advise_bins(
                 "Uniform labels say nothing about how labels go with values: give a public "
                 "sample= like the data expected."
             )
-        if measured.name in KERNELS_OF_ASSOCIATION:
+        # Where columns have nothing to do with each other its value is known, and no bins biased.
+        if measured.association:
             raise InputError(
                 f"Kernel '{measured.name}' is about how columns go together, of which evenly "
                 f"spread values say nothing: give a public sample= like the data expected."

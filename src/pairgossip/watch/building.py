@@ -11,9 +11,9 @@ from pairgossip.engine.descent import Descent
 from pairgossip.engine.seeds import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import FAMILIES, Graph, build
-from pairgossip.kernels import Pairs
+from pairgossip.kernels import Pairs, as_kernel
 from pairgossip.kernels.means import Means
-from pairgossip.losses import Ball, as_proximal, check_steps, inverse_sqrt
+from pairgossip.losses import Ball, as_loss, as_proximal, check_steps, inverse_sqrt
 from pairgossip.losses.problem import LearningProblem
 from pairgossip.minimization import default_step
 from pairgossip.watch.course import Course
@@ -26,8 +26,6 @@ ITERATIONS_PER_NODE = 200
 """As for `pairgossip.estimate`."""
 MOST_EDGES = 5_000_000
 """Of one network; several are kept in memory at once."""
-COMPARE_SIZES = ("concordance", "distance", "kendall", "ranking-risk", "ranking-")
-"""Kernels and losses whose labels must be numbers; text has no size."""
 
 
 def build_courses(settings: Settings, uploads: Uploads) -> list[Course]:
@@ -48,11 +46,13 @@ def build_courses(settings: Settings, uploads: Uploads) -> list[Course]:
 
 
 def _check_labels(found: Observations, settings: Settings) -> None:
-    name = settings.kernel or settings.loss or ""
-    if isinstance(found.labels, list) and name.startswith(COMPARE_SIZES):
+    if not isinstance(found.labels, list) or not (settings.loss or settings.kernel):
+        return
+    measure = as_loss(settings.loss) if settings.loss else as_kernel(settings.kernel)
+    if measure.label_sizes:
         raise InputError(
-            f"'{name}' compares labels by size, but column '{settings.label}' holds text such as "
-            f"'{found.labels[0][:40]}': choose a column of numbers."
+            f"'{measure.name}' compares labels by size, but column '{settings.label}' holds "
+            f"text such as '{found.labels[0][:40]}': choose a column of numbers."
         )
 
 
