@@ -86,6 +86,7 @@ def test_differences_name_the_key() -> None:
 
 WRONG = [
     (PRIVATE.replace("epsilon = 1", "epsilon = 0"), "[privacy]: epsilon is 0: give a number"),
+    (PRIVATE.replace("epsilon = 1", "epsilon = 1e-12"), "[privacy]: epsilon is 1e-12, so small"),
     (PRIVATE.replace("epsilon = 1", "epsilon = -1"), "[privacy]: epsilon is -1: give a number"),
     (PRIVATE.replace("epsilon = 1", "epsilon = inf"), "[privacy]: epsilon is infinite, which"),
     (PRIVATE.replace("epsilon = 1", "epsilon = nan"), "[privacy]: epsilon is NaN, which promises"),

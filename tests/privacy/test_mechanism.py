@@ -246,14 +246,26 @@ UNIT = (0.0, 1.0)
 @pytest.mark.parametrize(
     ("build", "sentence"),
     [
-        (lambda: RandomizedResponse(0, 4, UNIT), "epsilon is 0: give a number above 0"),
+        (
+            lambda: RandomizedResponse(0, 4, UNIT),
+            "epsilon is 0: give a number from 1e-09 to 40, such as 1.",
+        ),
         (lambda: RandomizedResponse(-1, 4, UNIT), "epsilon is -1: give"),
         (lambda: RandomizedResponse(math.inf, 4, UNIT), "epsilon is infinite, which promises"),
         (lambda: RandomizedResponse(math.nan, 4, UNIT), "epsilon is NaN, which promises nothing"),
         (lambda: RandomizedResponse("1", 4, UNIT), "epsilon must be a number, not '1'"),  # type: ignore[arg-type]
         (lambda: RandomizedResponse(True, 4, UNIT), "epsilon must be a number, not True"),
         (lambda: RandomizedResponse(41, 4, UNIT), "epsilon is 41, which protects nobody"),
-        (lambda: RandomizedResponse(1e-13, 4, UNIT), "so small that reports would say nothing"),
+        (lambda: RandomizedResponse(1e-13, 4, UNIT), "epsilon is 1e-13, so small that reports"),
+        (
+            lambda: RandomizedResponse(1e-12, 4, UNIT),
+            "so small that reports would say nothing at all: give a number from 1e-09 to 40, such",
+        ),
+        (
+            lambda: RandomizedResponse(2.9e-9, (4, 4, 4), UNIT),
+            "epsilon is 2.9e-09, shared by 3 columns, so small that reports would say nothing at "
+            "all: give a number from 3e-09 to 40, such as 1.",
+        ),
         (lambda: RandomizedResponse(1, 1, UNIT), "One bin tells nothing about a value"),
         (lambda: RandomizedResponse(1, 0, UNIT), "must be a whole number >= 2, not 0"),
         (lambda: RandomizedResponse(1, 2.5, UNIT), "must be a whole number >= 2, not 2.5"),
@@ -352,3 +364,10 @@ def test_wrong_data(use: Callable[[], object], sentence: str) -> None:
     with pytest.raises(pg.InputError) as refusal:
         use()
     assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(("epsilon", "bins"), [(1e-9, 4), (3e-9, (4, 4, 4)), (7e-9, (4,) * 7)])
+def test_the_smallest_epsilon_named_in_the_refusal_is_accepted(epsilon: float, bins: Any) -> None:
+    assert RandomizedResponse(epsilon, bins, UNIT).odds > 1
+    with pytest.raises(pg.InputError, match=f"from {epsilon:g} to 40"):
+        RandomizedResponse(0.99 * epsilon, bins, UNIT)

@@ -79,7 +79,7 @@ class PrivacyOptions:
         }
         bins = self._bins(len(observations.columns))
         # What is in a file is best complained about by column and line, and before any advice.
-        declared = RandomizedResponse(self.epsilon, 2, ranges, classes=classes, together=False)
+        declared = RandomizedResponse(1.0, 2, ranges, classes=classes, together=False)
         _check_values(declared, observations)
         if bins is None:
             bins = self._advised(observations, ranges, options, advised)

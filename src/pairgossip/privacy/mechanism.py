@@ -36,7 +36,8 @@ class RandomizedResponse:
     Parameters
     ----------
     epsilon
-        The guarantee; about 1 is usual, smaller is more private.
+        The guarantee, from 1e-9 for each report of an observation to 40; about 1 is usual,
+        smaller is more private.
     bins, range
         Into how many equal cells values are put, and the interval (lowest, highest) of possible
         values; one for all columns or one per column. The range is public: declare what is
@@ -206,13 +207,7 @@ class RandomizedResponse:
 
     def _responses(self) -> tuple[Response, ...]:
         sizes = (self.cells,) if self.together else self.bins
-        share = Fraction(self.epsilon) / len(sizes)
-        odds = odds_below(share)
-        if odds == 1:
-            raise InputError(
-                f"epsilon is {self.epsilon:g}, so small that reports would say nothing at all: "
-                f"give at least {1e-9 * len(sizes):g}."
-            )
+        odds = odds_below(Fraction(check_epsilon(self.epsilon, len(sizes))) / len(sizes))
         if max(sizes) > LARGEST_RESPONSE:
             raise InputError(
                 f"The columns together have {self.cells:,} cells, and a report among so many is "

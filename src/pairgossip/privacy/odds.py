@@ -14,11 +14,22 @@ RESOLUTION = 2**40
 """Odds are multiples of 1/RESOLUTION."""
 LARGEST_EPSILON = 40.0
 """Odds of 10^17 to one: nobody asks for privacy and means this."""
+SMALLEST_EPSILON = 1e-9
+"""The smallest epsilon of one report: the odds of a smaller one are 1 up to their resolution."""
 
 
-def check_epsilon(epsilon: Any) -> float:
-    """Return epsilon as a positive float of a sensible size, or raise `InputError`."""
-    advice = f"give a number above 0 and up to {LARGEST_EPSILON:g}, such as 1"
+def check_epsilon(epsilon: Any, reports: int = 1) -> float:
+    """Return epsilon as a float of a sensible size, or raise `InputError`.
+
+    Parameters
+    ----------
+    epsilon
+        What was given.
+    reports
+        Among how many reports of one observation it is divided equally.
+    """
+    lowest = float(f"{reports * SMALLEST_EPSILON:g}")  # as it is printed
+    advice = f"give a number from {lowest:g} to {LARGEST_EPSILON:g}, such as 1"
     if isinstance(epsilon, bool) or not is_number(epsilon):
         raise InputError(f"epsilon must be a number, not {epsilon!r}: {advice}.")
     value = float(epsilon)
@@ -27,6 +38,11 @@ def check_epsilon(epsilon: Any) -> float:
         raise InputError(f"epsilon is {kind}, which promises nothing: {advice}.")
     if value <= 0:
         raise InputError(f"epsilon is {value:g}: {advice}.")
+    if value < lowest:
+        share = f", shared by {reports} columns," if reports > 1 else ","
+        raise InputError(
+            f"epsilon is {value:g}{share} so small that reports would say nothing at all: {advice}."
+        )
     if value > LARGEST_EPSILON:
         raise InputError(f"epsilon is {value:g}, which protects nobody: {advice}.")
     return value
