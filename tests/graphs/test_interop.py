@@ -28,7 +28,13 @@ def test_networkx_round_trip_keeps_edges_and_names() -> None:
     assert Graph.from_networkx(complete(1).to_networkx()).n == 1
 
 
-def test_networkx_nodes_keep_their_order() -> None:
+def test_networkx_nodes_are_numbered_as_they_were_added() -> None:
+    assert Graph.from_networkx(nx.Graph([(2, 1), (1, 0)])).names == ("2", "1", "0")
+    added = nx.Graph()
+    added.add_nodes_from([3, 1, 2])
+    added.add_edges_from([(1, 2), (2, 3)])
+    assert Graph.from_networkx(added).names == ("3", "1", "2")
+    assert Graph.from_networkx(added).edges.tolist() == [[0, 2], [1, 2]]
     given = nx.Graph([("z", "a"), ("a", "m")])
     graph = Graph.from_networkx(given)
     assert graph.names == ("z", "a", "m")

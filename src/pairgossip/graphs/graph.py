@@ -290,7 +290,11 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph) -> Self:
-        """Take the nodes (in their order, named) and edges of a networkx graph."""
+        """Take the nodes, named, and the edges of a networkx graph.
+
+        Nodes are numbered 0, 1, ... as networkx lists them, which is the order in which they were
+        added, not that of their names: row k of the data belongs to node ``list(graph)[k]``.
+        """
         n, edges, names = interop.networkx_parts(graph)
         return cls(n, edges, names=names)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def networkx_parts(graph: nx.Graph) -> tuple[int, NDArray[np.int64], tuple[str, ...]]:
     """Return the number of nodes, the edges and the names of a networkx graph.
 
+    Nodes are numbered in the order in which they were added to it, whatever their names.
     Attributes of nodes and edges, weights among them, are left behind.
     """
     if not all(hasattr(graph, name) for name in ("is_directed", "is_multigraph", "nodes", "edges")):
