@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import hashlib
 import importlib
+import re
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pairgossip.datasets import CATALOG, Dataset
+import pairgossip as pg
+from pairgossip.datasets import CATALOG, Dataset, engel, wine
 from pairgossip.datasets.dataset import read_shipped
 from pairgossip.errors import InputError, PairgossipError
+from pairgossip.learn import GossipRanker
 
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
@@ -34,10 +37,39 @@ def test_columns_by_name() -> None:
     assert repr(_small()) == "Dataset(small: 2 rows, columns a, b)"
 
 
+def test_it_is_data_wherever_its_columns_are_those_wanted() -> None:
+    table = engel()
+    assert pg.exact(table, "kendall") == pg.exact(table.values, "kendall")
+    assert pg.estimate(table, "kendall", iterations=10, seed=0).target == pg.exact(table, "kendall")
+    wines = CATALOG["wine"]()
+    fits = [pg.minimize(d, None, "metric-diagonal-hinge", iterations=9, seed=0)
+            for d in (wines, wines.values)]  # fmt: skip
+    np.testing.assert_array_equal(fits[0].models, fits[1].models)
+    grades = np.arange(len(table))
+    rankers = [GossipRanker(iterations=9, random_state=0).fit(d, grades)
+               for d in (table, table.values)]  # fmt: skip
+    np.testing.assert_array_equal(rankers[0].coef_, rankers[1].coef_)
+    with pytest.raises(InputError, match=r"takes 1 column .value., but the data has 2 columns"):
+        pg.exact(table, "gini")
+    np.asarray(table, copy=True)[0, 0] = 0.0  # a copy may be changed, the table not
+
+
+def test_features_and_labels_are_no_table() -> None:
+    sentence = "data is a pair of features and labels: give them apart, as in X, y = data."
+    for refused in (
+        lambda: pg.exact(wine(), "within-cluster-scatter"),
+        lambda: pg.minimize(wine(), None, "metric-hinge"),
+    ):
+        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+            refused()
+
+
 def test_an_unknown_column() -> None:
     with pytest.raises(InputError) as caught:
         _small()["c"]
     assert str(caught.value) == "Unknown column of small 'c': choose one of a, b."
+    with pytest.raises(InputError, match="Unknown column of small '0': choose one"):
+        _small()[0]  # type: ignore[index]
 
 
 def test_many_columns_are_listed_by_their_ends() -> None:

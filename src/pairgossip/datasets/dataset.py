@@ -8,8 +8,10 @@ import hashlib
 import io
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import PairgossipError, unknown_name
@@ -23,6 +25,9 @@ REPORTED_LICENSE = "CC BY 4.0 at UCI, as redistributors report; scikit-learn's c
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Named columns of numbers, one row per observation.
+
+    It is an array of all its columns wherever data are taken, as in ``pg.exact(engel(),
+    "kendall")``; one column is ``engel()["income"]``.
 
     Attributes
     ----------
@@ -46,8 +51,11 @@ class Dataset:
 
     def __getitem__(self, column: str) -> FloatArray:
         if column not in self.columns:
-            raise unknown_name(f"column of {self.name}", column, self.columns)
+            raise unknown_name(f"column of {self.name}", str(column), self.columns)
         return self.values[:, self.columns.index(column)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {len(self)} rows, columns {self.column_list})"

@@ -24,7 +24,8 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
     Parameters
     ----------
     data
-        A list, an array, or a series or frame with `to_numpy`; one row per observation.
+        A list, an array, a `Dataset`, or a series or frame with `to_numpy`; one row per
+        observation.
     labels
         One label per observation, appended as the last column. Numbers stay as they are, and an
         ordered categorical becomes 0, 1, ... in its order. Anything else, such as text, becomes
@@ -160,6 +161,10 @@ def _as_array(given: Any, name: str) -> NDArray[Any]:
     try:
         return np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     except ValueError as ragged:
+        if isinstance(given, tuple) and [np.ndim(part) for part in given] == [2, 1]:
+            raise InputError(
+                f"{name} is a pair of features and labels: give them apart, as in X, y = {name}."
+            ) from ragged
         raise InputError(
             f"{name} has rows of different lengths: every observation needs the same columns."
         ) from ragged
