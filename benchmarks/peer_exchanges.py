@@ -120,15 +120,13 @@ def _echo(folder: str) -> None:
     """Answer every frame with itself, until the process is ended."""
     home = Home(Path(folder))
     received: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
-    link = ZenohLink(
-        _site(home), load_identity(home.folder).sign, lambda *frame: received.put(frame)
-    )
+    link = ZenohLink(_site(home), load_identity(home.folder), lambda *frame: received.put(frame))
     while True:
         link.send(*received.get())
 
 
 def round_trips(seconds: float) -> float:
-    """Return round trips per second of signed frames over TLS, with nothing written down."""
+    """Return round trips per second of sealed frames over TLS, with nothing written down."""
     with tempfile.TemporaryDirectory() as folder:
         here, there = make_homes(Path(folder), True)
         process = multiprocessing.get_context("spawn").Process(
@@ -137,7 +135,7 @@ def round_trips(seconds: float) -> float:
         process.start()
         received: SimpleQueue[bytes] = SimpleQueue()
         link = ZenohLink(
-            _site(here), load_identity(here.folder).sign, lambda _, frame: received.put(frame)
+            _site(here), load_identity(here.folder), lambda _, frame: received.put(frame)
         )
         to = load_identity(there.folder).id
         try:
@@ -170,7 +168,7 @@ def main() -> None:
     seconds, rows = options.seconds, options.rows
     print(f"two peers, rows each: {rows:,}; one link, mutual TLS on loopback")
     trips = round_trips(seconds)
-    print(f"transport alone, signed frames: {trips:,.0f} round trips/s")
+    print(f"transport alone, sealed frames: {trips:,.0f} round trips/s")
     for power_safe in (True, False):
         rate, size, memory = exchanges(seconds, rows, power_safe=power_safe)
         how = "safe from power loss" if power_safe else "safe from crashes only"

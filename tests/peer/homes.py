@@ -42,12 +42,18 @@ l2 = 0.01
 """
 
 
-def make_home(folder: Path, name: str, rows: list[float], spec: str = GINI) -> Home:
+def make_home(
+    folder: Path,
+    name: str,
+    rows: list[float],
+    spec: str = GINI,
+    listen: str = "tls/127.0.0.1:7447",
+) -> Home:
     """Found a peer with one column of rows."""
     spec_path, data_path = folder / f"{name}.toml", folder / f"{name}.csv"
     spec_path.write_text(spec)
     data_path.write_text("income\n" + "".join(f"{value}\n" for value in rows))
-    return create_home(folder / name, name, spec_path, data_path, "tls/127.0.0.1:7447")
+    return create_home(folder / name, name, spec_path, data_path, listen)
 
 
 def introduce(home: Home, other: Home, is_neighbor: bool = True) -> None:

@@ -10,10 +10,13 @@ from pairgossip.peer.access import (
     Neighbor,
     Site,
     access_control,
+    admitted,
     configuration,
     inbox_of,
     key_between,
 )
+
+from .zenoh_people import Person
 
 ME, B, C = "a" * 64, "b" * 64, "c" * 64
 
@@ -70,7 +73,18 @@ def test_only_the_neighbors_certificates_are_trusted() -> None:
     tls = config["transport"]["link"]["tls"]
     assert base64.b64decode(tls["root_ca_certificate_base64"]) == b"ONE\nTWO\n"
     assert tls["enable_mtls"] and tls["close_link_on_expiration"]
-    assert config["listen"]["endpoints"] == ["tls/x:1"]
+    assert config["listen"]["endpoints"] == ["tls/x:1#tls_handshake_timeout_ms=5000"]
+
+
+def test_neither_the_evicted_nor_the_expired_are_admitted(tmp_path: Path) -> None:
+    people = [
+        Person(tmp_path, name, days=(-9, days))
+        for name, days in zip("bcd", (9, 9, -1), strict=True)
+    ]
+    b, c, expired = (Neighbor(one.id, one.certificate, None) for one in people)
+    assert admitted([b, c, expired], ()) == (b, c)
+    assert admitted([b, c, expired], {b.id}) == (c,)
+    assert admitted([b, c, expired], {b.id, c.id, "somebody"}) == ()
 
 
 def test_without_neighbors_there_is_no_start() -> None:

@@ -22,7 +22,13 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pairgossip.errors import InputError
-from pairgossip.peer.certificates import expiry, is_id, is_name, name_in_certificate
+from pairgossip.peer.certificates import (
+    expiry,
+    is_id,
+    is_name,
+    name_in_certificate,
+    sealing_key_of,
+)
 from pairgossip.peer.identity import (
     create_identity,
     id_of_certificate,
@@ -30,6 +36,8 @@ from pairgossip.peer.identity import (
     is_signed,
     load_identity,
 )
+
+from .zenoh_people import Person
 
 
 def mode(file: Path) -> int:
@@ -207,6 +215,40 @@ def test_no_damage_to_a_certificate_goes_beyond_one_sentence(tmp_path: Path) -> 
         except InputError:
             refused += 1
     assert refused > 100
+
+
+def test_a_certificate_signed_by_another_key_is_refused(tmp_path: Path) -> None:
+    """A neighbor could make one that tells a peer's own id, and a sealing key of its choice."""
+    issuer = Person(tmp_path, "issuer")
+    forged = Person(tmp_path, "forged", issuer=issuer)
+    with pytest.raises(InputError, match="is not signed by its own key"):
+        id_of_certificate(forged.certificate)
+
+
+def test_the_certificate_tells_the_key_to_seal_to(tmp_path: Path) -> None:
+    identity = create_identity(tmp_path, "a")
+    other = Person(tmp_path, "b")
+    secret = identity.agree(sealing_key_of(other.certificate))
+    assert secret == other.agree(sealing_key_of(identity.certificate))
+    with pytest.raises(InputError, match="has no key to seal frames to: make it anew"):
+        sealing_key_of(forged(None))
+
+
+@pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31), b"short", bytes(33)])
+def test_a_key_that_no_secret_can_be_shared_with_is_none(tmp_path: Path, point: bytes) -> None:
+    weak = Person(tmp_path, "weak", sealing_key=point)
+    assert id_of_certificate(weak.certificate) == weak.id
+    with pytest.raises(InputError, match="has no key to seal frames to"):
+        sealing_key_of(weak.certificate)
+
+
+def test_a_sealing_key_of_another_is_refused_at_the_start(tmp_path: Path) -> None:
+    weak = Person(tmp_path, "mixed", sealing_key=sealing_key_of(Person(tmp_path, "b").certificate))
+    (tmp_path / "key.pem").write_bytes(weak.key_file.read_bytes())
+    (tmp_path / "key.pem").chmod(0o600)
+    (tmp_path / "cert.pem").write_text(weak.certificate)
+    with pytest.raises(InputError, match=r"cert\.pem does not belong to the key beside it"):
+        load_identity(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a", "clinic-a", "A.b_c-9", "x" * 32])

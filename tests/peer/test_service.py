@@ -7,13 +7,15 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.access import Neighbor
 from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.evictions import find_member, request_eviction, requested_evictions
@@ -22,7 +24,7 @@ from pairgossip.peer.identity import load_identity
 from pairgossip.peer.logs import writing_logs
 from pairgossip.peer.members import Members
 from pairgossip.peer.observer import Observer
-from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Service
+from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service
 from pairgossip.peer.status import Status, read_status
 from pairgossip.peer.view import view
 from pairgossip.peer.zenoh_link import OnFrame
@@ -49,6 +51,7 @@ class Line:
         self._board, self._me = board, me
         board.lines[me] = on_frame
         self._counts: Counter[str] = Counter()
+        self.reopened: list[set[str]] = []
 
     def send(self, to: str, frame: bytes) -> None:
         self._counts["frames sent"] += 1
@@ -61,14 +64,27 @@ class Line:
     def connected(self) -> set[str]:
         return set(self._board.lines) - {self._me}
 
+    def other_versions(self) -> dict[str, int]:
+        return {}
+
+    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+        self.reopened.append({one.id for one in neighbors})
+
     def close(self) -> None:
         self._board.lines.pop(self._me, None)
+
+
+class Connecting(Protocol):
+    """Some network."""
+
+    @property
+    def connect(self) -> Connect: ...
 
 
 class Running:
     """A service in a thread of its own, as it has a process of its own in the field."""
 
-    def __init__(self, home: Home, board: Switchboard, fails_after: int | None = None) -> None:
+    def __init__(self, home: Home, board: Connecting, fails_after: int | None = None) -> None:
         self.home, self._board, self._fails_after = home, board, fails_after
         self.code: int | None = None
         self._ready = threading.Event()
@@ -323,7 +339,7 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
         observer = Observer(parts, exchange, Log("ann"))
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
             exchange.disagreeing = {them: text}
-            observer.look({}, set(), is_last=False)
+            observer.look({}, set(), {}, is_last=False)
             assert observer.status is not None
             (problem,) = observer.status.problems
             assert problem.isprintable() and len(problem) < 1200

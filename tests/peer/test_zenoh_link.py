@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,17 @@ import pytest
 import zenoh
 
 from pairgossip.errors import InputError
-from pairgossip.peer.access import configuration, inbox_of, key_between
+from pairgossip.peer.access import (
+    OVERHEAD,
+    SIGNATURE,
+    admitted,
+    configuration,
+    inbox_of,
+    key_between,
+)
+from pairgossip.peer.messages import VERSION, Offer, encode
+from pairgossip.peer.records import Record
+from pairgossip.peer.sealing import Opener, Sealer
 from pairgossip.peer.zenoh_link import Inbox, ZenohLink, signed_part
 
 from .zenoh_people import Heard, Person, free_address, linked, site_of, until
@@ -45,10 +57,19 @@ def bare_session(me: Person, others: Sequence[Person], connect: str) -> Iterator
 
 
 def put_signed(
-    session: zenoh.Session, signer: Person, sender: str, to: str, frame: bytes = b"evil"
+    session: zenoh.Session,
+    signer: Person,
+    sender: str,
+    to: Person,
+    frame: bytes = b"evil",
+    version: int = VERSION,
 ) -> None:
-    signature = signer.sign(signed_part(sender, to, frame))
-    session.put(key_between(sender, to), signature + frame)
+    sealed = Sealer(sender).seal(to.id, to.certificate, frame)
+    session.put(key_between(sender, to.id), envelope(signer, sender, to.id, sealed, version))
+
+
+def envelope(signer: Person, sender: str, to: str, sealed: bytes, version: int = VERSION) -> bytes:
+    return bytes([version]) + signer.sign(signed_part(sender, to, version, sealed)) + sealed
 
 
 def has_connected(session: zenoh.Session) -> bool:
@@ -76,7 +97,7 @@ def test_one_link_serves_both_ways(people: Callable[..., Person]) -> None:
         assert link_a.connected() == {b.id} and link_b.connected() == {a.id}
         counted = link_a.counts()
         assert counted["frames received"] == len(heard_a.frames)
-        assert counted["bytes in frames received"] == len(heard_a.frames) * (64 + 4)
+        assert counted["bytes in frames received"] == len(heard_a.frames) * (OVERHEAD + 4)
         assert link_b.counts()["frames sent"] >= counted["frames received"]
 
 
@@ -123,8 +144,8 @@ def test_a_stranger_cannot_connect(people: Callable[..., Person]) -> None:
         linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
         bare_session(stranger, [a], place) as session,
     ):
-        keep_trying(lambda: put_signed(session, stranger, stranger.id, a.id))
-        keep_trying(lambda: put_signed(session, stranger, b.id, a.id))
+        keep_trying(lambda: put_signed(session, stranger, stranger.id, a))
+        keep_trying(lambda: put_signed(session, stranger, b.id, a))
         assert not has_connected(session)
         assert heard_a.frames == [] and link_a.connected() == set()
         # The door is open for those who may come in.
@@ -151,11 +172,11 @@ def test_an_insider_is_not_heard_under_anothers_name(people: Callable[..., Perso
         bare_session(insider, [a], place) as session,
     ):
         assert until(
-            lambda: heard_a.frames, lambda: put_signed(session, insider, insider.id, a.id, b"own")
+            lambda: heard_a.frames, lambda: put_signed(session, insider, insider.id, a, b"own")
         )
         heard_a.frames.clear()
         # Even with a frame that b really signed, and kept from an earlier day.
-        keep_trying(lambda: put_signed(session, b, b.id, a.id))
+        keep_trying(lambda: put_signed(session, b, b.id, a))
         assert [frame for frame in heard_a.frames if frame[0] == b.id] == []
         assert link_a.counts()["frames refused: not signed by their sender"] == 0, "the rules"
 
@@ -174,7 +195,149 @@ def test_a_certificate_issued_in_anothers_name_does_not_help(
         refused = "frames refused: not signed by their sender"
         assert until(
             lambda: link_a.counts()[refused] >= 3,
-            lambda: put_signed(session, forged, b.id, a.id),
+            lambda: put_signed(session, forged, b.id, a),
+        )
+        assert heard_a.frames == []
+
+
+PLANTED = 1234.56789
+
+
+def offer() -> bytes:
+    record = Record("a" * 64, 0, 0, (PLANTED,), bytes(64))
+    return encode(Offer(0, 1, record, (PLANTED, 1.0)))
+
+
+def spell_planted() -> list[bytes]:
+    """How the planted value, or anything else of an offer, would look in a frame."""
+    return [struct.pack(">d", PLANTED), b"offer", b"a" * 64]
+
+
+def check_unreadable(overheard: list[bytes], curious: Sequence[Person], sender: str) -> None:
+    """Nothing of the frames is readable, nor can any of these people open them."""
+    assert all(sign in offer() for sign in spell_planted())
+    for content in overheard:
+        assert not any(sign in content for sign in spell_planted())
+        for person in curious:
+            for pretended in {person.id, *(one.id for one in curious)}:
+                opener = Opener(pretended, person.agree)
+                assert opener.open(sender, content[1 + SIGNATURE :]) is None
+
+
+def test_a_forged_listener_cannot_read_what_is_meant_for_another(
+    people: Callable[..., Person],
+) -> None:
+    """TLS and the rules let it listen in the other's name; the seal keeps it from reading."""
+    a, b, insider = people("a"), people("b"), people("insider")
+    forged = people("forged", pretended_id=b.id, issuer=insider)
+    place = free_address()
+    overheard: list[bytes] = []
+    with (
+        linked(a, site_of(a, [b, insider], listen=place)) as (link_a, _),
+        linked(b, site_of(b, [a], connect=place)) as (_, heard_b),
+        bare_session(forged, [a], place) as session,
+    ):
+        session.declare_subscriber(inbox_of(b.id), lambda one: overheard.append(bytes(one.payload)))
+        assert until(lambda: len(overheard) >= 10, lambda: link_a.send(b.id, offer()))
+        assert until(lambda: (a.id, offer()) in heard_b.frames, lambda: link_a.send(b.id, offer()))
+        check_unreadable(overheard, [insider, forged], a.id)
+
+
+def test_a_forged_address_does_not_help_to_read(people: Callable[..., Person]) -> None:
+    a, b, insider = people("a"), people("b"), people("insider")
+    forged = people("forged", pretended_id=b.id, issuer=insider)
+    place = free_address()
+    config = configuration(site_of(forged, [a], listen=place))
+    config["access_control"] = {"enabled": False}
+    overheard: list[bytes] = []
+    with (
+        zenoh.open(zenoh.Config.from_json5(json.dumps(config))) as session,
+        linked(a, site_of(a, [b, insider], connect=place)) as (link_a, _),
+    ):
+        session.declare_subscriber(inbox_of(b.id), lambda one: overheard.append(bytes(one.payload)))
+        assert until(lambda: len(overheard) >= 10, lambda: link_a.send(b.id, offer()))
+        check_unreadable(overheard, [insider, forged], a.id)
+
+
+def test_who_has_expired_cannot_come_back_by_a_certificate_issued_to_itself(
+    people: Callable[..., Person],
+) -> None:
+    a, b = people("a"), people("b")
+    late = people("late", days=(-10, -1))
+    forged = people("forged", pretended_id=b.id, issuer=late)
+    place = free_address()
+    everybody = site_of(a, [b, late], listen=place)
+    site = dataclasses.replace(everybody, neighbors=admitted(everybody.neighbors, ()))
+    with linked(a, site) as (link_a, _), bare_session(forged, [a], place) as session:
+        keep_trying(lambda: put_signed(session, forged, b.id, a))
+        assert not has_connected(session)
+        with linked(b, site_of(b, [a], connect=place)) as (_, heard_b):
+            assert until(lambda: heard_b.frames, lambda: link_a.send(b.id, b"x"))
+
+
+def test_a_new_session_is_with_those_given_only(people: Callable[..., Person]) -> None:
+    a, b, c = people("a"), people("b"), people("c")
+    place = free_address()
+    both = site_of(a, [b, c], listen=place)
+    with (
+        linked(a, both) as (link_a, heard_a),
+        linked(b, site_of(b, [a], connect=place)) as (link_b, _),
+        bare_session(c, [a], place) as session,
+    ):
+        assert until(lambda: heard_a.frames, lambda: put_signed(session, c, c.id, a))
+        link_a.reopen(admitted(both.neighbors, {c.id}))
+        assert until(lambda: not has_connected(session))
+        heard_a.frames.clear()
+        assert until(lambda: (b.id, b"x") in heard_a.frames, lambda: link_b.send(a.id, b"x"))
+        keep_trying(lambda: put_signed(session, c, c.id, a))
+        assert not has_connected(session)
+        link_a.send(c.id, b"not for it any more")
+        assert link_a.counts()["frames not sent: neighbor shut out"] == 1
+        assert {sender for sender, _ in heard_a.frames} == {b.id}
+        link_a.reopen(())
+        assert until(lambda: link_b.connected() == set())
+        link_a.send(b.id, b"nobody is left")
+        assert link_a.connected() == set()
+
+
+def test_another_version_is_noticed_and_nothing_else_of_the_frame(
+    people: Callable[..., Person],
+) -> None:
+    a, b = people("a"), people("b")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        bare_session(b, [a], place) as session,
+    ):
+        to_come = b"whatever a later version may be like"
+        later = envelope(b, b.id, a.id, to_come, version=VERSION + 1)
+        assert until(link_a.other_versions, lambda: session.put(key_between(b.id, a.id), later))
+        assert link_a.other_versions() == {b.id: VERSION + 1}
+        assert heard_a.frames == []
+        # The version is signed: nobody can make a peer believe that another speaks a new one.
+        unsigned = bytes([VERSION + 2]) + later[1:]
+        refused = "frames refused: not signed by their sender"
+        assert until(
+            lambda: link_a.counts()[refused],
+            lambda: session.put(key_between(b.id, a.id), unsigned),
+        )
+        assert link_a.other_versions() == {b.id: VERSION + 1}
+        assert until(lambda: heard_a.frames, lambda: put_signed(session, b, b.id, a))
+        assert link_a.other_versions() == {}
+
+
+def test_what_is_sealed_to_another_is_counted(people: Callable[..., Person]) -> None:
+    a, b, c = people("a"), people("b"), people("c")
+    place = free_address()
+    with (
+        linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
+        bare_session(b, [a], place) as session,
+    ):
+        sealed = Sealer(b.id).seal(c.id, c.certificate, b"hi")
+        refused = "frames refused: not sealed to this peer"
+        assert until(
+            lambda: link_a.counts()[refused],
+            lambda: session.put(key_between(b.id, a.id), envelope(b, b.id, a.id, sealed)),
         )
         assert heard_a.frames == []
 
@@ -205,7 +368,7 @@ def test_an_expired_certificate_is_refused(people: Callable[..., Person]) -> Non
         linked(a, site_of(a, [b, late], listen=place)) as (link_a, heard_a),
         bare_session(late, [a], place) as session,
     ):
-        keep_trying(lambda: put_signed(session, late, late.id, a.id))
+        keep_trying(lambda: put_signed(session, late, late.id, a))
         assert not has_connected(session)
         assert heard_a.frames == [] and link_a.connected() == set()
 
@@ -275,7 +438,8 @@ def test_a_frame_for_another_receiver_is_not_taken(people: Callable[..., Person]
         linked(a, site_of(a, [b], listen=place)) as (link_a, heard_a),
         bare_session(b, [a], place) as session,
     ):
-        said_to_c = b.sign(signed_part(b.id, c.id, b"hi")) + b"hi"
+        sealed = Sealer(b.id).seal(a.id, a.certificate, b"hi")
+        said_to_c = envelope(b, b.id, c.id, sealed)
         assert until(
             lambda: link_a.counts()["frames refused: not signed by their sender"],
             lambda: session.put(key_between(b.id, a.id), said_to_c),
@@ -291,7 +455,7 @@ def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
         port = taken.getsockname()[1]
         site = site_of(a, [b], listen=f"tls/127.0.0.1:{port}")
         with pytest.raises(InputError) as told:
-            ZenohLink(site, a.sign, Heard())
+            ZenohLink(site, a, Heard())
     assert str(told.value) == (
         f"Cannot listen: 127.0.0.1:{port} is in use by another program: "
         "stop it, or give another port in peer.toml."
@@ -301,7 +465,7 @@ def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
 def test_an_address_of_another_machine_is_named(people: Callable[..., Person]) -> None:
     a, b = people("a"), people("b")
     with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is no address of this machine"):
-        ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a.sign, Heard())
+        ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a, Heard())
 
 
 def test_a_full_inbox_drops_and_counts() -> None:

@@ -14,9 +14,12 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.x509.oid import NameOID
 
 from pairgossip.peer.access import Neighbor, Site
+from pairgossip.peer.certificates import OCTETS, SEALING_KEY
+from pairgossip.peer.sealing import static_key
 from pairgossip.peer.zenoh_link import ZenohLink
 
 PATIENCE = 20.0
@@ -33,8 +36,10 @@ class Person:
         pretended_id: str | None = None,
         issuer: Person | None = None,
         days: tuple[int, int] = (-1, 3650),
+        sealing_key: bytes | None = None,
+        key_file: Path | None = None,
     ) -> None:
-        self.key = Ed25519PrivateKey.generate()
+        self.key = Ed25519PrivateKey.generate() if key_file is None else read_key(key_file)
         self.id = id_of(self.key)
         self.certificate = _certificate(
             self.key,
@@ -42,6 +47,7 @@ class Person:
             issuer.key if issuer else self.key,
             issuer.id if issuer else pretended_id or self.id,
             days,
+            sealing_key or static_key(self.key).public_key().public_bytes_raw(),
         )
         self.certificate_file = folder / f"{name}.pem"
         self.certificate_file.write_text(self.certificate)
@@ -57,6 +63,15 @@ class Person:
     def sign(self, content: bytes) -> bytes:
         return self.key.sign(content)
 
+    def agree(self, public: bytes) -> bytes:
+        return static_key(self.key).exchange(X25519PublicKey.from_public_bytes(public))
+
+
+def read_key(file: Path) -> Ed25519PrivateKey:
+    key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+    assert isinstance(key, Ed25519PrivateKey)
+    return key
+
 
 def id_of(key: Ed25519PrivateKey) -> str:
     public = key.public_key().public_bytes(
@@ -71,8 +86,10 @@ def _certificate(
     issuing_key: Ed25519PrivateKey,
     issuer: str,
     days: tuple[int, int],
+    sealing_key: bytes,
 ) -> str:
     now = datetime.datetime.now(datetime.UTC)
+    sealing = OCTETS + sealing_key
     made = (
         x509.CertificateBuilder()
         .subject_name(_called(name))
@@ -83,6 +100,9 @@ def _certificate(
         .not_valid_after(now + datetime.timedelta(days=days[1]))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("peer")]), critical=False)
+        .add_extension(
+            x509.UnrecognizedExtension(x509.ObjectIdentifier(SEALING_KEY), sealing), critical=False
+        )
         .sign(issuing_key, None)
     )
     return made.public_bytes(serialization.Encoding.PEM).decode()
@@ -124,7 +144,7 @@ def site_of(
 @contextmanager
 def linked(me: Person, site: Site) -> Iterator[tuple[ZenohLink, Heard]]:
     heard = Heard()
-    link = ZenohLink(site, me.sign, heard)
+    link = ZenohLink(site, me, heard)
     try:
         yield link, heard
     finally:

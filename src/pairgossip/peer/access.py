@@ -1,13 +1,16 @@
 """Who may connect to a peer and what each may say: Zenoh's configuration, refusing by default.
 
-Three locks, one behind the other:
+Four locks, one behind the other:
 
-- TLS 1.3 both ways, trusting the certificates of the neighbors and no other.
+- TLS 1.3 both ways, trusting the certificates of the neighbors and no other. Evicted neighbors and
+  those whose certificates have expired are not among them: see `admitted`.
 - Rules on certificates' common names, which are ids: from the neighbor ``b`` only what it puts at
   ``pairgossip/<me>/<b>``, to it only what is put at ``pairgossip/<b>/<me>``; nothing else passes.
 - A signature on every frame (`pairgossip.peer.zenoh_link`). TLS takes whatever a trusted key has
-  signed, so a neighbor could issue a certificate in another neighbor's name; the first two locks
-  let that through, the third does not.
+  signed, so a neighbor could issue a certificate in another neighbor's name, also a long time after
+  its own has expired. The first two locks let that through; what it says is refused by the third.
+- A seal on every frame (`pairgossip.peer.sealing`), so that such a neighbor cannot read what is
+  meant for the other either.
 
 Nothing looks for peers by itself: addresses are those that were given.
 """
@@ -15,17 +18,24 @@ Nothing looks for peers by itself: addresses are those that were given.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairgossip.errors import InputError
+from pairgossip.peer import sealing
+from pairgossip.peer.certificates import is_expired
 
 PREFIX = "pairgossip"
 LEASE = 3.0
 """A neighbor silent for so many seconds is disconnected; signs of life come four times as often."""
 LONGEST_HANDSHAKE = 5.0
+VERSION_BYTES = 1
+SIGNATURE = 64
+"""The length of an Ed25519 signature."""
+OVERHEAD = VERSION_BYTES + SIGNATURE + sealing.OVERHEAD
+"""How many bytes longer a frame is on the network."""
 FIRST_RETRY, LONGEST_RETRY = 0.25, 4.0
 SLACK = 1024
 """Room for what Zenoh adds to a frame."""
@@ -54,6 +64,13 @@ class Site:
     longest_frame: int = 1 << 17
 
 
+def admitted(neighbors: Sequence[Neighbor], evicted: Collection[str]) -> tuple[Neighbor, ...]:
+    """Return the neighbors that may connect now: neither evicted nor expired."""
+    return tuple(
+        one for one in neighbors if one.id not in evicted and not is_expired(one.certificate)
+    )
+
+
 def inbox_of(peer: str) -> str:
     """The keys that a peer listens to."""
     return f"{PREFIX}/{peer}/*"
@@ -71,7 +88,7 @@ def configuration(site: Site) -> dict[str, Any]:
     return {
         "mode": "peer",
         "listen": {
-            "endpoints": [] if site.listen is None else [site.listen],
+            "endpoints": [] if site.listen is None else [_endpoint(site.listen)],
             "exit_on_failure": True,
             "timeout_ms": 0,
         },
@@ -104,7 +121,7 @@ def configuration(site: Site) -> dict[str, Any]:
             "link": {
                 "protocols": ["tls"],
                 "tx": {"lease": _milliseconds(LEASE), "keep_alive": 4},
-                "rx": {"max_message_size": site.longest_frame + SLACK},
+                "rx": {"max_message_size": site.longest_frame + OVERHEAD + SLACK},
                 "tls": _tls(site),
             },
         },
@@ -142,6 +159,11 @@ def _rules(me: str, neighbor: str) -> list[dict[str, Any]]:
         }
         for what, (flow, message, key) in allowed.items()
     ]
+
+
+def _endpoint(listen: str) -> str:
+    """Where to listen, with a deadline for those who connect and then say nothing."""
+    return f"{listen}#tls_handshake_timeout_ms={_milliseconds(LONGEST_HANDSHAKE)}"
 
 
 def _tls(site: Site) -> dict[str, Any]:

@@ -125,11 +125,18 @@ def _problems(
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
         )
-    for member in members.listed:
-        if is_expired(member.certificate):
-            found.append(f"The certificate of '{member.name}' has expired: ask for a new one.")
+    found += expired_certificates(members)
     if identity.id in state.evicted:
         found.append("This peer was evicted: join again from a new folder.")
     if all(neighbor in state.evicted for neighbor in setting.neighbors):
         found.append("All neighbors were evicted: join others.")
     return found
+
+
+def expired_certificates(members: Members) -> list[str]:
+    """Say which members cannot connect any more."""
+    return [
+        f"The certificate of '{member.name}' has expired: ask for a new one."
+        for member in members.listed
+        if is_expired(member.certificate)
+    ]

@@ -1,7 +1,8 @@
 """Certificates: how a peer's public key, id and name are told to others.
 
 The id is the hash of the public key, so it outlives a renewed certificate. The certificate's
-common name is the id, because the network's access rules go by common names.
+common name is the id, because the network's access rules go by common names. A second public key,
+to which frames are sealed (`pairgossip.peer.sealing`), is in an extension of the certificate.
 """
 
 from __future__ import annotations
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
         Ed25519PrivateKey,
         Ed25519PublicKey,
     )
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.x509 import Certificate
 
 LARGEST_CERTIFICATE = 4096
 CLOCK_SKEW = datetime.timedelta(days=1)
 """A certificate is valid a little before it is made, for members whose clocks are behind."""
+SEALING_KEY = "2.25.45210410215305739811610708537868535528"
+"""The extension that holds the X25519 key: an identifier made of a random UUID."""
+OCTETS = b"\x04\x20"
+"""How 32 bytes are introduced in DER, in which the values of extensions are written."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,32}")
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -57,6 +63,9 @@ class Told(NamedTuple):
     names: tuple[str, ...]
     is_authority: bool
     expiry: datetime.datetime
+    is_own: bool
+    """Whether it is signed by the key that it tells."""
+    sealing_key: bytes | None
 
 
 def id_of_certificate(pem: str) -> str:
@@ -67,6 +76,16 @@ def id_of_certificate(pem: str) -> str:
         raise InputError("The certificate's common name is not the id of its key: make it anew.")
     if told.is_authority:
         raise InputError("The certificate is one of an authority, not of a peer: make it anew.")
+    if not told.is_own:
+        raise InputError("The certificate is not signed by its own key: make it anew.")
+    return found
+
+
+def sealing_key_of(pem: str) -> bytes:
+    """Return the public X25519 key to which frames for the holder of a certificate are sealed."""
+    found = _told(pem).sealing_key
+    if found is None:
+        raise InputError("The certificate has no key to seal frames to: make it anew.")
     return found
 
 
@@ -99,13 +118,18 @@ def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
     return True
 
 
-def self_signed(key: Ed25519PrivateKey, name: str, years: int) -> Certificate:
+def self_signed(
+    key: Ed25519PrivateKey, sealing: X25519PublicKey, name: str, years: int
+) -> Certificate:
     """Make the certificate of a key, told by nobody but itself."""
     from cryptography import x509
     from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, id_of_key(key.public_key()))])
     now = datetime.datetime.now(datetime.UTC)
+    sealing_key = x509.UnrecognizedExtension(
+        x509.ObjectIdentifier(SEALING_KEY), OCTETS + sealing.public_bytes_raw()
+    )
     both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     return (
         x509.CertificateBuilder()
@@ -118,6 +142,7 @@ def self_signed(key: Ed25519PrivateKey, name: str, years: int) -> Certificate:
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .add_extension(x509.ExtendedKeyUsage(both_ways), critical=False)
+        .add_extension(sealing_key, critical=False)
         .sign(key, algorithm=None)
     )
 
@@ -140,14 +165,15 @@ def _told(pem: str) -> Told:
     try:
         certificate = load_pem_x509_certificate(pem.encode())
         key = certificate.public_key()
-        names, is_authority = _extensions(certificate)
+        names, is_authority, sealing_key = _extensions(certificate)
         common_name, until = _common_name(certificate), certificate.not_valid_after_utc
+        is_own = _is_own(certificate)
     except Exception:
         # The library reads parts only when asked for, and raises a dozen unrelated classes.
         raise InputError("The certificate cannot be read: it must be PEM text.") from None
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
-    return Told(key, common_name, names, is_authority, until)
+    return Told(key, common_name, names, is_authority, until, is_own, sealing_key)
 
 
 def _common_name(certificate: Certificate) -> str:
@@ -157,14 +183,40 @@ def _common_name(certificate: Certificate) -> str:
     return str(names[0].value) if len(names) == 1 else ""
 
 
-def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool]:
+def _is_own(certificate: Certificate) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        certificate.verify_directly_issued_by(certificate)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return True
+
+
+def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool, bytes | None]:
     from cryptography import x509
 
     names: tuple[str, ...] = ()
     is_authority = False
+    sealing_key: bytes | None = None
     for extension in certificate.extensions:
         if isinstance(extension.value, x509.SubjectAlternativeName):
             names = tuple(extension.value.get_values_for_type(x509.DNSName))
         if isinstance(extension.value, x509.BasicConstraints):
             is_authority = extension.value.ca
-    return names, is_authority
+        is_ours = extension.oid.dotted_string == SEALING_KEY
+        if is_ours and isinstance(extension.value, x509.UnrecognizedExtension):
+            sealing_key = _usable(extension.value.value)
+    return names, is_authority, sealing_key
+
+
+def _usable(value: bytes) -> bytes | None:
+    """Return the X25519 key in an extension; None for one that no secret can be shared with."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+    public = value.removeprefix(OCTETS)
+    try:
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        return None
+    return public

@@ -15,11 +15,13 @@ from pairgossip.peer.certificates import (
     check_name,
     id_of_key,
     name_in_certificate,
+    sealing_key_of,
     self_signed,
 )
 from pairgossip.peer.certificates import id_of_certificate as id_of_certificate
 from pairgossip.peer.certificates import is_expired as is_expired
 from pairgossip.peer.certificates import is_signed as is_signed
+from pairgossip.peer.sealing import Agree, static_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -30,12 +32,14 @@ CERTIFICATE_FILE = "cert.pem"
 
 @dataclass(frozen=True)
 class Identity:
-    """A peer as others know it, and the means to sign in its name."""
+    """A peer as others know it, and the means to sign in its name and to open what is for it."""
 
     id: str
     name: str
     certificate: str
     sign: Callable[[bytes], bytes]
+    agree: Agree
+    """The secret shared by this peer's static X25519 key and another's public key."""
 
     def __repr__(self) -> str:
         return f"Identity({self.name}, {self.id[:12]})"
@@ -53,7 +57,9 @@ def create_identity(folder: Path, name: str, years: int = 10) -> Identity:
     check_name(name)
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    certificate = self_signed(key, name, years).public_bytes(Encoding.PEM)
+    certificate = self_signed(key, static_key(key).public_key(), name, years).public_bytes(
+        Encoding.PEM
+    )
     write_new(folder / KEY_FILE, private, 0o600)
     try:
         write_new(folder / CERTIFICATE_FILE, certificate, 0o644)
@@ -66,6 +72,8 @@ def create_identity(folder: Path, name: str, years: int = 10) -> Identity:
 
 def load_identity(folder: Path) -> Identity:
     """Read key and certificate; refuse a key that others can read."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
     key = _load_key(folder / KEY_FILE)
     file = folder / CERTIFICATE_FILE
     try:
@@ -73,12 +81,20 @@ def load_identity(folder: Path) -> Identity:
     except (OSError, UnicodeDecodeError):
         raise InputError(f"Cannot read the certificate {file}: restore it.") from None
     try:
-        told = id_of_certificate(certificate)
+        told, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
     except InputError as problem:
         raise InputError(f"{file}: {problem}") from None
-    if told != id_of_key(key.public_key()):
+    static = static_key(key)
+    is_its_own = sealing_key == static.public_key().public_bytes_raw()
+    if told != id_of_key(key.public_key()) or not is_its_own:
         raise InputError(f"{file} does not belong to the key beside it: restore the two together.")
-    return Identity(told, name_in_certificate(certificate), certificate, key.sign)
+    return Identity(
+        told,
+        name_in_certificate(certificate),
+        certificate,
+        key.sign,
+        lambda public: static.exchange(X25519PublicKey.from_public_bytes(public)),
+    )
 
 
 def write_new(file: Path, content: bytes, mode: int) -> None:

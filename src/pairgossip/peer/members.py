@@ -11,7 +11,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_text
-from pairgossip.peer.certificates import id_of_certificate, is_name
+from pairgossip.peer.certificates import id_of_certificate, is_name, sealing_key_of
 from pairgossip.peer.records import MOST_ROWS as MOST_ROWS
 
 LARGEST_ADDRESS = 300
@@ -115,6 +115,7 @@ def check_member(member: Member) -> None:
         raise InputError(f"{member.name[:64]!r} is no name for a member: it must be plain.")
     try:
         told = id_of_certificate(member.certificate)
+        sealing_key_of(member.certificate)
     except InputError as problem:
         raise InputError(f"Member '{member.name}': {problem}") from None
     if told != member.id:

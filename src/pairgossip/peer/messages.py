@@ -10,6 +10,9 @@ import msgspec
 from pairgossip.peer.generations import Changes, Growth
 from pairgossip.peer.records import Record
 
+VERSION = 1
+"""Of all that neighbors must have in common besides the specification: how frames, messages and
+records are written, and what an exchange does. Count it up whenever any of that changes."""
 Mass = tuple[float, ...]
 """What is averaged at an exchange: sums that are conserved but for local updates."""
 Reason = Literal["busy", "member", "stale", "generation"]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from pairgossip.errors import InputError
 from pairgossip.peer import generations
 from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import Assembly
+from pairgossip.peer.assembly import Assembly, expired_certificates
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.logs import Log, clean
+from pairgossip.peer.messages import VERSION
 from pairgossip.peer.runtime import Journal
 from pairgossip.peer.spec import differences
 from pairgossip.peer.state import State
@@ -106,10 +107,17 @@ class Observer:
         """Keep the reason why the peer ends."""
         self._fatal = sentence
 
-    def look(self, counts: Mapping[str, int], connected: set[str], *, is_last: bool) -> None:
+    def look(
+        self,
+        counts: Mapping[str, int],
+        connected: set[str],
+        versions: Mapping[str, int],
+        *,
+        is_last: bool,
+    ) -> None:
         """Write the status, and log what is new."""
         now = time.monotonic()
-        problems = self._problems(now)
+        problems = self._problems(now, versions)
         all_counts = {**self._exchange.counts, **counts}
         self.status = status_of(
             self._parts.settings.name,
@@ -122,7 +130,7 @@ class Observer:
             course=self._uncertainty.course,
             spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
             done=self._uncertainty.should_stop(self._parts.spec.stop),
-            neighbors=self._neighbors(connected, now),
+            neighbors=self._neighbors(connected, versions, now),
             staleness=None if self._exchanged_at is None else now - self._exchanged_at,
             counts={name: count for name, count in all_counts.items() if count},
             problems=problems,
@@ -134,7 +142,9 @@ class Observer:
         write_status(self._parts.home.status, self.status)
         self._tell(problems, all_counts)
 
-    def _neighbors(self, connected: set[str], now: float) -> dict[str, NeighborStatus]:
+    def _neighbors(
+        self, connected: set[str], versions: Mapping[str, int], now: float
+    ) -> dict[str, NeighborStatus]:
         return {
             member.name: NeighborStatus(
                 agreed=member.id in self._exchange.agreed,
@@ -142,6 +152,7 @@ class Observer:
                 heard=now - self._heard_at[member.id] if member.id in self._heard_at else None,
                 address=member.address,
                 evicted=member.id in self._exchange.state.evicted,
+                other_version=versions.get(member.id),
             )
             for member in self._parts.members.neighbors()
         }
@@ -162,17 +173,29 @@ class Observer:
             **{name: text for name, text in told.items() if text},
         )
 
-    def _problems(self, now: float) -> tuple[str, ...]:
-        found = [*self._parts.problems]
+    def _problems(self, now: float, versions: Mapping[str, int]) -> tuple[str, ...]:
+        found = list(
+            dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
+        )
+        found += [self._other_version(*one) for one in sorted(versions.items())]
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        if now - last > LONELY:
+        if now - last > LONELY and not versions:
             found.append(
                 f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
-                "they have joined this peer, and that the addresses in members.json are right."
+                "they have joined this peer and not evicted it, and that the addresses in "
+                "members.json are right."
             )
         return (*found, *([] if self._fatal is None else [self._fatal]))
+
+    def _other_version(self, neighbor: str, theirs: int) -> str:
+        name = self._names.get(neighbor, neighbor)
+        older = "this peer" if theirs > VERSION else f"'{name}'"
+        return (
+            f"Neighbor '{name}' speaks version {theirs} of the messages and this peer version "
+            f"{VERSION}: update pairgossip at {older}; until then the two do not exchange."
+        )
 
     def _disagreement(self, neighbor: str, text: str) -> str:
         """Say what differs in a neighbor's specification, whatever it has sent."""

@@ -11,11 +11,11 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from pairgossip.errors import InputError
-from pairgossip.peer.access import Neighbor, Site
+from pairgossip.peer.access import Neighbor, Site, admitted
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.evictions import forget_request, requested_evictions
 from pairgossip.peer.exchange import BrokenInvariant, Exchange, ForgottenRows, RestoredBackup
@@ -24,6 +24,7 @@ from pairgossip.peer.growth import settled, taking_up
 from pairgossip.peer.logs import Log
 from pairgossip.peer.observer import Observer
 from pairgossip.peer.runtime import Link, Runtime
+from pairgossip.peer.state import State
 from pairgossip.peer.zenoh_link import Inbox, OnFrame, ZenohLink
 
 EXIT_FAILED = 1
@@ -48,6 +49,12 @@ class Network(Link, Protocol):
 
     def connected(self) -> set[str]:
         """The neighbors with whom there is a connection."""
+
+    def other_versions(self) -> Mapping[str, int]:
+        """The neighbors that speak another version, and which."""
+
+    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+        """Disconnect from everybody, and connect to these neighbors."""
 
     def close(self) -> None:
         """Disconnect."""
@@ -77,13 +84,19 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
 
 def connect(parts: Assembly, on_frame: OnFrame) -> Network:
     """Open the network of a peer."""
+    home, limit = parts.home, parts.setting.frame_limit
+    neighbors = _admitted(parts, parts.state)
+    site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
+    return ZenohLink(site, parts.identity, on_frame)
+
+
+def _admitted(parts: Assembly, state: State) -> tuple[Neighbor, ...]:
+    """Return the neighbors that may connect to a peer in this state, at this time."""
     neighbors = [
         Neighbor(member.id, member.certificate, member.address)
         for member in parts.members.neighbors()
     ]
-    home, limit = parts.home, parts.setting.frame_limit
-    site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
-    return ZenohLink(site, parts.identity.sign, on_frame)
+    return admitted(neighbors, state.evicted)
 
 
 class Service:
@@ -108,6 +121,7 @@ class Service:
         self._inbox = Inbox()
         self._stops = 0
         self._tick_at = 0.0
+        self._admitted = self._next_admitted = _admitted(parts, parts.state)
         self._exchange = Exchange(parts.setting, parts.state)
         self._observer = Observer(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
@@ -177,6 +191,7 @@ class Service:
             )
         if now >= self._tick_at:
             self._tick_at = now + TICK
+            self._admit()
             self._evict(now)
             self._grow(now)
             self._look_around()
@@ -195,6 +210,18 @@ class Service:
             self._turn(until=wanted)
         if self._exchange.state.pending is not None:
             self._log.info("parked an exchange in flight; it goes on after the next start")
+
+    def _admit(self) -> None:
+        """Shut out neighbors that were evicted or have expired, by a session without them."""
+        allowed = _admitted(self._parts, self._exchange.state)
+        if allowed != self._next_admitted:
+            self._next_admitted = allowed  # at the next look: they are still to hear of it
+        elif allowed != self._admitted:
+            self._network.reopen(allowed)
+            self._admitted = allowed
+            self._log.info("opened the network anew", neighbors=len(allowed))
+        speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
+        self._exchange.agreed &= speaking
 
     def _evict(self, now: float) -> None:
         """Carry out what was asked for since the last look."""
@@ -218,7 +245,9 @@ class Service:
 
     def _look_around(self, *, is_last: bool = False) -> None:
         counts = {**self._network.counts(), "frames dropped: inbox full": self._inbox.dropped}
-        self._observer.look(counts, self._network.connected(), is_last=is_last)
+        self._observer.look(
+            counts, self._network.connected(), self._network.other_versions(), is_last=is_last
+        )
 
     def _fail(self, sentence: str, code: int) -> int:
         self._log.error(sentence)

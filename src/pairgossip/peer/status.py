@@ -38,6 +38,8 @@ class NeighborStatus(msgspec.Struct, frozen=True):
     """Seconds since its last frame; None if there was none since this peer started."""
     address: str | None
     evicted: bool = False
+    other_version: int | None = None
+    """The version that it speaks, if that is not this peer's."""
 
 
 class Coverage(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from pairgossip.cli.peer.place import found_home
 
 if TYPE_CHECKING:
     from pairgossip.peer.folder import Home
-    from pairgossip.peer.status import Status
+    from pairgossip.peer.status import NeighborStatus, Status
     from pairgossip.peer.view import View
 
 MOST_SHOWN = 8
@@ -164,7 +164,15 @@ def _write_neighbors(status: Status) -> None:
     )
     for name, one in sorted(status.neighbors.items()):
         heard = "never" if one.heard is None else _ago(one.heard, status.updated)
-        agreed = "evicted" if one.evicted else spelled(one.agreed)
-        table.add_row(name, spelled(one.connected), agreed, heard, one.address or "it connects")
+        address = one.address or "it connects"
+        table.add_row(name, spelled(one.connected), _agreement(one), heard, address)
     if status.neighbors:
         write_table(table)
+
+
+def _agreement(neighbor: NeighborStatus) -> str:
+    if neighbor.evicted:
+        return "evicted"
+    if neighbor.other_version is not None:
+        return f"no, version {neighbor.other_version}"
+    return spelled(neighbor.agreed)
