@@ -1,13 +1,28 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pairgossip import InputError
-from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, write_text
+from pairgossip.files import (
+    LARGEST_TOML,
+    interrupts_later,
+    parse_toml,
+    read_bytes,
+    replacing,
+    write_text,
+)
+
+UNIX = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
 
 @pytest.fixture
@@ -129,3 +144,48 @@ def test_toml_is_looked_at_in_one_pass(text: str) -> None:
     """Scanning again from every character would take minutes."""
     with pytest.raises(InputError):
         parse_toml(text)
+
+
+@UNIX
+@pytest.mark.parametrize("where", ["__init__", "open", "close"])
+def test_ctrl_c_in_an_archive_waits_for_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """An exception there makes `zipfile` raise or print errors of its own."""
+    usual = getattr(zipfile.ZipFile, where)
+    printed: list[object] = []
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        result = usual(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, where, interrupted)
+        with pytest.raises(KeyboardInterrupt), replacing(file) as opened:
+            np.savez(opened, values=np.arange(3))
+            patched.undo()  # one Ctrl-C only
+    assert printed == []
+    assert list(file.parent.iterdir()) == [file]
+    assert np.load(file)["values"].tolist() == [0, 1, 2]
+
+
+@UNIX
+def test_a_second_ctrl_c_does_not_wait() -> None:
+    reached = []
+    with pytest.raises(KeyboardInterrupt), interrupts_later():
+        signal.raise_signal(signal.SIGINT)
+        reached.append("after the first")
+        signal.raise_signal(signal.SIGINT)
+        reached.append("after the second")
+    assert reached == ["after the first"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_other_threads_write_as_well(file: Path) -> None:
+    """Only the main thread may look after signals."""
+    thread = threading.Thread(target=write_text, args=(file, ["new"]))
+    thread.start()
+    thread.join()
+    assert file.read_text() == "new"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import tempfile
+import threading
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, BinaryIO
 
 from pairgossip.errors import InputError
@@ -76,8 +79,44 @@ def _check_nesting(text: str) -> None:
 
 
 @contextlib.contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Hold a Ctrl-C back until the block ends; a second one takes effect at once.
+
+    ``zipfile`` does not survive an exception between two of its instructions: it raises errors of
+    its own instead of the interrupt, or prints a traceback when the archive is garbage collected.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield  # Ctrl-C is not turned into an exception here
+        return
+    held: list[tuple[int, FrameType | None]] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append((number, frame))
+        if len(held) > 1:
+            usual(number, frame)
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if held:
+            usual(*held[0])
+
+
+@contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` only once it is wholly written."""
+    """Open a file that takes the place of ``path`` only once it is wholly written.
+
+    Ctrl-C waits until then, so that it leaves neither a part of a file nor an error of the writer.
+    """
+    with interrupts_later(), _replacing(path) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as problem:

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +92,33 @@ class TestWithToy:
         assert "holds a reproduction with seed 0, not 1: give another folder with --out" in message
         message = cli.error("reproduce", "--quick", "--trials", 9, "--out", tmp_path)
         assert message.endswith("or --resume to add trials to it.")
+
+    @pytest.mark.parametrize("mode", ["w", "r"])
+    def test_ctrl_c_in_the_middle_of_an_archive(
+        self, cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+    ) -> None:
+        """Written when a case is finished, read for the report: both end in one warning."""
+        usual, opened = zipfile.ZipFile.open, []
+
+        def interrupted(self: zipfile.ZipFile, *arguments: Any, **options: Any) -> Any:
+            entry = usual(self, *arguments, **options)
+            if self.mode == mode and not opened:
+                opened.append(self.filename)
+                signal.raise_signal(signal.SIGINT)
+            return entry
+
+        tokens = ("reproduce", "--trials", 2, "--jobs", 1, "--out")
+        assert cli(*tokens, tmp_path / "whole").code == 0
+        with monkeypatch.context() as patched:
+            patched.setattr(zipfile.ZipFile, "open", interrupted)
+            answer = cli(*tokens, tmp_path / "parts")
+        assert answer.code == 130
+        assert answer.err.strip() == (
+            "Warning: Interrupted: finished trials are kept, and --resume goes on from them."
+        )
+        assert set(contents(tmp_path / "parts")) <= set(contents(tmp_path / "whole"))
+        assert cli(*tokens, tmp_path / "parts", "--resume").code == 0
+        assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
     def test_no_scheduler(self, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("pairgossip.cli.reproduce.SECONDS_TO_CONNECT", 0.5)

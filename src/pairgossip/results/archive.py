@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, replacing
+from pairgossip.files import interrupts_later, read_bytes, replacing
 from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.results.provenance import machine, versions
 from pairgossip.results.traffic import WHOLE_SETS
@@ -53,14 +53,15 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
 
 def read_header(path: Path) -> dict[str, Any]:
     """Read the texts and numbers of a result alone."""
-    with np.load(path, allow_pickle=False) as stored:
+    with interrupts_later(), np.load(path, allow_pickle=False) as stored:
         header: dict[str, Any] = json.loads(stored["header"].tobytes())
     return header
 
 
 def read_archive(path: str | Path) -> Archive:
     """Read what `write_archive` wrote; a damaged file may raise anything but `InputError`."""
-    with np.load(io.BytesIO(read_bytes(Path(path))), allow_pickle=False) as stored:
+    content = io.BytesIO(read_bytes(Path(path)))
+    with interrupts_later(), np.load(content, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     header = json.loads(arrays.pop("header").tobytes())
     if header["format"] > FORMAT:
