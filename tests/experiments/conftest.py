@@ -5,6 +5,7 @@ import pytest
 
 from pairgossip.experiments import reproduction
 from tests.experiments.toy import TOY
+from tests.watch.conftest import browser as browser
 
 mpl.use("Agg")
 

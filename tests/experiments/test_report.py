@@ -5,9 +5,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from pairgossip.experiments import reproduce
-from pairgossip.experiments.framework.section import written
+from pairgossip.experiments.framework.section import Claim, Table, written
+from pairgossip.experiments.report import pieces
 
 pytestmark = pytest.mark.usefixtures("toy_catalog")
 
@@ -64,6 +66,50 @@ def test_the_report_says_what_was_asked_found_and_with_what(report: Path) -> Non
     for piece in ("Does it work?", "It works.", "✓", "numpy", "seed", "numba", "1 hold"):
         assert piece in text
     assert re.search(r"<td class=\"number\">3.000</td><td class=\"number\">[\d.]+</td>", text)
+
+
+PHONE, DESK = 390, 1400
+CLAIMS = [
+    Claim("fast", "The error falls fast. " * 9, "paper, line 329", "holds in part", "It does."),
+    Claim("small", "The bias is small. " * 9, "said in paper, line 643", "does not hold", "No."),
+]
+ERRATA = Table(
+    "Errata", ("lines", "printed", "evidence"), [("301, 323, 415", "a " * 60, "b " * 90)]
+)
+
+
+@pytest.fixture(params=[PHONE, DESK])
+def measured(
+    browser: Browser, report: Path, request: pytest.FixtureRequest
+) -> tuple[int, dict[str, float]]:
+    """Lay the report out with tables of long texts in it, and measure it."""
+    text = report.read_text(encoding="utf-8")
+    long = pieces.verdicts(("toy", claim) for claim in CLAIMS) + pieces.table(ERRATA)
+    context = browser.new_context(viewport={"width": request.param, "height": 800})
+    page = context.new_page()
+    page.set_content(text.replace("</body>", f"{long}</body>"))
+    found: dict[str, float] = page.evaluate(
+        """() => ({
+            page: document.documentElement.scrollWidth,
+            hidden: Math.max(...[...document.querySelectorAll('.scroll:has(.stacked)')]
+                .map(box => box.scrollWidth - box.clientWidth)),
+            statement: Math.min(...[...document.querySelectorAll('.verdicts td:nth-child(2)')]
+                .map(cell => cell.clientWidth)),
+            evidence: document.querySelector('.table .stacked td:last-child').clientWidth,
+            heads: [...document.querySelectorAll('.verdicts thead')].at(-1).clientHeight,
+        })"""
+    )
+    context.close()
+    return request.param, found
+
+
+def test_tables_of_text_can_be_read_on_a_phone(measured: tuple[int, dict[str, float]]) -> None:
+    """Below a desk's width every row is a block as wide as the page; nothing is cut off."""
+    width, found = measured
+    assert found["page"] <= width and found["hidden"] <= 0
+    assert (found["heads"] == 0) == (width == PHONE)
+    if width == PHONE:
+        assert min(found["statement"], found["evidence"]) > 0.85 * width
 
 
 @pytest.mark.parametrize(

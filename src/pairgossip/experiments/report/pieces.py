@@ -21,7 +21,10 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def table(content: Table) -> str:
-    """Set a table; columns that hold numbers are aligned for numbers."""
+    """Set a table; columns that hold numbers are aligned for numbers.
+
+    On a narrow screen a table without numbers is stacked, a block per row; others scroll.
+    """
     numbers = [
         any(isinstance(row[at], int | float) for row in content.rows)
         for at in range(len(content.columns))
@@ -30,12 +33,14 @@ def table(content: Table) -> str:
         f"<th{_aligned(is_number)}>{escape(name)}</th>"
         for name, is_number in zip(content.columns, numbers, strict=True)
     )
-    rows = "\n".join(f"<tr>{_cells(row, numbers)}</tr>" for row in content.rows)
+    is_text = not any(numbers)
+    labels = content.columns if is_text else [""] * len(numbers)
+    rows = "\n".join(f"<tr>{_cells(row, numbers, labels)}</tr>" for row in content.rows)
     note = f'<p class="note">{escape(content.note)}</p>' if content.note else ""
     return (
         f'<figure class="table"><figcaption>{escape(content.title)}</figcaption>'
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>'
-        f"</div>{note}</figure>"
+        f'<div class="scroll"><table{_stacked(is_text)}><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{rows}</tbody></table></div>{note}</figure>"
     )
 
 
@@ -57,11 +62,12 @@ def verdicts(checked: Iterable[tuple[str, Claim]]) -> str:
         f'<tr class="{_class(claim)}"><td class="verdict">{_mark(claim)} '
         f"{escape(claim.verdict)}</td>"
         f'<td><a href="#claim-{escape(claim.name)}">{escape(claim.statement)}</a></td>'
-        f"<td>{escape(claim.source)}</td><td>{escape(experiment)}</td></tr>"
+        f'<td data-label="source">{escape(claim.source)}</td>'
+        f'<td data-label="experiment">{escape(experiment)}</td></tr>'
         for experiment, claim in checked
     )
     head = "<tr><th>verdict</th><th>statement</th><th>source</th><th>experiment</th></tr>"
-    return f'<div class="scroll"><table class="verdicts"><thead>{head}</thead>{rows}</table></div>'
+    return f'<table class="stacked verdicts"><thead>{head}</thead><tbody>{rows}</tbody></table>'
 
 
 def figure(name: str, source: str, caption: str) -> str:
@@ -85,11 +91,20 @@ def facts(content: Mapping[str, object]) -> str:
     return f"<dl>{pairs}</dl>"
 
 
-def _cells(row: Sequence[Cell], numbers: Sequence[bool]) -> str:
+def _cells(row: Sequence[Cell], numbers: Sequence[bool], labels: Sequence[str]) -> str:
     return "".join(
-        f"<td{_aligned(is_number)}>{escape(written(cell))}</td>"
-        for cell, is_number in zip(row, numbers, strict=True)
+        f"<td{_aligned(is_number)}{_labeled(label)}>{escape(written(cell))}</td>"
+        for cell, is_number, label in zip(row, numbers, labels, strict=True)
     )
+
+
+def _labeled(label: str) -> str:
+    """Let a cell name its column where there is no room for a head."""
+    return f' data-label="{escape(label)}"' if label else ""
+
+
+def _stacked(is_text: bool) -> str:
+    return ' class="stacked"' if is_text else ""
 
 
 def _aligned(is_number: bool) -> str:
