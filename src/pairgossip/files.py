@@ -49,6 +49,15 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
     return content
 
 
+def sync(place: Path) -> None:
+    """Make sure that a file's content, or a folder's list of names, is on the disk."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML text whose size and nesting are bounded, or say in one sentence what is wrong.
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import stat
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from pairgossip.peer.actions import Save
+from pairgossip.peer.assembly import assemble
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.folder import open_home
-from pairgossip.peer.status import write_status
+from pairgossip.peer.status import Coverage, Ended, keep_ended, write_status
 from pairgossip.peer.view import view as read_view
 
 from .running import CommandLine
@@ -212,11 +217,86 @@ def test_a_key_that_others_can_read_is_refused(cli: CommandLine, files: Path) ->
     assert "Others can read the key" in cli.error("peer", "run", "--home", "ann")
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"), [("y", 0), ("YES\n", 0), ("n\n", 1), ("\n", 1), ("", 1)]
+)
+def test_evicting_says_what_it_means_and_asks(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
+    init(cli, "ann")
+    init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    told = read_view(open_home(files / "ann")).status()
+    told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), exchanges=17)
+    write_status(files / "ann" / "status.json", told)
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    answer = cli("peer", "evict", "bob", "--home", "ann")
+    assert (answer.code, answer.out) == (code, "")
+    for part in (
+        "Evicting bob cannot be undone:",
+        "its 2 rows count no more;",
+        "all members begin generation 2, from their own rows alone;",
+        "bob can come back only as a new peer",
+        "Generation 1 then ends with 2; the value over all rows is likely between 1 and 3 "
+        "(after 17 exchanges",
+        "Evict bob? [y/N] ",
+    ):
+        assert part in answer.err
+    assert (files / "ann" / "evict").exists() == (code == 0)
+    assert answer.err.endswith("Nothing was done.\n") == (code == 1)
+
+
+def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> None:
+    init(cli, "ann")
+    init(cli, "bob")
+    introduce(cli, "bob", "ann")
+    home = open_home(files / "ann")
+    parts = assemble(home)
+    exchange = Exchange(parts.setting, parts.state)
+    actions = exchange.evict([parts.members.listed[0].id])
+    (save,) = (action for action in actions if isinstance(action, Save))
+    parts.journal.save(save)
+    parts.close()
+    keep_ended(home.ended, Ended(1, (2.5,), (2.0, 3.0), 17, Coverage(2, 2, 4), (), 1.5))
+    shown = " ".join(cli("peer", "status", "--home", "ann").out.split())
+    assert (
+        "generation 1 ended with 2.5; the value over all rows is likely between 2 and 3 (after 17 "
+        "exchanges, with records of 2 of 2 members, 4 rows together)"
+    ) in shown
+    (ended,) = cli("peer", "status", "--home", "ann", "--json").json()["ended"]
+    assert (ended["generation"], ended["estimate"], ended["exchanges"]) == (1, [2.5], 17)
+    error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
+    assert error == (
+        "This peer has made no exchange yet in generation 2: run it, or give --generation 1 for "
+        "what that one had found."
+    )
+    given = ("--home", "ann", "--out", "result.json", "--generation")
+    assert (
+        cli.error("peer", "result", *given, "3") == "--generation is 3: what is known is of 1, 2."
+    )
+    assert cli("peer", "result", *given, "1").code == 0
+    result = json.loads((files / "result.json").read_text())
+    assert (result["generation"], result["estimate"], result["interval"]) == (1, 2.5, [2.0, 3.0])
+    assert "was evicted before" in cli.error("peer", "evict", "bob", "--home", "ann", "--yes")
+    home.ended.write_text("[")
+    assert "is not what a peer keeps of generations" in cli.error("peer", "status", "--home", "ann")
+
+
 def test_evicting_a_stopped_peers_member_waits(cli: CommandLine, files: Path) -> None:
     init(cli, "ann")
     lost = init(cli, "bob")
     introduce(cli, "bob", "ann")
-    answer = cli("peer", "evict", "bob", "--home", "ann")
+    refused = cli.error("peer", "evict", "bob", "--home", "ann")
+    assert refused == (
+        "Evicting 'bob' cannot be undone, and there is no terminal to ask on: give --yes."
+    )
+    assert not (files / "ann" / "evict").exists()
+    answer = cli("peer", "evict", "bob", "--home", "ann", "--yes")
     assert answer.err == "bob is evicted as soon as this peer is started.\n"
     assert [file.name for file in (files / "ann" / "evict").iterdir()] == [lost]
     error = cli.error("peer", "evict", "carl", "--home", "ann")

@@ -131,7 +131,7 @@ def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> 
     peers.start(*NAMES)
     until(lambda: min(map(peers.exchanges, NAMES)) > 1500)
     shown = run_command(place, "status", "--home", "clinic-a")
-    assert "running as process" in shown and "3 of 3 members, 3 of 3 rows" in shown
+    assert "running as process" in shown and "records of 3 of 3 members; all have 3 rows" in shown
     logged = peers.stop(*NAMES)
     assert {line["level"] for line in logged} == {"info"}
     assert all("value" not in line and "mass" not in line for line in logged)
@@ -200,7 +200,7 @@ def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
     until(lambda: all(peers.status(name).get("pid") for name in NAMES))
     start = {name: peers.exchanges(name) for name in NAMES}
     until(lambda: all(peers.exchanges(name) > start[name] for name in NAMES))
-    answer = run_really("peer", "evict", "clinic-c", "--home", "clinic-a", cwd=place)
+    answer = run_really("peer", "evict", "clinic-c", "--home", "clinic-a", "--yes", cwd=place)
     assert (answer.code, answer.err) == (0, "clinic-c is evicted.\n")
     lost = peers.running.pop("clinic-c")
     _, err = lost.communicate(timeout=60)

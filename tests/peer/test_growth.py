@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.peer import growth, journal
 from pairgossip.peer.assembly import assemble
@@ -348,7 +349,7 @@ def test_what_is_found_half_done_is_made_safe_first(
     """The file replaces the old one only once no loss of power can undo the database."""
     ann = half_done(tmp_path)
     done: list[str] = []
-    real_sync, real_rename = growth._sync, os.replace
+    real_sync, real_rename = files.sync, os.replace
 
     def sync(file: Path) -> None:
         done.append(file.name)
@@ -358,7 +359,7 @@ def test_what_is_found_half_done_is_made_safe_first(
         done.append("rename")
         real_rename(file, name)
 
-    monkeypatch.setattr(growth, "_sync", sync)
+    monkeypatch.setattr(growth, "sync", sync)
     monkeypatch.setattr(os, "replace", rename)
     settled(ann)
     assert done.index(ann.state.name) < done.index("rename")

@@ -81,11 +81,11 @@ def test_rows_added_to_one_peer_reach_all(
         assert "1 row will be added as soon as this peer is started" in capsys.readouterr().err
         assert until(lambda: all(told(homes[name]).get("exchanges") for name in ("a", "b")))
         processes["c"] = launched(homes["c"])
-        assert until(lambda: all(told(home).get("generation") == 1 for home in homes.values()))
+        assert until(lambda: all(told(home).get("generation") == 2 for home in homes.values()))
         data = written(tmp_path / "a-more.csv", ADDED["a"])
         assert main(["peer", "add", "--home", str(homes["a"].folder), "--data", str(data)]) == 0
         assert "Added 3 rows: the peer has 4" in capsys.readouterr().err
-        assert until(lambda: is_near(homes, new, 2))
+        assert until(lambda: is_near(homes, new, 3))
         processes["b"].kill()
         processes["b"].wait()
         processes["b"] = launched(homes["b"])  # it remembers who has grown

@@ -107,7 +107,7 @@ def made_of(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "step",
-    ["write_new", "create_identity", "_write_first_state", "_check_copies", "_sync_folder"],
+    ["write_new", "create_identity", "_write_first_state", "_check_copies", "sync"],
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_leaves_nothing_behind(

@@ -352,18 +352,34 @@ def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
     first = made(tmp_path).read_rows()
     spec = read_spec(tmp_path / "spec.toml")
     renamed = rows.rename(tmp_path / "renamed.csv")
-    with pytest.raises(InputError, match=r"rows.csv.ledger knows all of these rows"):
+    with pytest.raises(InputError, match=rf"rows.csv.ledger knows {len(RAW)} of these "):
         contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
     assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
-    renamed.write_text(renamed.read_text() + "55.0\n")  # other rows are another file
-    assert contributed_rows(renamed, spec)[: len(first)] != first
+    renamed.write_text(renamed.read_text() + "55.0\n")
+    with pytest.raises(InputError, match=rf"knows {len(RAW)} of these {len(RAW) + 1} rows"):
+        contributed_rows(renamed, spec)
+    assert not (tmp_path / "renamed.csv.ledger").exists()
+    with_one_more = contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger")
+    assert with_one_more[: len(first)] == first
+    renamed.write_text("income\n" + "".join(f"{k + 0.25}\n" for k in range(50)))
+    assert len(contributed_rows(renamed, spec)) == 50  # other rows are another file
+
+
+def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) -> None:
+    _, rows = written(tmp_path)
+    made(tmp_path)
+    copied = tmp_path / "copied.csv"
+    copied.write_text(rows.read_text() + "55.0\n")
+    with pytest.raises(InputError, match=r"give it as --ledger, .* rows of other people"):
+        contributed_rows(copied, read_spec(tmp_path / "spec.toml"))
+    assert not (tmp_path / "copied.csv.ledger").exists()
 
 
 def test_a_forgotten_ledger_option_is_noticed(tmp_path: Path) -> None:
     written(tmp_path)
     made(tmp_path, ledger=tmp_path / "kept.ledger")
-    with pytest.raises(InputError, match=r"kept.ledger knows all of these rows"):
+    with pytest.raises(InputError, match=r"kept.ledger knows .* of these .* rows"):
         made(tmp_path, "bob")
     made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger")  # as the sentence says
 

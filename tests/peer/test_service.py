@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 import time
@@ -18,13 +19,19 @@ from pairgossip.errors import InputError
 from pairgossip.peer.access import Neighbor
 from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.evictions import find_member, request_eviction, requested_evictions
+from pairgossip.peer.evictions import (
+    find_member,
+    noted_eviction,
+    request_eviction,
+    requested_evictions,
+)
+from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.home import Home
 from pairgossip.peer.identity import load_identity
-from pairgossip.peer.logs import writing_logs
+from pairgossip.peer.logs import Log, writing_logs
 from pairgossip.peer.members import Members
 from pairgossip.peer.observer import Observer
-from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service
+from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service, run_peer
 from pairgossip.peer.status import Status, read_status
 from pairgossip.peer.view import view
 from pairgossip.peer.zenoh_link import OnFrame
@@ -254,10 +261,17 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
         assert until(lambda: view(homes[1]).state.evicted == (ids[2],))
         assert until(lambda: all(exchanges(home) > 10 for home in homes[:2]))
         assert until(lambda: requested_evictions(homes[0]) == ())
-    assert c.status().problems == (
-        "The other members have evicted this peer: make a new one with peer init, and exchange "
-        "invitations again.",
+    (problem,) = c.status().problems
+    assert re.fullmatch(
+        r"The other members have evicted this peer: '[ab]' announced it, which was learned on "
+        r"\d{4}-\d\d-\d\d at \d\d:\d\d:\d\d UTC\. Make a new peer with peer init, and exchange "
+        r"invitations again\.",
+        problem,
     )
+    noted = noted_eviction(homes[2])
+    assert noted is not None and noted.by in ids[:2] and noted.sentence() == problem
+    # The others let it connect no more, so that it must remember by itself.
+    assert run_peer(homes[2]) == EXIT_UNFIT
     states = [view(home).state for home in homes[:2]]
     assert held_records(states) == Counter({(ids[0], 0): 1, (ids[1], 0): 1})
     assert a.status().evicted == ("c",) and a.status().generation == 2
@@ -265,6 +279,54 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
     # Updates weigh by the neighbors that are left: one instead of two.
     expected = view(homes[1]).setting.rule
     assert b.service._exchange.setting.rule == expected
+
+
+def test_what_a_generation_has_found_is_kept_when_it_ends(tmp_path: Path) -> None:
+    homes = [make_home(tmp_path, name, [float(k)], FAST) for k, name in enumerate("abc")]
+    introduce_each_other(homes)
+    lost = load_identity(homes[2].folder).id
+    with running(*homes) as (a, b, c):
+        assert until(lambda: all(exchanges(home) > 10 for home in homes))
+        c.stop()
+        before = view(homes[1]).state
+        request_eviction(homes[0], lost)
+        assert until(lambda: all(view(home).state.evicted for home in homes[:2]))
+        assert until(lambda: all(one.status().generation == 2 for one in (a, b)))
+    for home in homes[:2]:
+        (ended,) = view(home).status().ended
+        assert ended.generation == 1 and ended.exchanges > 10 and ended.evicted == ()
+        assert 0.0 < ended.estimate[0] < 2.0
+        assert (ended.covers.of_members, ended.covers.of_rows) == (3, 3)
+        home.status.unlink()  # it is kept apart from what is only shown
+        assert view(home).status().ended == (ended,)
+    assert view(homes[1]).status().ended[0].exchanges >= before.exchanges
+    with running(homes[0]) as (a,):  # and a restart does not forget it
+        assert until(lambda: a.home.status.exists())
+        assert a.status().ended == view(homes[0]).status().ended
+
+
+def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Path) -> None:
+    """What it had found is written down first; it has not ended yet, and so is not shown."""
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+    with running(*homes):
+        assert until(lambda: exchanges(homes[0]) > 10)
+    parts = assemble(homes[0])
+    exchange = Exchange(parts.setting, parts.state)
+    observer = Observer(parts, exchange, Log("ann"))
+    actions = exchange.evict([load_identity(homes[1].folder).id])
+    (save,) = (action for action in actions if isinstance(action, Save))
+    observer.saving(save)  # and killed here
+    parts.close()
+    assert homes[0].ended.exists()
+    assert view(homes[0]).status().ended == ()
+    parts = assemble(homes[0])
+    exchange = Exchange(parts.setting, parts.state)
+    journal = Observer(parts, exchange, Log("ann")).watching(parts.journal)
+    journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))  # type: ignore[arg-type]
+    parts.close()
+    homes[0].status.unlink()
+    (ended,) = view(homes[0]).status().ended
+    assert ended.exchanges == parts.state.exchanges
 
 
 def test_an_eviction_asked_of_a_stopped_peer_waits_for_its_start(tmp_path: Path) -> None:

@@ -2,17 +2,65 @@
 
 A request stays until the new generation is safely on the disk, so it survives whatever happens in
 between, and one path serves peers that run and peers that do not.
+
+A peer that learns of its own eviction keeps that too: the others no longer let it connect, so that
+after a restart nobody would tell it again.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
 from pathlib import Path
 
+import msgspec
+
 from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, sync, write_text
 from pairgossip.peer.certificates import is_id
 from pairgossip.peer.folder import Home
 from pairgossip.peer.members import Members
+
+LARGEST_NOTE = 1 << 16
+
+
+class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a peer has learned that it was evicted."""
+
+    by: str
+    """The id of the member that announced it."""
+    name: str
+    learned: float
+    """Seconds since 1970, by the clock of this machine."""
+
+    def sentence(self) -> str:
+        """Say it, and what to do."""
+        when = datetime.datetime.fromtimestamp(self.learned, datetime.UTC)
+        return (
+            f"The other members have evicted this peer: '{self.name}' announced it, which was "
+            f"learned on {when:%Y-%m-%d at %H:%M:%S} UTC. Make a new peer with peer init, and "
+            f"exchange invitations again."
+        )
+
+
+def note_eviction(home: Home, evicted: Evicted) -> None:
+    """Keep for good that this peer was evicted."""
+    write_text(home.evicted, [json.dumps(msgspec.to_builtins(evicted)), "\n"])
+    sync(home.folder)
+
+
+def noted_eviction(home: Home) -> Evicted | None:
+    """Return how this peer has learned that it was evicted; None if it was not."""
+    if not home.evicted.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_bytes(home.evicted, LARGEST_NOTE), type=Evicted)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(
+            f"{home.evicted} says that this peer was evicted, but cannot be read: make a new peer "
+            f"with peer init."
+        ) from None
 
 
 def find_member(members: Members, me: str, name_or_id: str) -> str:
@@ -38,7 +86,7 @@ def request_eviction(home: Home, member: str) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
         for place in (folder, home.folder):
-            _sync(place)
+            sync(place)
     except OSError as problem:
         raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
     return file
@@ -59,11 +107,3 @@ def forget_request(home: Home, member: str) -> None:
 
 def _folder(home: Home) -> Path:
     return home.folder / "evict"
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

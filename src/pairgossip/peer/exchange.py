@@ -87,6 +87,8 @@ class Exchange:
     """Neighbors that run the same specification."""
     disagreeing: dict[str, str] = field(default_factory=dict)
     """By the neighbors that run another, its text."""
+    evicted_by: str | None = None
+    """Who has announced a generation without this peer."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
     _overdue: int = 0
     """The number of the last offer that had to be repeated."""
@@ -429,6 +431,7 @@ class Exchange:
             return []
         if self.setting.me in notice.evicted:
             self.counts["evicted by the others"] += 1
+            self.evicted_by = notice.announcer
             return []
         if notice.changes.rows().get(self.setting.me, 0) > len(self.setting.own):
             raise ForgottenRows(sender)

@@ -51,6 +51,8 @@ class Home:
         self.state = self.folder / "state.sqlite"
         self.status = self.folder / "status.json"
         self.ledgers = self.folder / "ledgers.json"
+        self.ended = self.folder / "ended.json"
+        self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
 
     def __repr__(self) -> str:

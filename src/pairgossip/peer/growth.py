@@ -21,6 +21,7 @@ from os import PathLike
 from pathlib import Path
 
 from pairgossip.errors import InputError
+from pairgossip.files import sync
 from pairgossip.peer.contribution import contributed_rows, note_ledger
 from pairgossip.peer.folder import Home
 from pairgossip.peer.identity import write_new
@@ -153,22 +154,14 @@ def _sync_database(base: Path) -> None:
     """Make sure that all that is committed is on the disk."""
     for file in (base, base.with_name(f"{base.name}-wal")):
         with contextlib.suppress(FileNotFoundError):
-            _sync(file)
-
-
-def _sync(place: Path) -> None:
-    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            sync(file)
 
 
 def _rename(file: Path, name: Path) -> None:
     """Let a file take another's place, on the disk too."""
     try:
         os.replace(file, name)
-        _sync(name.parent)
+        sync(name.parent)
     except OSError as problem:
         raise InputError(f"Cannot write {name}: {problem.strerror}.") from None
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.files import LARGEST_TOML, read_bytes
+from pairgossip.files import LARGEST_TOML, read_bytes, sync
 from pairgossip.peer.actions import Save
 from pairgossip.peer.contribution import contributed_rows, note_ledger
 from pairgossip.peer.exchange import first_state
@@ -88,23 +88,15 @@ def _scaffold(target: Path) -> Iterator[Path]:
         raise InputError(f"Cannot write in {target.parent}: {problem.strerror}.") from None
     try:
         yield draft
-        _sync_folder(draft)
+        sync(draft)
         _refuse_existing(target)
         os.rename(draft, target)
-        _sync_folder(target.parent)
+        sync(target.parent)
     except BaseException as problem:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(problem, OSError):
             raise InputError(f"Cannot make {target}: {problem.strerror}.") from None
         raise
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _settings_text(settings: Settings) -> str:

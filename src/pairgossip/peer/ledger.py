@@ -87,26 +87,25 @@ def refuse_without(path: Path, kept: Iterable[Path]) -> None:
 def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) -> None:
     """Refuse to begin a ledger where rows seem to have one by another name.
 
-    That is where a ledger knows all of them and belongs to no data file beside it: the file was
-    renamed, or --ledger was given before and was forgotten now.
+    That is where a ledger in the same folder knows most of them: the data file was renamed or
+    copied, perhaps with some rows more, or --ledger was given before and was forgotten now.
     """
     if path.exists():
         return
     for other in sorted(path.parent.glob("*.ledger")):
-        if other.with_suffix("").exists():
-            continue
         try:
             book = ledger_file.load(other)
         except InputError:
             continue  # it is not this one's business
         if book is None:
             continue
-        known = _spent_by(book.drawn, columns)
-        if known and all(name in known for name in _names(book.secret, columns, rows)):
+        reported = _spent_by(book.drawn, columns)
+        known = sum(name in reported for name in _names(book.secret, columns, rows))
+        if 2 * known > len(rows):
             raise InputError(
-                f"{other} knows all of these rows, and its data file is not there: give it as "
-                f"--ledger or rename it with its data; only if these are other rows, give "
-                f"--ledger {path}"
+                f"{other} knows {known} of these {len(rows)} rows, and another ledger would report "
+                f"them anew: give it as --ledger, or rename it with its data; only if these are "
+                f"rows of other people, give --ledger {path}"
             )
 
 

@@ -14,13 +14,16 @@ from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly, expired_certificates
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.logs import Log, clean
-from pairgossip.peer.messages import VERSION
+from pairgossip.peer.messages import VERSION, Notice, decode
 from pairgossip.peer.runtime import Journal
 from pairgossip.peer.spec import differences
 from pairgossip.peer.state import State
 from pairgossip.peer.status import (
     NeighborStatus,
     Status,
+    ended_as,
+    keep_ended,
+    read_ended,
     read_status,
     rows_of_others,
     status_of,
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 LONELY = 30.0
 """Seconds without a word from anybody after which the operator should look."""
 MOST_DIFFERENCES = 5
+MOST_LOGGED = 8
+"""Entries of an estimate in one line of the log."""
 
 
 class Observer:
@@ -49,6 +54,8 @@ class Observer:
             told.heard_of if told else ()
         )
         self._generation = parts.state.generation
+        self._ended = read_ended(parts.home.ended, generations.ordinal(self._generation))
+        self._before = parts.state, exchange.setting
         self._members = parts.members.with_rows(parts.state.changes.rows())
         self._uncertainty = Uncertainty(
             exchange.setting.rule,
@@ -91,8 +98,35 @@ class Observer:
         self._heard_at[sender] = now
         return silence
 
+    def saving(self, change: Save) -> None:
+        """Keep what a generation has found before it is put in the place of the next one's."""
+        if change.state.generation == self._generation:
+            return
+        state, setting = self._before
+        ends = status_of(
+            self._parts.settings.name,
+            self._parts.spec,
+            self._members,
+            setting,
+            state,
+            met=self._met,
+            interval=self._uncertainty.interval(),
+            updated=time.time(),
+        )
+        ended = ended_as(ends)
+        if ended is not None:
+            self._ended = keep_ended(self._parts.home.ended, ended)
+            shown = [f"{entry:.6g}" for entry in ended.estimate[:MOST_LOGGED]]
+            self._log.info(
+                "a generation ended",
+                generation=ended.generation,
+                estimate=", ".join(shown) + (", ..." if len(ended.estimate) > MOST_LOGGED else ""),
+                exchanges=ended.exchanges,
+            )
+
     def saved(self, change: Save) -> None:
         """Note what was written down."""
+        self._before = change.state, self._exchange.setting
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._met.clear()
@@ -138,6 +172,7 @@ class Observer:
             started=self._started,
             updated=time.time(),
             stopped=is_last,
+            ended=self._ended,
         )
         write_status(self._parts.home.status, self.status)
         self._tell(problems, all_counts)
@@ -166,7 +201,12 @@ class Observer:
         names = {**self._names, self._parts.identity.id: self._parts.settings.name}
         gone = ", ".join(names.get(member, member) for member in state.evicted)
         rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]
-        told = {"without": gone, "rows": ", ".join(rows)}
+        announcer = _announcer(state)
+        told = {
+            "announced_by": names.get(announcer, announcer),
+            "without": gone,
+            "rows": ", ".join(rows),
+        }
         self._log.warning(
             "began a new generation",
             generation=generations.ordinal(state.generation),
@@ -224,6 +264,12 @@ class Observer:
             self._log.warning("refused what was received", **fields)
 
 
+def _announcer(state: State) -> str:
+    notice = decode(state.notice)
+    assert isinstance(notice, Notice)
+    return notice.announcer
+
+
 def _kind(problem: str) -> str:
     """What makes two problems the same although a number in them has changed."""
     return "".join(letter for letter in problem if not letter.isdigit())
@@ -248,5 +294,6 @@ class _Watched:
         return self._journal.load()
 
     def save(self, change: Save) -> None:
+        self._observer.saving(change)
         self._journal.save(change)
         self._observer.saved(change)

@@ -17,7 +17,13 @@ from typing import Protocol
 from pairgossip.errors import InputError
 from pairgossip.peer.access import Neighbor, Site, admitted
 from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.evictions import forget_request, requested_evictions
+from pairgossip.peer.evictions import (
+    Evicted,
+    forget_request,
+    note_eviction,
+    noted_eviction,
+    requested_evictions,
+)
 from pairgossip.peer.exchange import BrokenInvariant, Exchange, ForgottenRows, RestoredBackup
 from pairgossip.peer.folder import Home
 from pairgossip.peer.growth import settled, taking_up
@@ -76,6 +82,10 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
         settled(home)
         parts = assemble(home)
         try:
+            evicted = noted_eviction(home)
+            if evicted is not None:
+                Log(parts.settings.name).error(evicted.sentence())
+                return EXIT_UNFIT
             with Service(parts, patience=patience) as service, _signals(service.stop):
                 return service.run()
         finally:
@@ -184,11 +194,8 @@ class Service:
                 self._runtime.repeats_at = now  # it is back: no need to wait any longer
         if now >= self._runtime.due():
             self._runtime.advance(now)
-        if self._exchange.counts["evicted by the others"]:
-            raise Unfit(
-                "The other members have evicted this peer: make a new one with peer init, and "
-                "exchange invitations again."
-            )
+        if self._exchange.evicted_by is not None:
+            raise Unfit(self._learn_eviction(self._exchange.evicted_by).sentence())
         if now >= self._tick_at:
             self._tick_at = now + TICK
             self._admit()
@@ -222,6 +229,12 @@ class Service:
             self._log.info("opened the network anew", neighbors=len(allowed))
         speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
         self._exchange.agreed &= speaking
+
+    def _learn_eviction(self, by: str) -> Evicted:
+        name = self._parts.members.names().get(by, by)
+        evicted = Evicted(by, name, time.time())
+        note_eviction(self._parts.home, evicted)
+        return evicted
 
     def _evict(self, now: float) -> None:
         """Carry out what was asked for since the last look."""

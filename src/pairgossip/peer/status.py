@@ -15,7 +15,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
+from pairgossip.files import read_bytes, sync, write_text
 from pairgossip.peer import generations
 from pairgossip.peer.course import Course
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.state import State
 
 LARGEST_STATUS = 8 << 20
+LARGEST_ENDED = 1 << 26
+MOST_ENDED = 32
+"""Generations of which the results are kept."""
 
 
 class NeighborStatus(msgspec.Struct, frozen=True):
@@ -50,6 +53,21 @@ class Coverage(msgspec.Struct, frozen=True):
     of_members: int
     of_rows: int
     """Rows of all members that take part; how many of them have passed by is not counted."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What a peer had found when a generation ended."""
+
+    generation: int
+    """The first is 1."""
+    estimate: tuple[float, ...]
+    interval: tuple[float, float] | None
+    exchanges: int
+    covers: Coverage
+    evicted: tuple[str, ...]
+    """Whose rows were not in it, as in `Status`."""
+    at: float
+    """When it ended, by the clock of this machine."""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -94,6 +112,8 @@ class Status(msgspec.Struct, frozen=True):
     """What the interval is made from, so that a restart does not forget it."""
     privacy: str | None = None
     """What is promised about every row; the interval is then about the value over the reports."""
+    ended: tuple[Ended, ...] = ()
+    """What the generations before had found, the latest last."""
 
 
 def estimate_of(spec: Spec, setting: Setting, state: State) -> tuple[float, ...] | None:
@@ -185,6 +205,47 @@ def status_of(
         privacy=guarantee_of(spec),
         **{"interval": None, "staleness": None, "counts": {}, **more},
     )
+
+
+def ended_as(status: Status) -> Ended | None:
+    """Return what to keep of a generation that ends with this status; None if it found nothing."""
+    if status.estimate is None:
+        return None
+    return Ended(
+        status.generation,
+        status.estimate,
+        status.interval,
+        status.exchanges,
+        status.covers,
+        status.evicted,
+        status.updated,
+    )
+
+
+def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
+    """Add what a generation has found to the file, on the disk before this returns."""
+    before = read_ended(path, ended.generation)
+    kept = (*before, ended)[-MOST_ENDED:]
+    write_text(path, [msgspec.json.encode(kept).decode(), "\n"])
+    sync(path.parent)
+    return kept
+
+
+def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
+    """Return what the generations before this one had found.
+
+    A crash before a generation began can leave what the present one had found until then.
+    """
+    if not path.exists():
+        return ()
+    try:
+        kept = msgspec.json.decode(read_bytes(path, LARGEST_ENDED), type=tuple[Ended, ...])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(
+            f"{path} is not what a peer keeps of generations that have ended: put the right file "
+            f"back, or remove it."
+        ) from None
+    return tuple(one for one in kept if one.generation < generation)
 
 
 def write_status(path: Path, status: Status) -> None:

@@ -6,6 +6,8 @@ import contextlib
 import sqlite3
 from dataclasses import dataclass
 
+import msgspec
+
 from pairgossip.errors import InputError
 from pairgossip.peer.exchange import Setting
 from pairgossip.peer.folder import Home
@@ -17,7 +19,7 @@ from pairgossip.peer.members import Members
 from pairgossip.peer.setting import setting_for
 from pairgossip.peer.spec import Spec
 from pairgossip.peer.state import State
-from pairgossip.peer.status import Status, read_status, status_of
+from pairgossip.peer.status import Status, read_ended, read_status, status_of
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,9 @@ class View:
     def status(self) -> Status:
         """Return what the peer last said of itself, or else what its disk says."""
         told = read_status(self.home.status)
-        if told is not None and told.id == self.identity.id:
-            return told
-        return status_of(self.identity.name, self.spec, self.members, self.setting, self.state)
+        if told is None or told.id != self.identity.id:
+            told = status_of(self.identity.name, self.spec, self.members, self.setting, self.state)
+        return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
 
 
 def view(home: Home) -> View:

@@ -21,8 +21,9 @@ def add_command(
     """Add rows to a peer; all members begin anew, with these rows among theirs.
 
     The others hear of it by themselves, and know from then on how many rows this peer has. Every
-    peer puts its own rows back, and counting begins again. Rows can be added as often as needed;
-    they cannot be taken back. What was added twice by mistake counts twice.
+    peer puts its own rows back, and counting begins again; what was found until then is kept and
+    shown by `peer status`. Rows can be added as often as needed; they cannot be taken back. What
+    was added twice by mistake counts twice.
 
     A running peer takes them up within a second or so, another as soon as it is started.
 
@@ -58,3 +59,4 @@ def add_command(
         tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
     else:
         tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
+        tell("What the one before has found is kept: see peer status.")

@@ -14,15 +14,17 @@ from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec import Spec
+    from pairgossip.peer.status import Ended
     from pairgossip.peer.view import View
 
 FORMAT = "pairgossip-result"
 
 
-def result_command(*, out: Path, home: Path | None = None) -> None:
+def result_command(*, out: Path, home: Path | None = None, generation: int | None = None) -> None:
     """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
 
-    It is read from the peer's durable state, so the peer may be running or not; it goes on.
+    It is read from the peer's durable state, so the peer may be running or not; it goes on. What
+    earlier generations had found when they ended is in the file too.
 
     For example:
 
@@ -34,35 +36,69 @@ def result_command(*, out: Path, home: Path | None = None) -> None:
         The JSON file to write.
     home
         The peer's folder; by default this one, or the only peer's in it.
+    generation
+        Write what this generation had found when it ended; the first is 1. By default what the
+        present one has found.
     """
     from pairgossip.files import write_text
-    from pairgossip.peer.status import estimate_of
     from pairgossip.peer.view import view
 
     place = found_home(home)
     check_outputs([out])
     seen = view(place)
-    estimate = estimate_of(seen.spec, seen.setting, seen.state)
-    if estimate is None:
-        raise InputError("This peer has made no exchange yet: run it, then ask again.")
-    if _is_score(seen.spec, estimate):
-        write_model(_model(seen, estimate), out)
+    found = _now(seen) if generation is None else _then(seen, generation)
+    if _is_score(seen.spec, found.estimate):
+        write_model(_model(seen, found), out)
     else:
-        write_text(out, [json.dumps(_found(seen, estimate), indent=2, allow_nan=False), "\n"])
+        write_text(out, [json.dumps(_told(seen, found), indent=2, allow_nan=False), "\n"])
     tell(f"Wrote {out}")
+
+
+def _now(seen: View) -> Ended:
+    """Return what the present generation has found so far."""
+    import msgspec
+
+    from pairgossip.peer.status import ended_as, interval_of, status_of
+
+    shown = seen.status()
+    told = status_of(seen.identity.name, seen.spec, seen.members, seen.setting, seen.state)
+    interval = interval_of(seen.members, seen.setting, seen.state, shown)
+    found = ended_as(msgspec.structs.replace(told, interval=interval, covers=shown.covers))
+    if found is None and shown.ended:
+        last = shown.ended[-1].generation
+        raise InputError(
+            f"This peer has made no exchange yet in generation {told.generation}: run it, or give "
+            f"--generation {last} for what that one had found."
+        )
+    if found is None:
+        raise InputError("This peer has made no exchange yet: run it, then ask again.")
+    return found
+
+
+def _then(seen: View, generation: int) -> Ended:
+    """Return what a generation had found when it ended."""
+    from pairgossip.peer.generations import ordinal
+    from pairgossip.peer.status import read_ended
+
+    now = ordinal(seen.state.generation)
+    if generation == now:
+        return _now(seen)
+    ended = {one.generation: one for one in read_ended(seen.home.ended, now)}
+    if generation not in ended:
+        known = ", ".join(map(str, [*ended, now]))
+        raise InputError(f"--generation is {generation}: what is known is of {known}.")
+    return ended[generation]
 
 
 def _is_score(spec: Spec, estimate: tuple[float, ...]) -> bool:
     return spec.loss is not None and len(estimate) == len(spec.columns)
 
 
-def _found(seen: View, estimate: tuple[float, ...]) -> dict[str, object]:
+def _told(seen: View, found: Ended) -> dict[str, object]:
     import msgspec
 
-    from pairgossip.peer.status import interval_of, status_of
-
-    spec, state = seen.spec, seen.state
-    told = status_of(seen.identity.name, spec, seen.members, seen.setting, state)
+    spec = seen.spec
+    ended = [msgspec.to_builtins(one) for one in seen.status().ended]
     entries = {"kernel": spec.kernel, "loss": spec.loss, "columns": list(spec.columns)}
     return {
         "format": FORMAT,
@@ -70,12 +106,13 @@ def _found(seen: View, estimate: tuple[float, ...]) -> dict[str, object]:
         **{name: value for name, value in entries.items() if value is not None},
         "label": spec.label,
         "target": spec.target,
-        "estimate": estimate[0] if spec.kernel is not None else list(estimate),
-        "interval": interval_of(seen.members, seen.setting, state, seen.status()),
-        "exchanges": state.exchanges,
-        "generation": told.generation,
-        "evicted": list(told.evicted),
-        "covers": msgspec.to_builtins(seen.status().covers),
+        "estimate": found.estimate[0] if spec.kernel is not None else list(found.estimate),
+        "interval": found.interval,
+        "exchanges": found.exchanges,
+        "generation": found.generation,
+        "evicted": list(found.evicted),
+        "covers": msgspec.to_builtins(found.covers),
+        "ended": [one for one in ended if one["generation"] < found.generation],
         "spec": spec.hash,
         **_privacy(seen),
         "versions": versions(),
@@ -92,7 +129,7 @@ def _privacy(seen: View) -> dict[str, object]:
     return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
 
 
-def _model(seen: View, theta: tuple[float, ...]) -> Model:
+def _model(seen: View, found: Ended) -> Model:
     import msgspec
 
     spec = seen.spec
@@ -105,12 +142,13 @@ def _model(seen: View, theta: tuple[float, ...]) -> Model:
     return Model(
         loss=spec.loss,
         columns=list(spec.columns),
-        theta=list(theta),
+        theta=list(found.estimate),
         label=spec.label,
         classes=classes,
         settings={
             "peer": seen.identity.name,
-            "exchanges": seen.state.exchanges,
+            "exchanges": found.exchanges,
+            "generation": found.generation,
             "spec": msgspec.to_builtins(spec),
         },
         versions=versions(),

@@ -12,10 +12,12 @@ from pairgossip.cli.peer.place import found_home
 
 if TYPE_CHECKING:
     from pairgossip.peer.folder import Home
-    from pairgossip.peer.status import NeighborStatus, Status
+    from pairgossip.peer.status import Ended, NeighborStatus, Status
     from pairgossip.peer.view import View
 
 MOST_SHOWN = 8
+MOST_ENDED_SHOWN = 3
+"""Generations; the JSON has them all."""
 
 
 def status_command(*, home: Path | None = None, json: Flag = False) -> None:
@@ -51,7 +53,7 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
         })  # fmt: skip
         return
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
-    _write_facts(status, is_running, added + _privacy(seen, status))
+    _write_facts(status, is_running, _ended(status) + added + _privacy(seen, status))
     _write_neighbors(status)
     if status.counts:
         counts = new_table(("events since the start", "count"))
@@ -84,16 +86,38 @@ def _write_facts(status: Status, is_running: bool, more: list[tuple[str, str]]) 
 def _estimate(status: Status) -> str:
     if status.estimate is None:
         return "unknown: no exchange yet"
-    if len(status.estimate) > 1:
-        shown = ", ".join(spelled(entry) for entry in status.estimate[:MOST_SHOWN])
-        return shown + (", ..." if len(status.estimate) > MOST_SHOWN else "")
-    value = spelled(status.estimate[0])
-    if status.interval is None:
+    return _found(status.estimate, status.interval, status.privacy is not None)
+
+
+def _found(
+    estimate: tuple[float, ...], interval: tuple[float, float] | None, is_private: bool
+) -> str:
+    if len(estimate) > 1:
+        shown = ", ".join(spelled(entry) for entry in estimate[:MOST_SHOWN])
+        return shown + (", ..." if len(estimate) > MOST_SHOWN else "")
+    value = spelled(estimate[0])
+    if interval is None:
         return value
-    low, high = status.interval
-    what = "rows" if status.privacy is None else "reports"
-    between = f"{spelled(low)} and {spelled(high)}"
+    what = "reports" if is_private else "rows"
+    between = " and ".join(map(spelled, interval))
     return f"{value}; the value over all {what} is likely between {between}"
+
+
+def found_by(ended: Ended, status: Status) -> str:
+    """Say what a peer had found when a generation ended."""
+    found = _found(ended.estimate, ended.interval, status.privacy is not None)
+    covers = ended.covers
+    return (
+        f"{found} (after {spelled(ended.exchanges)} exchanges, with records of {covers.members} of "
+        f"{covers.of_members} members, {spelled(covers.of_rows)} rows together)"
+    )
+
+
+def _ended(status: Status) -> list[tuple[str, str]]:
+    return [
+        (f"generation {one.generation}", f"ended with {found_by(one, status)}")
+        for one in status.ended[-MOST_ENDED_SHOWN:]
+    ]
 
 
 def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
