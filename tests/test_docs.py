@@ -75,13 +75,20 @@ def test_commands_run(
     monkeypatch.chdir(tmp_path)
     commands = 0
     for block in FENCE.finditer(page.read_text(encoding="utf-8")):
-        lines = block["code"].splitlines() if block["kind"] == "console" else []
+        lines = block["code"].splitlines() if block["kind"] == "sh" else []
         for line in lines:
-            program, *words = shlex.split(line.removeprefix("$ "))
+            program, *words = shlex.split(line)
             assert program == "pairgossip"
             assert main(words) == 0, capsys.readouterr().err
             commands += 1
     assert commands >= 4 or page.name not in ("README.md", "command-line.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_is_typed_can_be_copied(page: Path) -> None:
+    """A prompt before a command would be typed along with it."""
+    for block in FENCE.finditer(page.read_text(encoding="utf-8")):
+        assert not re.search(r"^[\w-]*[$%>] ", block["code"], re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -17,7 +17,8 @@ from pairgossip.peer.spec import parse_spec
 ROOT = Path(__file__).parents[1]
 FIELD = ROOT / "docs" / "field"
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
-TYPED = re.compile(r"^(clinic-[abc])\$ pairgossip (.*)$", re.MULTILINE)
+TYPED = re.compile(r"^(?:# at (clinic-[abc])|pairgossip (.*))$", re.MULTILINE)
+FENCE = re.compile(r"```text\n(# at .*?)```", re.DOTALL)
 ROW = re.compile(r"^\| (`[^|]*`[^|]*) \|", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
 SPOKEN = re.compile(r'"([^"]+)"')
@@ -137,8 +138,11 @@ def test_three_machines(
     """Type what the page says on three machines, as far as it needs no network."""
     page = (FIELD / "three-machines.md").read_text(encoding="utf-8")
     (spec,) = TOML.findall(page)
-    typed = 0
-    for machine, line in TYPED.findall(page):
+    typed, machine = 0, ""
+    for place, line in TYPED.findall("".join(FENCE.findall(page))):
+        if place:
+            machine = place
+            continue
         words = shlex.split(line)
         if words[:2] in (["peer", "run"], ["peer", "result"]):
             continue

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
+from cyclopts import App
 
 import pairgossip
-from pairgossip.cli import main
+from pairgossip.cli import app, main
 from pairgossip.cli.console import in_options
 from pairgossip.errors import MissingExtra
 
 from .running import CommandLine, run_really
 
 COMMANDS = (
-    *("dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
+    *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
     *("score", "train"),
 )
 
@@ -44,6 +48,43 @@ def test_every_option_has_a_phrase(cli: CommandLine) -> None:
             if line.startswith("│") and " --" in line[:8]:
                 words = line.strip("│ *").split()
                 assert len(words) > 3, line
+
+
+def all_commands(above: App, chain: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield chain
+    for name in above:
+        if not name.startswith("-"):
+            yield from all_commands(above[name], (*chain, name))
+
+
+EXAMPLES = re.compile(r"(?:Begin with|or example[^:]{0,30}):\s*?\n(.*?)╭", re.DOTALL)
+
+
+@pytest.mark.parametrize("chain", list(all_commands(app)), ids=" ".join)
+def test_examples_can_be_copied(cli: CommandLine, chain: tuple[str, ...]) -> None:
+    found = EXAMPLES.search(cli(*chain, "--help").out)
+    assert found or chain == ("swarm",)
+    for line in filter(str.strip, found[1].splitlines() if found else ()):
+        # A command that goes on in the next line ends, in a terminal, with blanks.
+        assert line.strip().startswith("pairgossip ") and not line.rstrip().endswith("\\")
+        words = shlex.split(line.partition(" > ")[0])[1:]
+        app.parse_args(words, exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [
+        ("estimate", ["Statistic", "Network", "Method", "Output", "Privacy"]),
+        ("train", ["Data and loss", "Network", "Method", "Output", "Privacy"]),
+        ("watch", ["What to watch", "Statistic", "Network", "Method", "Server"]),
+        ("swarm run", ["Statistic", "Network", "Method", "Output", "Chaos"]),
+    ],
+)
+def test_help_begins_with_what_is_needed_most(
+    cli: CommandLine, command: str, groups: list[str]
+) -> None:
+    lines = cli(*command.split(), "--help").out.splitlines()
+    assert [line.strip("╭─╮ ") for line in lines if line.startswith("╭")] == groups
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter
 
 from pairgossip import __version__
+from pairgossip.cli.completion import completion_command
 from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -40,9 +41,10 @@ By gossip, each learns an average over all pairs of observations, such as
 Gini's mean difference or the AUC. Begin with:
 
     pairgossip demo --quick
-    pairgossip reproduce --quick
-    pairgossip estimate incomes.csv --column income --kernel gini --graph watts-strogatz
+    pairgossip dataset engel --out incomes.csv
+    pairgossip estimate incomes.csv --column income --kernel gini
     pairgossip graph torus --rows 26 --cols 26
+    pairgossip reproduce --quick
     pairgossip watch
 """
 
@@ -56,6 +58,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 for command in (
+    completion_command,
     dataset_command,
     demo_command,
     errata_command,
@@ -77,17 +80,22 @@ __all__ = ["app", "main"]
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code.
-
-    Wrong options leave through `SystemExit`, as every command line parser does.
-    """
+    """Run the command line and return its exit code."""
     given = sys.argv[1:] if tokens is None else tokens
     try:
         # The parser takes a lone dash, which stands for standard input, for an unknown option.
         code = app(
-            ["./-" if token == "-" else token for token in given], result_action="return_value"
+            ["./-" if token == "-" else token for token in given],
+            result_action="return_value",
+            exit_on_error=False,
+            print_error=False,
         )
         output().file.flush()
+    except CycloptsError as problem:
+        from pairgossip.cli.refusals import refusal
+
+        tell(f"Error: {refusal(problem)}")
+        return EXIT_WRONG_INPUT
     except PairgossipError as problem:
         tell(f"Error: {in_options(str(problem))}")
         return EXIT_FAILED if isinstance(problem, MissingExtra) else EXIT_WRONG_INPUT

@@ -105,8 +105,9 @@ def estimate_command(
 
     For example:
 
-        pairgossip estimate incomes.csv --column income --kernel gini \\
-            --graph watts-strogatz --k 4 --p 0.3 --iterations 1e6 --plot gini.png
+        pairgossip dataset engel --out incomes.csv
+        pairgossip estimate incomes.csv --column income --kernel gini
+        pairgossip estimate incomes.csv --column food --kernel gini --graph cycle
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ def exact_command(
 
     For example:
 
+        pairgossip dataset engel --out incomes.csv
         pairgossip exact incomes.csv --column income --kernel gini
 
     Parameters

@@ -15,10 +15,15 @@ LARGEST_NUMBER = 10**15
 LARGEST_SEED = 2**128 - 1
 """The seeds that Python draws for a run without one are that large."""
 
+# In the order of --help: what is needed most comes first.
+WATCHED = Group.create_ordered("What to watch")
 STATISTIC = Group.create_ordered("Statistic")
 NETWORK = Group.create_ordered("Network")
 METHOD = Group.create_ordered("Method")
 OUTPUT = Group.create_ordered("Output")
+PRIVACY = Group.create_ordered("Privacy")
+CHAOS = Group.create_ordered("Chaos")
+SERVER = Group.create_ordered("Server")
 
 
 def whole_number(_: Any, tokens: Sequence[Token]) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from pairgossip.cli.console import tell
-from pairgossip.cli.options import STATISTIC
+from pairgossip.cli.options import PRIVACY
 from pairgossip.errors import InputError, canonical, unknown_name
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pairgossip.cli.specified import Specified
     from pairgossip.privacy import RandomizedResponse
 
-PRIVACY = Group("Privacy", sort_key=STATISTIC.sort_key)
 COLUMNS = ("together", "apart")
 WHY_RANGE = (
     "the values that are possible, as known before the data were; computed from private data it "

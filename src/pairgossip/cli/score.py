@@ -25,7 +25,7 @@ def score_command(
 
     For example:
 
-        pairgossip score tumors.json new.csv --label class --out scores.csv
+        pairgossip score cells.json cells.csv --label class --out scores.csv
 
     Parameters
     ----------

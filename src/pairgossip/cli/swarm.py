@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
 from pairgossip.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, tell
 from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
 from pairgossip.cli.observations import check_labels, read_observations
-from pairgossip.cli.options import Whole
+from pairgossip.cli.options import NETWORK, Whole
 from pairgossip.cli.swarm_options import (
     NO_CHAOS,
     NO_COURSE,
@@ -50,8 +50,8 @@ swarm_app = App(
 @swarm_app.command(name="run", help_format="markdown")
 def run_command(
     *,
-    peers: Whole,
     what: WhatOptions,
+    peers: Annotated[Whole, Parameter(group=NETWORK)],
     network: NetworkOptions = NO_NETWORK,
     parameters: FamilyParameters = NO_PARAMETERS,
     how: CourseOptions = NO_COURSE,
@@ -70,8 +70,8 @@ def run_command(
 
     For example:
 
-        pairgossip swarm run --peers 16 --graph watts-strogatz --kernel gini \\
-            --data incomes.csv --column income --chaos
+        pairgossip dataset engel --out incomes.csv
+        pairgossip swarm run --data incomes.csv --column food --kernel gini --peers 8
 
     Parameters
     ----------

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
-from pairgossip.cli.options import METHOD, OUTPUT, STATISTIC, Flag, Seed, Whole
-
-CHAOS = Group.create_ordered("Chaos")
+from pairgossip.cli.options import CHAOS, METHOD, OUTPUT, STATISTIC, Flag, Seed, Whole
 
 
 @Parameter(name="*", group=STATISTIC)

@@ -56,8 +56,8 @@ def train_command(
 
     For example:
 
-        pairgossip train tumors.csv --label class --loss auc-logistic \\
-            --graph watts-strogatz --iterations 1e6 --step 1e-3 --radius 10 --model tumors.json
+        pairgossip dataset breast-cancer-wisconsin --out cells.csv
+        pairgossip train cells.csv --label class --radius 10 --model cells.json
 
     Parameters
     ----------

@@ -6,18 +6,22 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
+
+from cyclopts import Parameter
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.network import NO_PARAMETERS, FamilyParameters
-from pairgossip.cli.options import Flag, Whole
+from pairgossip.cli.options import WATCHED
 from pairgossip.cli.watch_options import (
     NO_PACE,
     NO_SIMULATED,
     NO_WATCHED,
+    ON_THIS_MACHINE,
     Fields,
     PaceOptions,
+    ServerOptions,
     SimulatedOptions,
     WatchedOptions,
     check_watched,
@@ -29,16 +33,12 @@ if TYPE_CHECKING:
 
 
 def watch_command(
-    *files: Path,
+    *files: Annotated[Path, Parameter(group=WATCHED)],
     watched: WatchedOptions = NO_WATCHED,
     what: SimulatedOptions = NO_SIMULATED,
     family: FamilyParameters = NO_PARAMETERS,
     how: PaceOptions = NO_PACE,
-    port: Whole | None = None,
-    host: str = "127.0.0.1",
-    certificate: Path | None = None,
-    key: Path | None = None,
-    no_browser: Flag = False,
+    server: ServerOptions = ON_THIS_MACHINE,
 ) -> int:
     """Open a web page on this machine in which gossip can be watched.
 
@@ -53,23 +53,12 @@ def watch_command(
 
         pairgossip watch
         pairgossip watch --swarm my-swarm
-        pairgossip watch --text --kernel gini --data engel --column income --graph cycle
+        pairgossip watch --text --data engel --column income --kernel gini
 
     Parameters
     ----------
     files
         Saved runs, .npz files, to look into.
-    port
-        Where to listen; an unused port unless given.
-    host
-        The name or address that viewers type. Another than this machine itself needs a
-        certificate and its key, and the address printed then holds a token that lets viewers in.
-    certificate
-        A certificate for the host, a PEM file.
-    key
-        The certificate's private key, a PEM file.
-    no_browser
-        Print the address without opening a browser.
     """
     from pairgossip.extras import needed_for
 
@@ -81,7 +70,7 @@ def watch_command(
         return show_text(watched, simulated)
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server import Place, Service
-    place = Place(host, 0 if port is None else port, certificate, key)
+    place = Place(server.host, server.port or 0, server.certificate, server.key)
     place.check()
     service = Service(place, _views(watched, files))
     address = _with_settings(service.address, simulated)
@@ -89,7 +78,7 @@ def watch_command(
     def announce() -> None:
         write_line(address)
         tell("Ctrl-C ends it.")
-        if not no_browser and _has_screen():
+        if not server.no_browser and _has_screen():
             threading.Thread(target=_open, args=(address,), daemon=True).start()
 
     service.run(announce)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from pairgossip.cli.network import DEFAULT_FAMILY, FamilyParameters
-from pairgossip.cli.options import METHOD, STATISTIC, Flag, Seed, Whole
+from pairgossip.cli.options import METHOD, NETWORK, SERVER, STATISTIC, WATCHED, Flag, Seed, Whole
+from pairgossip.cli.refusals import one_table
 from pairgossip.errors import InputError, canonical
 
-WATCHED = Group.create_ordered("What to watch")
 FIRST_LOOK: dict[str, str | list[str]] = {
     "data": "engel",
     "column": ["income"],
@@ -57,7 +57,7 @@ class SimulatedOptions:
     """What is learned instead, such as auc-logistic."""
     target: str | None = None
     """v (unless given): over all pairs; u: over pairs of different rows."""
-    graph: str | None = None
+    graph: Annotated[str | None, Parameter(group=NETWORK)] = None
     """Family of the network; `pairgossip graph` lists them."""
 
 
@@ -82,9 +82,28 @@ class PaceOptions:
     """Iterations per second, or max; with --text half a minute for the whole run unless given."""
 
 
+@Parameter(name="*", group=SERVER)
+@dataclass(frozen=True)
+class ServerOptions:
+    """Where the page is served."""
+
+    port: Whole | None = None
+    """Where to listen; an unused port unless given."""
+    host: str = "127.0.0.1"
+    """The name or address that viewers type. Another than this machine itself needs a certificate
+    and its key, and the address printed then holds a token that lets viewers in."""
+    certificate: Path | None = None
+    """A certificate for the host, a PEM file."""
+    key: Path | None = None
+    """The certificate's private key, a PEM file."""
+    no_browser: Flag = False
+    """Print the address without opening a browser."""
+
+
 NO_WATCHED = WatchedOptions()
 NO_SIMULATED = SimulatedOptions()
 NO_PACE = PaceOptions()
+ON_THIS_MACHINE = ServerOptions()
 Fields = dict[str, str | list[str]]
 
 
@@ -122,6 +141,9 @@ def check_watched(watched: WatchedOptions, files: tuple[Path, ...], simulated: F
     """Refuse what does not go together."""
     if watched.swarm is not None and watched.peers:
         raise InputError("Give --swarm or --peers, not both.")
+    table = next((str(file) for file in files if file.suffix.lower() != ".npz"), None)
+    if table is not None and "data" in simulated:
+        raise InputError(one_table("pairgossip watch", [table]))
     has_peers = watched.swarm is not None or bool(watched.peers)
     if watched.text and (files or watched.results):
         raise InputError(

@@ -1,0 +1,93 @@
+"""What the parser refuses is one sentence, like every other error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .running import CommandLine
+
+SITES = ", with a column that says which file a row is from for --group-by"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("foo", "Unknown command 'foo': choose one of completion, dataset"),
+        ("estimat", "Unknown command 'estimat': did you mean 'estimate'?"),
+        ("peer joi", "Unknown command 'joi': did you mean 'join'?"),
+        ("kernels --jsn", "Unknown option --jsn: did you mean --json?"),
+        ("kernels --jsn=yes", "Unknown option --jsn: did you mean --json?"),
+        ("train a.csv --modle m.json", "Unknown option --modle: did you mean --model?"),
+        (
+            "kernels --zzz",
+            "Unknown option --zzz: 'pairgossip kernels --help' lists the options.",
+        ),
+        (
+            "estimate",
+            "pairgossip estimate needs FILE: 'pairgossip estimate --help' says what it is.",
+        ),
+        (
+            "exact a.csv",
+            "pairgossip exact needs --kernel: 'pairgossip exact --help' says what it is.",
+        ),
+        ("exact a.csv --kernel", "--kernel needs a value: give it after the option."),
+        ("exact a.csv --kernel gini --kernel auc", "--kernel is given twice: give it once."),
+        (
+            "estimate a.csv --p x",
+            "Invalid value for --p: give a number such as 0.5, not 'x'.",
+        ),
+        (
+            "estimate a.csv --trials x",
+            "Invalid value for --trials: give a whole number such as 1000000, 1_000_000 or 1e6, "
+            "not 'x'.",
+        ),
+        ("kernels --json=3", "--json takes no value: give it alone."),
+        (
+            "kernels gini",
+            "pairgossip kernels has no use for 'gini': leave it out, or put a name with blanks in "
+            "it in quotes.",
+        ),
+        # Not a file: a name that was to be in quotes.
+        (
+            "estimate a.csv --column household income",
+            "pairgossip estimate has no use for 'income': leave it out, or put a name with blanks "
+            "in it in quotes.",
+        ),
+    ],
+)
+def test_every_refusal_is_one_sentence(cli: CommandLine, line: str, said: str) -> None:
+    found = cli.error(*line.split())
+    assert found == said or (said.startswith("Unknown command 'foo'") and found.startswith(said))
+
+
+@pytest.mark.parametrize(
+    ("line", "sites"),
+    [
+        ("estimate a.csv b.csv --kernel gini", SITES),
+        ("exact a.csv b.csv --kernel gini", ""),
+        ("train a.csv b.csv --label y --model m.json", SITES),
+        ("score m.json a.csv b.csv", ""),
+        ("swarm run --peers 2 --data a.csv b.csv --kernel gini", ""),
+        ("swarm run --peers 2 --data a.csv --data b.csv --kernel gini", ""),
+        ("peer init --name a --spec s.toml --data a.csv b.csv", ""),
+        ("watch --text --data a.csv b.csv --kernel gini", ""),
+    ],
+)
+def test_several_tables_are_one_too_many(cli: CommandLine, line: str, sites: str) -> None:
+    command = " ".join(word for word in line.split()[:2] if word.isalpha())
+    assert cli.error(*line.split()) == (
+        f"pairgossip {command} reads one table at a time, but was also given b.csv: put the rows "
+        f"of all files into one{sites}, or run it once for each."
+    )
+
+
+def test_many_tables_are_counted(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cork").touch()  # as the shell fills in a pattern, names may have no ending
+    assert "was also given cork and 2 more" in cli.error(
+        "estimate", "bray", "cork", "derry", "dublin", "--kernel", "gini"
+    )
