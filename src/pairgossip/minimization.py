@@ -23,6 +23,7 @@ from pairgossip.checks import (
 )
 from pairgossip.engine.descent import Descent, Snapshot, check_descent_engine
 from pairgossip.engine.descent_trial import DescentSetup
+from pairgossip.engine.judging import judged_unasked
 from pairgossip.engine.seeds import root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun
@@ -108,7 +109,9 @@ def minimize(
     bias
         Compute the gradient bias at the checkpoints; by default up to 2,000 nodes.
     judged
-        How many nodes' models are judged at each checkpoint; by default all, up to 2,000.
+        How many nodes' models are judged at each checkpoint; by default all, up to 2,000. Of a
+        loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
+        all n^2 pairs: by default all up to 406 nodes, beyond as many as take 67 million pairs.
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
@@ -167,7 +170,9 @@ def minimize(
         graph=network,
         law=law,
         checkpoints=_later(checkpoint_grid(last, checkpoints), before),
-        judged=_judged(n, whole("judged nodes", judged, default=LARGEST_JUDGED)),
+        judged=_judged(
+            n, whole("judged nodes", judged, default=judged_unasked(rows, LARGEST_JUDGED))
+        ),
         keep_bias=rows.n <= LARGEST_JUDGED if bias is None else bias,
         engine=choice("engine", engine, ENGINES),
         resumed_at=int(before.iterations[-1]) if before else 0,

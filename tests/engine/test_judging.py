@@ -1,4 +1,4 @@
-"""Compiled judges say what the plain ones say, for every ranking loss and any scores."""
+"""Compiled judges say what the plain ones say, for every ranking loss, any scores, any pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ import pytest
 from pairgossip import graphs, minimize, steps
 from pairgossip.arrays import FloatArray
 from pairgossip.engine import judging
-from pairgossip.engine.judging import RankingJudge, build_judge, spans
+from pairgossip.engine.judging import (
+    PairsJudge,
+    RankingJudge,
+    build_judge,
+    judged_unasked,
+    spans,
+)
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
 from pairgossip.losses.pair_features import difference, higher_label
 from pairgossip.losses.problem import LearningProblem
@@ -154,29 +160,166 @@ def test_spans_cover_every_pair_of_different_labels_once() -> None:
             np.testing.assert_array_equal(met, labels[:, None] > labels)
 
 
+def _value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    return 0.5 * ((first[:, :3] - second[:, :3]) @ theta - 1) ** 2
+
+
+def _gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    apart = first[:, :3] - second[:, :3]
+    return (apart @ theta - 1)[:, None] * apart
+
+
+def _curved(first: FloatArray, second: FloatArray) -> FloatArray:
+    apart = first[:, :-1] - 0.7 * second[:, :-1]
+    return np.column_stack((apart, apart[:, :2] ** 2, first[:, 0] * second[:, 1]))
+
+
+def _uneven(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.maximum(first[:, 0] - second[:, 1], 0.0)
+
+
+def _shifted(first: FloatArray, second: FloatArray) -> FloatArray:
+    return 0.3 * first[:, 2]
+
+
+OWN: dict[str, dict[str, Any]] = {
+    "one feature": {"features": lambda first, second: first[:, 0] - second[:, 1]},
+    "curved": {"features": _curved},
+    "AUC in other words": {
+        "features": lambda first, second: first[:, :-1] - second[:, :-1],
+        "weights": lambda first, second: first[:, -1] > second[:, -1],
+    },
+    "weights": {"features": _curved, "weights": _uneven},
+    "offsets": {"features": _curved, "offsets": _shifted},
+    "both": {"features": difference, "weights": _uneven, "offsets": _shifted},
+    "difference of all pairs": {"features": difference},
+}
+
+
+def own(case: str, phi: str = "logistic", n: int = 60) -> LearningProblem:
+    return LearningProblem(models(n), Loss(phi=phi, **OWN[case]), np.arange(n) % 2.0)
+
+
+def brute(judged: LearningProblem, theta: FloatArray, node: int | None = None) -> Any:
+    """The mean of the loss over all pairs, or of its gradient over the pairs of a node."""
+    assert isinstance(judged.loss, Loss)
+    rows = judged.data if node is None else judged.data[node : node + 1]
+    first, second = np.repeat(rows, judged.n, axis=0), np.tile(judged.data, (len(rows), 1))
+    if node is None:
+        return judged.loss.value(theta, first, second).mean()
+    return judged.loss.gradient(theta, first, second).mean(axis=0)
+
+
+@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("case", sorted(OWN))
+def test_every_own_loss_is_judged_by_compiled_sums(case: str, phi: str) -> None:
+    judged = own(case, phi)
+    judge = build_judge("auto", judged)
+    assert isinstance(judge, PairsJudge)
+    for scale in (0.0, 1e-3, 1.0, 30.0, 1e3):
+        thetas = models(60, judged.dimension, scale)
+        expected = [brute(judged, theta) for theta in thetas]
+        np.testing.assert_allclose(judge.objectives(thetas), expected, rtol=1e-12, atol=1e-290)
+        right = np.array([brute(judged, theta, k) for k, theta in enumerate(thetas)])
+        room = 1e-12 * float(np.abs(right).max())
+        np.testing.assert_allclose(judge.own_gradients(thetas), right, rtol=1e-12, atol=room)
+        np.testing.assert_allclose(judged.own_gradients(thetas), right, rtol=1e-12, atol=room)
+
+
+def test_own_losses_of_models_that_are_not_finite() -> None:
+    judged = own("curved", n=50)
+    thetas = models(50, judged.dimension)
+    thetas[3, 0], thetas[4] = np.nan, 1e308
+    judge = build_judge("auto", judged)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objectives, gradients = judge.objectives(thetas), judge.own_gradients(thetas)
+    lost = np.isin(np.arange(50), (3, 4))
+    np.testing.assert_array_equal(np.isnan(objectives), lost)
+    np.testing.assert_array_equal(np.isnan(gradients).all(axis=1), lost)
+    assert np.isfinite(gradients[~lost]).all()
+
+
+def test_pairs_come_in_pieces_that_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = own("weights", n=50)
+    thetas = models(50, judged.dimension)
+    whole = PairsJudge(judged)
+    for name in ("NUMBERS_PER_BLOCK", "PAIRS_AT_ONCE"):
+        monkeypatch.setattr(judging, name, 37)
+    parts = PairsJudge(judged)
+    for layout in (thetas, np.asfortranarray(thetas)):
+        np.testing.assert_allclose(
+            parts.objectives(layout), whole.objectives(thetas), rtol=1e-14, atol=0
+        )
+        np.testing.assert_allclose(
+            parts.own_gradients(layout), whole.own_gradients(thetas), rtol=1e-12, atol=1e-15
+        )
+
+
 def test_other_losses_and_plain_runs_are_judged_by_numpy() -> None:
     def risk(thetas: FloatArray, data: FloatArray) -> FloatArray:
         return np.full(len(thetas), 7.0)
 
-    def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.zeros(len(first))
-
-    def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        return np.zeros((len(first), 3))
-
-    x, labels = models(20), np.arange(20) % 2.0
+    x, labels = models(60), np.arange(60) % 2.0
     others: list[Any] = [
-        "metric-hinge",
-        Loss(difference, "hinge"),
         Loss(difference, "hinge", weights=higher_label, risk=risk),
-        GeneralLoss(value, gradient, dimension=3),
+        GeneralLoss(_value, _gradient, dimension=3),
     ]
     for loss in others:
         judged = LearningProblem(x, loss, labels)
         assert build_judge("auto", judged) is judged
-    judged = LearningProblem(x, auc_loss(), labels)
-    assert build_judge("plain", judged) is judged
-    assert build_judge("vectors", judged) is not judged
+    for loss in (auc_loss(), "metric-hinge"):
+        judged = LearningProblem(x, loss, labels)
+        assert build_judge("plain", judged) is judged
+        assert build_judge("vectors", judged) is not judged
+    few = LearningProblem(x[:20], "metric-hinge", labels[:20])
+    assert build_judge("auto", few) is few
+
+
+def test_a_general_loss_is_called_once_for_each_node() -> None:
+    calls = []
+
+    def counted(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        calls.append(len(first))
+        return _gradient(theta, first, second)
+
+    judged = LearningProblem(models(30), GeneralLoss(_value, counted, dimension=3))
+    calls.clear()
+    thetas = models(30)
+    found = judged.own_gradients(thetas)
+    assert calls == [30] * 30
+    for node in range(30):
+        own_pairs = np.repeat(judged.data[node : node + 1], 30, axis=0), judged.data
+        expected = _gradient(thetas[node], *own_pairs).mean(axis=0)
+        np.testing.assert_allclose(found[node], expected, rtol=1e-12)
+
+
+def test_fewer_models_are_judged_where_each_takes_all_pairs() -> None:
+    def count(loss: Any, n: int) -> int:
+        return judged_unasked(LearningProblem(models(n), loss, np.arange(n) % 2.0), 2_000)
+
+    closed = Loss(difference, risk=lambda thetas, data: np.zeros(len(thetas)))
+    assert count("auc-logistic", 700) == count(closed, 700) == 2_000
+    for loss in (Loss(difference), "metric-hinge", GeneralLoss(_value, _gradient, dimension=3)):
+        assert count(loss, 400) >= 400
+        assert count(loss, 700) == 2**26 // 700**2 == 136
+        assert count(loss, 5_000) == 10
+
+
+def test_minimize_judges_that_many_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MARGINS_UNASKED", 12 * 50**2)
+    judged = own("curved", n=50)
+
+    def fit(**options: Any) -> Fit:
+        x, labels = judged.data[:, :-1], judged.data[:, -1]
+        return minimize(x, labels, judged.loss, graphs.cycle(50), iterations=200, checkpoints=1,
+                        seed=1, **options)  # fmt: skip
+
+    unasked, all_nodes = fit(), fit(judged=50)
+    objectives = judged.objectives(unasked.models[0])
+    evenly = np.unique(np.linspace(0, 49, 12).astype(int))
+    np.testing.assert_allclose(unasked.objective[0], objectives[evenly].mean(), rtol=1e-12)
+    np.testing.assert_allclose(all_nodes.objective[0], objectives.mean(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["auc-logistic", "ranking-smoothed-hinge"])

@@ -8,19 +8,10 @@ from pairgossip.algorithms.exchange import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine import descent_loops, line_loops, token_loops
 from pairgossip.engine.descent import Descent, Snapshot, limits_of
-from pairgossip.losses import GeneralLoss, Loss
-from pairgossip.losses.pair_features import difference, higher_label
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.problem import LearningProblem, is_ordering
 
 NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
-
-
-def is_ordering(loss: Loss | GeneralLoss) -> bool:
-    """Whether the pairs of a loss are those of AUC and ranking, which compiled code knows."""
-    return isinstance(loss, Loss) and (
-        (loss.features, loss.weights, loss.offsets) == (difference, higher_label, None)
-    )
 
 
 class _Walking:

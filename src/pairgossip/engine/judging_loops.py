@@ -1,7 +1,8 @@
-"""Risks and gradients of ranking losses for many models, compiled.
+"""Risks and gradients of many models, compiled: of ranking losses, and of losses of any pairs.
 
-Observations come by rising label, features transposed: shape (d, n). ``lower[i]`` is how many
-observations have a lower label than the i-th; they are the first ones.
+For ranking losses observations come by rising label, features transposed: shape (d, n).
+``lower[i]`` is how many observations have a lower label than the i-th; they are the first ones.
+Pairs come with their features transposed, shape (p, pairs), their weights and their offsets.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from pairgossip.engine.margin_slopes import (
     SQUARED_HINGE,
     inlined,
     logistic_slopes,
+    logistic_values,
     loop,
     slope,
     vectorized,
+    write_exponentials,
 )
 from pairgossip.engine.panel_loops import logistic_sum
 
@@ -163,3 +166,121 @@ def write_gradients(  # type: ignore[no-untyped-def]
         for c in range(len(features)):
             gradients[r, c] = total * features[c, k] - dot(scores, features[c], count)
             gradients[r, c] /= n
+
+
+@vectorized
+def write_margins(theta, features, offsets, start, margins):  # type: ignore[no-untyped-def]
+    """theta . a + b for as many pairs from ``start`` on as there is room for; are all finite?"""
+    count, p = len(margins), len(theta)
+    b = offsets[start : start + count]
+    for q in range(count):
+        margins[q] = b[q]
+    whole = p - p % 4
+    for c in range(0, whole, 4):  # four at a time: margins are read and written a quarter as often
+        t0, t1, t2, t3 = theta[c], theta[c + 1], theta[c + 2], theta[c + 3]
+        a0 = features[c, start : start + count]
+        a1 = features[c + 1, start : start + count]
+        a2 = features[c + 2, start : start + count]
+        a3 = features[c + 3, start : start + count]
+        for q in range(count):
+            margins[q] += (t0 * a0[q] + t1 * a1[q]) + (t2 * a2[q] + t3 * a3[q])
+    for c in range(whole, p):
+        t = theta[c]
+        a = features[c, start : start + count]
+        for q in range(count):
+            margins[q] += t * a[q]
+    finite = True
+    for q in range(count):
+        finite &= abs(margins[q]) < np.inf
+    return finite
+
+
+@vectorized
+def halved_sum(values, count):  # type: ignore[no-untyped-def]
+    """Sum values[:count], which are overwritten: the second half onto the first, and so on."""
+    while count > 1:
+        half = (count + 1) // 2
+        for q in range(count - half):
+            values[q] += values[half + q]
+        count = half
+    return values[0]
+
+
+@vectorized
+def halved_product(values, count):  # type: ignore[no-untyped-def]
+    """The product of 1 + values[:count], minus 1: of positive terms alone, so nothing cancels."""
+    while count > 1:
+        half = (count + 1) // 2
+        for q in range(count - half):
+            x = values[half + q]
+            values[q] += x + x * values[q]
+        count = half
+    return values[0]
+
+
+@vectorized
+def logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[no-untyped-def]
+    """Sum log(1 + e^-u) = max(-u, 0) + log(1 + e^-|u|): one logarithm, of a product.
+
+    Each of its factors is at most 2, so up to 1,000 of them cannot overflow.
+    """
+    for q in range(count):
+        spare[q] = -abs(u[q])
+    write_exponentials(spare, count, polynomial, bits)
+    for q in range(count):
+        spare[q] = polynomial[q] * scale[q]
+        short = -u[q]
+        u[q] = short if short > 0.0 else 0.0
+    return halved_sum(u, count) + np.log1p(halved_product(spare, count))
+
+
+@loop
+def write_pair_sums(models, features, weights, offsets, phi, room, sums):  # type: ignore[no-untyped-def]
+    """Add to every model's sum its weighted loss at all pairs; NaN if a margin is not finite.
+
+    A few pairs at a time meet all models, so that their features are read from the cache.
+    """
+    values, spare, polynomial, bits, scale = room
+    at_once = len(values)
+    for start in range(0, len(weights), at_once):
+        count = min(at_once, len(weights) - start)
+        u = values[:count]
+        w = weights[start : start + count]
+        alike = np.all(w == 1.0)
+        for r in range(len(models)):
+            if not write_margins(models[r], features, offsets, start, u):
+                sums[r] = np.nan
+            elif phi == LOGISTIC and alike:
+                sums[r] += logistic_total(u, count, spare, polynomial, bits, scale)
+            else:
+                if phi == LOGISTIC:
+                    logistic_values(u, count, spare, polynomial, bits, scale)
+                else:
+                    for q in range(count):
+                        u[q] = hinge_value(phi, u[q])
+                for q in range(count):
+                    u[q] *= w[q]
+                sums[r] += halved_sum(u, count)
+
+
+@loop
+def write_pair_gradients(  # type: ignore[no-untyped-def]
+    models, starts, features, weights, offsets, phi, room, gradients
+):  # fmt: skip
+    """Add the gradients of every model at its own pairs, which begin at ``starts``."""
+    values, _, polynomial, bits, scale = room
+    for r in range(len(models)):
+        for start in range(starts[r], starts[r + 1], len(values)):
+            count = min(len(values), starts[r + 1] - start)
+            u = values[:count]
+            finite = write_margins(models[r], features, offsets, start, u)
+            if phi == LOGISTIC:
+                if finite:
+                    logistic_slopes(u, count, polynomial, bits, scale)
+            else:
+                for q in range(count):
+                    u[q] = slope(phi, u[q])
+            for q in range(count):
+                u[q] = u[q] * weights[start + q] if finite else np.nan
+            for c in range(len(features)):
+                gradients[r, c] += dot(u, features[c, start : start + count], count)

@@ -11,7 +11,7 @@ from pairgossip.kernels.data import check_data
 from pairgossip.losses.builtin import as_loss
 from pairgossip.losses.general import GeneralLoss
 from pairgossip.losses.loss import Loss
-from pairgossip.losses.pair_features import difference
+from pairgossip.losses.pair_features import difference, higher_label
 from pairgossip.losses.risk import checked_risks
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class PairwiseLearning(Protocol):
         """Return the problem of one trial, all its randomness drawn from this seed."""
 
 
+def is_ordering(loss: Loss | GeneralLoss) -> bool:
+    """Whether a loss is that of AUC and ranking, 1{l > l'} phi(theta . (x - x'))."""
+    return isinstance(loss, Loss) and (
+        (loss.features, loss.weights, loss.offsets) == (difference, higher_label, None)
+    )
+
+
 class LearningProblem:
     """Observations, one per node, and the loss of a model at a pair of them."""
 
@@ -100,8 +107,10 @@ class LearningProblem:
 
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every node's share f_k = (1/n) sum_l f(.; x_k, x_l) at theta_k."""
-        if isinstance(self.loss, Loss) and self.loss.features is difference:
-            return self._own_ordering_gradients(theta, self.loss)
+        if isinstance(self.loss, GeneralLoss) and not self.loss.batched:
+            return self._own_general_gradients(theta, self.loss)
+        if is_ordering(self.loss):
+            return self._own_ordering_gradients(theta)
         everyone = np.arange(self.n)
         gradients = np.empty((self.n, self.dimension))
         for start in range(0, self.n, ROWS_AT_ONCE):
@@ -114,10 +123,19 @@ class LearningProblem:
             gradients[rows] = table.reshape(len(rows), self.n, -1).mean(axis=1)
         return gradients
 
-    def _own_ordering_gradients(self, theta: FloatArray, loss: Loss) -> FloatArray:
+    def _own_general_gradients(self, theta: FloatArray, loss: GeneralLoss) -> FloatArray:
+        """The same where a function takes one model: a call for each node, not for each pair."""
+        gradients = np.empty((self.n, self.dimension))
+        for node, model in enumerate(theta):
+            own = np.repeat(self.data[node : node + 1], self.n, axis=0)
+            gradients[node] = loss.gradient(model, own, self.data).mean(axis=0)
+        return gradients
+
+    def _own_ordering_gradients(self, theta: FloatArray) -> FloatArray:
         """The same where a = x - x': scores of all observations under all models, then sums."""
+        assert isinstance(self.loss, Loss)
         features, labels = self.data[:, :-1], self.data[:, -1]
         scores = theta @ features.T
-        slopes = loss.phi.derivative(np.diagonal(scores)[:, None] - scores)
+        slopes = self.loss.phi.derivative(np.diagonal(scores)[:, None] - scores)
         slopes *= labels[:, None] > labels
         return (slopes.sum(axis=1)[:, None] * features - slopes @ features) / self.n
