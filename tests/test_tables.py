@@ -178,6 +178,45 @@ def test_missing_values(tmp_path: Path, gap: str) -> None:
     assert str(caught.value) == sentence
 
 
+def test_all_missing_values_are_listed_at_once(tmp_path: Path) -> None:
+    path = _write(tmp_path, "x,y,z\n1,,a\n,NA,b\n3,4,\n")
+    sentence = (
+        f"{path} has 4 missing entries, in column 'x' on line 3; column 'y' on lines 2 and 3 and "
+        "column 'z' on line 4: fill them in or drop the lines."
+    )
+    with pytest.raises(InputError) as refused:
+        read_columns(path, ()).refuse_gaps(["x", "y", "z"])
+    assert str(refused.value) == sentence
+    with pytest.raises(InputError, match="has 3 missing entries"):
+        read_columns(path, ["x", "y"])
+
+
+def test_many_missing_values_are_counted(tmp_path: Path) -> None:
+    names = [f"c{k}" for k in range(14)]
+    rows = [",".join(["1", *["?"] * 13])] * 30
+    path = _write(tmp_path, "\n".join([",".join(names), *rows]))
+    with pytest.raises(InputError) as refused:
+        read_columns(path, names)
+    said = str(refused.value)
+    assert said.startswith(f"{path} has 390 missing entries, in column 'c1' on lines 2, 3, 4, ")
+    assert "9, 10, 11 and 20 more; column 'c2'" in said
+    assert said.endswith("column 'c10' on lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 20 more and "
+                         "3 more columns: fill them in or drop the lines.")  # fmt: skip
+
+
+def test_all_entries_that_are_not_numbers_are_listed_at_once(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'x,y\n"1,5",1\n2,b\ninf,3\n')
+    with pytest.raises(InputError) as refused:
+        read_columns(path, ["x", "y"])
+    assert str(refused.value) == (
+        f"{path} has 3 entries that are not numbers: column 'x', line 2: '1,5' (decimal comma?); "
+        "column 'x', line 4: 'inf' and column 'y', line 3: 'b'."
+    )
+    path = _write(tmp_path, "x\n1\n" + "a\n" * 25)
+    with pytest.raises(InputError, match=r"has 25 entries .* line 12: 'a' and 15 more\.$"):
+        read_columns(path, ["x"])
+
+
 def test_a_header_of_years_and_names(tmp_path: Path) -> None:
     path = _write(tmp_path, "town,2019,2020\nGent,1,2\n")
     assert list(read_columns(path).columns) == ["2019", "2020"]

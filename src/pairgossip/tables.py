@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -23,6 +23,8 @@ from pairgossip.errors import InputError
 DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 SNIFFED_LINES = 20
+MOST_NAMED = 10
+"""Columns, or lines of a column, that a message names; it counts the rest."""
 UNNAMED = "(unnamed)"
 """How messages call a column whose name is empty, such as an index that pandas wrote."""
 STANDARD_INPUT = Path("-")
@@ -76,21 +78,24 @@ class Table:
 
     def text(self, name: str) -> list[str]:
         """Return one column as text, for labels; a missing entry is an error."""
+        self.refuse_gaps([name])
         place = self._position(name)
-        for row, line in zip(self.cells, self.lines, strict=True):
-            if _is_missing(row[place]):
-                raise _missing(self.path, name, line)
         return [row[place] for row in self.cells]
 
     def numbers(self, name: str) -> FloatArray:
         """Return one column as numbers; anything else in it is an error."""
-        place = self._position(name)
-        return np.array(
-            [
-                _number(row[place], self.path, name, line)
-                for row, line in zip(self.cells, self.lines, strict=True)
-            ]
-        )
+        return self.with_columns([name]).columns[name]
+
+    def refuse_unknown(self, names: Sequence[str]) -> None:
+        """Raise `InputError` for the first of these columns that there is not."""
+        for name in names:
+            self._position(name)
+
+    def refuse_gaps(self, names: Sequence[str]) -> None:
+        """Raise `InputError` for the missing entries of these columns, all of them at once."""
+        gaps = {name: self._gaps(name) for name in names}
+        if any(gaps.values()):
+            raise _missing(self.path, {name: lines for name, lines in gaps.items() if lines})
 
     def _known(self, name: str) -> str:
         if name not in self.columns:
@@ -120,8 +125,32 @@ class Table:
         return next((BadCell(name, line, text) for line, text in bad), None)
 
     def with_columns(self, names: Sequence[str]) -> Table:
-        """Return the table with these columns read as numbers."""
-        return replace(self, columns={name: self.numbers(name) for name in names})
+        """Return the table with these columns read as numbers; anything else is an error."""
+        columns = {name: self._converted(name) for name in names}
+        if not all(np.isfinite(column).all() for column in columns.values()):
+            self.refuse_gaps(names)
+            raise _not_numbers(self.path, [cell for name in names for cell in self._bad(name)])
+        return replace(self, columns=columns)
+
+    def _converted(self, name: str) -> FloatArray:
+        """Return a column as numbers, with NaN for what is none."""
+        place = self._position(name)
+        parsed = (_parsed(row[place]) for row in self.cells)
+        return np.array([math.nan if number is None else number for number in parsed])
+
+    def _gaps(self, name: str) -> list[int]:
+        """Return the lines on which a column has no entry."""
+        place = self._position(name)
+        rows = zip(self.lines, self.cells, strict=True)
+        return [line for line, row in rows if _is_missing(row[place])]
+
+    def _bad(self, name: str) -> list[BadCell]:
+        """Return the entries of a column that are neither missing nor finite numbers."""
+        return [
+            BadCell(name, line, text)
+            for line, text in self._filled(name)
+            if (number := _parsed(text)) is None or not math.isfinite(number)
+        ]
 
     def _filled(self, name: str) -> list[tuple[int, str]]:
         """Return the line and the text of every entry of a column that is not missing."""
@@ -278,16 +307,20 @@ def _parsed(text: str) -> float | None:
         return None
 
 
-def _number(text: str, file: Path, column: str, line: int) -> float:
-    if _is_missing(text):
-        raise _missing(file, column, line)
-    number = _parsed(text)
-    if number is None or not math.isfinite(number):
-        raise InputError(
+def _not_numbers(file: Path, cells: Sequence[BadCell]) -> InputError:
+    if len(cells) == 1:
+        column, line, text = cells[0]
+        return InputError(
             f"Column '{shown(column)}' of {file}, line {line}, is not a number: "
             f"{text[:40]!r}{_guess(column, text)}."
         )
-    return number
+    named = [
+        f"column '{shown(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
+        for column, line, text in cells[:MOST_NAMED]
+    ]
+    return InputError(
+        f"{file} has {len(cells):,} entries that are not numbers: {_some(named, len(cells), '; ')}."
+    )
 
 
 def _guess(column: str, text: str) -> str:
@@ -306,10 +339,32 @@ def _empty(file: Path) -> InputError:
     return InputError(f"{file} is empty: it needs a header line and rows.")
 
 
-def _missing(file: Path, column: str, line: int) -> InputError:
+def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
+    count = sum(map(len, gaps.values()))
+    if count == 1:
+        ((column, (line,)),) = gaps.items()
+        return InputError(
+            f"Column '{shown(column)}' of {file}, line {line}, is missing: fill it in or drop the "
+            "line."
+        )
+    places = [
+        f"column '{shown(column)}' on line{'s' * (len(lines) > 1)} "
+        + _some([str(line) for line in lines[:MOST_NAMED]], len(lines), ", ")
+        for column, lines in list(gaps.items())[:MOST_NAMED]
+    ]
     return InputError(
-        f"Column '{shown(column)}' of {file}, line {line}, is missing: fill it in or drop the line."
+        f"{file} has {count:,} missing entries, in {_some(places, len(gaps), '; ', ' columns')}: "
+        "fill them in or drop the lines."
     )
+
+
+def _some(named: Sequence[str], count: int, separator: str, what: str = "") -> str:
+    """List what is named, and count the rest of all there are."""
+    if count > len(named):
+        named = [*named, f"{count - len(named):,} more{what}"]
+    if len(named) == 1:
+        return named[0]
+    return f"{separator.join(named[:-1])} and {named[-1]}"
 
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:

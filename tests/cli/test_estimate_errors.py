@@ -54,6 +54,23 @@ def test_a_gap(cli: CommandLine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "tokens",
+    [
+        ("estimate", "--column", "x", "--label", "class", "--group-by", "site", "--kernel", "auc"),
+        ("train", "--label", "class", "--group-by", "site", "--model", "model.json"),
+        ("train", "--column", "x", "--label", "class", "--group-by", "site", "--model", "m.json"),
+    ],
+)
+def test_gaps_of_all_columns_are_listed_at_once(
+    cli: CommandLine, tmp_path: Path, tokens: tuple[str, ...]
+) -> None:
+    file = written(tmp_path, "x,class,site\n1,a,n\n,b,n\n4,,n\n5,a,\n,b,n\n")
+    found = cli.error(tokens[0], file, *tokens[1:])
+    assert "has 4 missing entries" in found and "column 'x' on lines 3 and 6" in found
+    assert "column 'class' on line 4" in found and "column 'site' on line 5" in found
+
+
+@pytest.mark.parametrize(
     ("tokens", "message"),
     [
         (["--kernel", "ginni"], "Unknown kernel 'ginni': did you mean 'gini'?"),

@@ -73,9 +73,12 @@ def read_observations(
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
+    others = [name for name in (label, group_by) if name is not None]
+    table.refuse_unknown(others)
+    names = _named(columns, table) if columns else [_only_column(table, label, group_by)]
+    table.refuse_gaps([*others, *names])
     labels = None if label is None else _labels(table, label)
     groups = read_groups(table, group_by)
-    names = _named(columns, table) if columns else [_only_column(table, label, group_by)]
     values = table.with_columns(names).matrix()
     return Observations(tuple(names), values, labels, label, groups, group_by, table.lines)
 
@@ -141,6 +144,6 @@ def _besides(named: Mapping[str, str | None]) -> str:
 
 
 def _labels(table: Table, label: str) -> Any:
-    texts = table.text(label)  # complains about an unknown column and about gaps
+    texts = table.text(label)
     # Sorted as text, 10 would come before 2.
     return table.numbers(label) if table.holds_numbers(label) else texts

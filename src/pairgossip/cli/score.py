@@ -42,7 +42,9 @@ def score_command(
     trained = read_model(model)
     from pairgossip.tables import read_columns
 
-    table = read_columns(file, trained.columns)
+    table = read_columns(file, ())
+    table.refuse_gaps([*trained.columns, *([] if label is None else [label])])
+    table = table.with_columns(trained.columns)
     scores = trained.scores(table.matrix())
     labels = None if label is None else _labels(table, label, trained)
     if out is not None:

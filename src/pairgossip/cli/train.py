@@ -181,7 +181,9 @@ def _all_columns(file: Path, label: str, group_by: str | None) -> Observations:
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
-    labels: Any = table.text(label)  # complains about an unknown column and about gaps
+    table.refuse_unknown([label] if group_by is None else [label, group_by])
+    table.refuse_gaps(table.header)
+    labels: Any = table.text(label)
     if table.holds_numbers(label):
         labels = table.numbers(label)
     groups = read_groups(table, group_by)

@@ -125,8 +125,9 @@ def _of_dataset(data: Dataset, columns: Sequence[str], label: str | None) -> Obs
 def _of_table(table: Table, columns: Sequence[str], label: str | None) -> Observations:
     names = _chosen(columns, [name for name in table.header if table.holds_numbers(name)], label)
     labels: Any = None
+    table.refuse_gaps([*names, *([] if label is None else [label])])
     if label is not None:
-        labels = table.text(label)  # complains about an unknown column and about gaps
+        labels = table.text(label)
         if table.holds_numbers(label):
             labels = table.numbers(label)
     return Observations(table.with_columns(names).matrix(), labels, tuple(names))
