@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -190,14 +191,22 @@ def test_a_fit_is_drawn(what: str) -> None:
 
 def test_a_start_from_another_problem_is_refused() -> None:
     first = fit(iterations=100, step=inverse_sqrt(0.1))
-    others: list[dict[str, Any]] = [
-        {"step": inverse_sqrt(0.2)},
-        {"step": inverse_sqrt(0.1), "penalty": L1(1.0)},
+    others: list[tuple[dict[str, Any], str]] = [
+        (
+            {"step": inverse_sqrt(0.2)},
+            "The start has another step than this run ('inverse-sqrt' gives other values): give "
+            "the same to go on from it.",
+        ),
+        (
+            {"step": inverse_sqrt(0.1), "penalty": L1(1.0)},
+            "The start has another penalty or constraint than this run (Unconstrained() and "
+            "L1(strength=1.0)): give the same to go on from it.",
+        ),
     ]
-    for other in others:
-        with pytest.raises(InputError, match="with another step, penalty or constraint"):
+    for other, sentence in others:
+        with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
             fit(start=first, iterations=200, **other)
-    with pytest.raises(InputError, match="from other data"):
+    with pytest.raises(InputError, match="The start has other data than this run: give"):
         minimize(2 * FEATURES, LABELS, start=first, graph=GRAPH, step=inverse_sqrt(0.1))
     with pytest.raises(InputError, match="ran on another graph"):
         fit(start=first, iterations=200, graph=graphs.cycle(20), step=inverse_sqrt(0.1))

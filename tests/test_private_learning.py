@@ -80,9 +80,9 @@ def test_a_fit_goes_on_with_its_reports(tmp_path: Path, seed: int | None) -> Non
     assert (longer.reports == first.reports).all()
     if seed is not None:
         assert longer.models == pytest.approx(learned().models, rel=1e-12)
-    with pytest.raises(pg.InputError, match="with other privacy"):
+    with pytest.raises(pg.InputError, match="has other privacy than this run"):
         learned(start=first, privacy=RandomizedResponse(4.0, 4, (0, 1), classes=(0, 1)))
-    with pytest.raises(pg.InputError, match="with other privacy"):
+    with pytest.raises(pg.InputError, match="has other privacy than this run"):
         learned(start=first, privacy=None)
 
 

@@ -31,6 +31,7 @@ from pairgossip.kernels import Kernel, PairProblem, Ratio
 from pairgossip.kernels.means import Means
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Advance, Show, progress_bar
+from pairgossip.results.fingerprints import of_estimation
 from pairgossip.results.run import Run
 
 LARGEST_HISTORY_BYTES = 1 << 28
@@ -171,11 +172,12 @@ def estimate(
             problem.predicted_error(float(exact)) if isinstance(problem, PRIVATE) else None
         ),
     )
+    fingerprint = of_estimation(problem)
     with progress_bar(f"{chosen.name} on {n:,} nodes", len(numbers) * last, progress) as advance:
         outcome = run_trials(setup, root, numbers, n_jobs, advance)
     if not outcome.records:
         raise KeyboardInterrupt
-    run = Run.from_records(setup, outcome, entropy)
+    run = Run.from_records(setup, outcome, entropy, fingerprint)
     if outcome.interrupted:
         warnings.warn(
             f"Interrupted: kept {run.trials} of {len(numbers)} trials, "

@@ -45,7 +45,8 @@ from pairgossip.losses.whole_sets import WholeSetsLearning
 from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.privacy.columns import Cells
 from pairgossip.progress import Show, progress_bar
-from pairgossip.results.fit import Fit, fingerprint
+from pairgossip.results.fingerprints import Fingerprint, difference, of_learning, step_mark
+from pairgossip.results.fit import Fit
 from pairgossip.results.storage import load
 from pairgossip.results.traffic import groups_of
 
@@ -115,7 +116,8 @@ def minimize(
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
-        trials and reports are the start's. Curves are joined.
+        trials and reports are the start's. Functions are the same if they give the same values at
+        a few pairs. Curves are joined.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -161,8 +163,9 @@ def minimize(
         steps = AnyStep(steps)
     descent = Descent(problem, proximal, steps, clock, probabilities)
     check_descent_engine(choice("engine", engine, ENGINES), descent)
+    fingerprint = of_learning(descent)
     if before is not None:
-        _check_start(before, descent, law_name(law))
+        _check_start(before, descent, law, fingerprint)
     numbers = before.trial_numbers.tolist() if before else trial_numbers(trials)
     check_jobs(n_jobs)
     setup = DescentSetup(
@@ -186,7 +189,7 @@ def minimize(
         outcome = run_trials(setup, root, numbers, n_jobs, advance)
     if not outcome.records:
         raise KeyboardInterrupt
-    fit = Fit.from_records(setup, outcome, entropy)
+    fit = Fit.from_records(setup, outcome, entropy, fingerprint)
     if before is not None:
         fit = before.followed_by(fit)
     if outcome.interrupted:
@@ -230,13 +233,16 @@ def _place_again(before: Fit, graph: Graph | str, groups: Any, construction: str
     return Place(before.graph, before.groups if before.construction == WHOLE_SETS else None)
 
 
-def _check_start(before: Fit, descent: Descent, law: str) -> None:
+def _check_start(before: Fit, descent: Descent, law: str, fingerprint: Fingerprint) -> None:
     if before.law != law:
         raise InputError(f"The start has another law ({before.law}) than this run ({law}).")
-    if before.fingerprint != fingerprint(descent):
+    step = step_mark(descent, int(before.iterations[-1]))
+    found = difference(before.fingerprint, {**fingerprint, "step": step})
+    if found is not None:
+        other = "other" if found.part in ("data", "groups", "privacy") else "another"
         raise InputError(
-            "The start was learned from other data, with other privacy, or with another step, "
-            "penalty or constraint: give the same to go on from it."
+            f"The start has {other} {found.part} than this run{found.how}: "
+            "give the same to go on from it."
         )
 
 

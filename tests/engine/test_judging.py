@@ -21,7 +21,7 @@ from pairgossip.engine.judging import (
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
 from pairgossip.losses.pair_features import difference, higher_label
 from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.ranking_risk import centered
+from pairgossip.losses.ranking_risk import centered, ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
@@ -258,7 +258,7 @@ def test_pairs_come_in_pieces_that_do_not_matter(monkeypatch: pytest.MonkeyPatch
 
 def test_other_losses_and_plain_runs_are_judged_by_numpy() -> None:
     def risk(thetas: FloatArray, data: FloatArray) -> FloatArray:
-        return np.full(len(thetas), 7.0)
+        return ranking_risks(thetas, data, MARGINS["hinge"])  # right, but not the one known
 
     x, labels = models(60), np.arange(60) % 2.0
     others: list[Any] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ class Shifted:
     """Gradients with a disturbance of the trial's; judged without it."""
 
     compilable = False
-    marks = ("shifted",)
+    marks: ClassVar[dict[str, str]] = {"shift": "shifted"}
 
     def __init__(self, true: LearningProblem, shift: FloatArray | None = None) -> None:
         self._true = true

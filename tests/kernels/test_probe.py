@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Kernel, Ratio
-from pairgossip.kernels.probe import probe
+from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio
+from pairgossip.kernels.probe import probe, scattered_pairs
 
 from .reference import random_data
 
@@ -50,6 +50,31 @@ def test_built_in_kernels_pass(name: str, n: int) -> None:
             "Kernel 'largest' returned shape () for 9 pairs: "
             "it must return one value per pair, shape (9,).",
         ),
+        (
+            Kernel(lambda a, b: a * b, name="product", total=lambda data: 1.0),
+            "Kernel 'product' has a closed form total= that gives 1 on 3 rows where its function "
+            "adds up to 9: correct it, or leave it out.",
+        ),
+        (
+            Kernel(lambda a, b: a * b, name="product", total=lambda data: data),  # type: ignore[arg-type, return-value]
+            "Kernel 'product' has a closed form total= that returned shape (3,) for 3 rows: it "
+            "must return one number.",
+        ),
+        (
+            Kernel(lambda a, b: a * b, name="product", row_totals=lambda data: data + 1.0),
+            "Kernel 'product' has a closed form row_totals= that gives 1 on 3 rows where its "
+            "function adds up to 0: correct it, or leave it out.",
+        ),
+        (
+            Kernel(lambda a, b: a * b, name="product", row_totals=lambda data: data.nothing),  # type: ignore[attr-defined]
+            "Kernel 'product' has a closed form row_totals= that failed on 3 rows: "
+            "'numpy.ndarray' object has no attribute 'nothing'.",
+        ),
+        (
+            Kernel(lambda a, b: (a - b) ** 2, name="square", formula=Formula.GINI),
+            "Kernel 'square' says formula=Formula.GINI, but its function gives other values: "
+            "leave formula= out.",
+        ),
     ],
 )
 def test_broken_promises(kernel: Kernel, sentence: str) -> None:
@@ -61,3 +86,24 @@ def test_broken_promises(kernel: Kernel, sentence: str) -> None:
 
 def test_one_observation_is_enough() -> None:
     probe(Kernel(lambda a, b: a + b), np.array([3.0]))
+
+
+def test_right_closed_forms_pass() -> None:
+    kernel = Kernel(
+        lambda a, b: a * b,
+        total=lambda data: float(data.sum() ** 2),
+        row_totals=lambda data: data * data.sum(),
+    )
+    for data in (np.arange(100.0), np.full(9, 0.1), np.array([1e150, 2e150]), np.array([3.0])):
+        probe(kernel, data)
+    offset = np.random.default_rng(0).normal(size=40) + 1e6
+    probe(Kernel(lambda a, b: (a - b) ** 2, total=lambda x: 2 * x.size**2 * x.var()), offset)
+
+
+def test_pairs_out_of_step_with_the_rows() -> None:
+    nodes, held = scattered_pairs(1000, 256)
+    assert (nodes[:8] == held[:8]).all()
+    assert len(set(zip(nodes.tolist(), held.tolist(), strict=True))) == 256
+    for period in (2, 8, 50, 125):
+        assert min(len(np.unique(part % period)) for part in (nodes, held)) > 0.8 * period
+    assert [part.tolist() for part in scattered_pairs(1, 3)] == [[0, 0, 0]] * 2

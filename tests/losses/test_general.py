@@ -111,3 +111,16 @@ def test_both_functions_are_needed() -> None:
         "The gradient of a loss must be a function of a model and two blocks of observations, "
         "but got int."
     )
+
+
+def test_a_loss_that_says_batched_takes_one_model_per_pair() -> None:
+    def value(theta: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        return np.sum((np.atleast_2d(theta)[0] - x + y) ** 2, axis=1)  # of the first model only
+
+    def gradient(theta: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        return 2 * (np.atleast_2d(theta)[0] - x + y)
+
+    data = np.random.default_rng(0).normal(size=(10, 2))
+    GeneralLoss(value, gradient).check(data)
+    with pytest.raises(InputError, match="says batched=True, but with one model per pair it gives"):
+        GeneralLoss(value, gradient, batched=True).check(data)

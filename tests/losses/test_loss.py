@@ -185,3 +185,18 @@ def test_models_of_another_dimension_are_refused() -> None:
     assert str(caught.value) == (
         "Loss 'auc-hinge' was given 4 models for 5 pairs: give one model, or one per pair."
     )
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_closed_forms_are_probed(name: str) -> None:
+    loss, data = built_in(name), labeled(20, classes=2)
+    loss.check(data)
+    wrong = dataclasses.replace(loss, risk=lambda models, rows: np.full(len(models), 7.0))
+    with pytest.raises(InputError, match="closed form risk= that gives 7 for a model whose loss"):
+        wrong.check(data)
+    short = dataclasses.replace(loss, bounds=lambda rows: (1e-3, 0.0))
+    with pytest.raises(InputError, match=r"bounds= that say w \|\|a\|\| <= 0.001"):
+        short.check(data)
+    high = dataclasses.replace(loss, bounds=lambda rows: (1e9, 2.0))
+    with pytest.raises(InputError, match="and b >= 2, but they reach"):
+        high.check(data)

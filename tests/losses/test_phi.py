@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,3 +87,12 @@ def test_unknown_functions_are_named(phi: str, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         margin(phi)
     assert str(caught.value) == sentence
+
+
+def test_a_code_stands_for_its_function() -> None:
+    hinge = MARGINS["hinge"]
+    assert margin(replace(hinge, name="mine")).name == "mine"
+    wrongs: list[dict[str, Any]] = [{"value": np.exp}, {"derivative": np.exp}]
+    for wrong in wrongs:
+        with pytest.raises(InputError, match="has the code of 'hinge' but other values"):
+            margin(replace(hinge, **wrong))

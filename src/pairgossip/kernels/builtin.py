@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from pairgossip.arrays import PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels import closed_forms, functions
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio
@@ -238,3 +239,22 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
         expression="max(0, 1 - (threshold - ||x - y||) (2 1{l = l'} - 1))",
         description="metric learning: hinge loss of same-or-different by distance",
     )
+
+
+def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
+    """Return the function that compiled code evaluates for a formula, None for its own."""
+    functions_of: dict[Formula, PairFunction] = {
+        Formula.VARIANCE: functions.half_squared_difference,
+        Formula.GINI: functions.absolute_difference,
+        Formula.DISTANCE: functions.distance,
+        Formula.KENDALL: functions.agreement,
+        Formula.CONCORDANT: partial(functions.concordant, ties=parameter),
+        Formula.COMPARABLE: functions.comparable,
+        Formula.AUC_ORDERED: partial(functions.higher_label_and_score, ties=parameter),
+        Formula.AUC_COMPARED: functions.higher_label,
+        Formula.RANKING_RISK: functions.discordance,
+        Formula.SCATTER_SQUARED: functions.squared_scatter,
+        Formula.SCATTER_PLAIN: functions.plain_scatter,
+        Formula.METRIC_LEARNING_RISK: partial(functions.metric_hinge, threshold=parameter),
+    }
+    return functions_of.get(formula)

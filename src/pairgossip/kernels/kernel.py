@@ -57,9 +57,10 @@ class Kernel:
     formula, parameter
         Which built-in it is, for compiled code.
     total
-        Closed form of the sum over all ordered pairs, the own pairs (k, k) included.
+        Closed form of the sum over all ordered pairs, the own pairs (k, k) included; compared
+        with the function on a few rows of the data.
     row_totals
-        Closed form of the sum over l of h(x_k, x_l), for every k.
+        Closed form of the sum over l of h(x_k, x_l), for every k; compared likewise.
     validate
         Further checks of the data, raising `InputError`.
     label_sizes

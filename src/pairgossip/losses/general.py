@@ -116,6 +116,8 @@ class GeneralLoss:
             parts = parts_at(first, second)
             alone = parts_at(first[-1:], second[-1:])
         check_finite(self.name, parts, nodes, held)
+        if self.batched:
+            self._check_batched(dimension, first, second)
         check_alone(self.name, parts[-1], alone[-1])
         check_gradient(
             self.name,
@@ -123,6 +125,17 @@ class GeneralLoss:
             lambda model: self.gradient(model, first, second),
             dimension,
         )
+
+    def _check_batched(self, dimension: int, first: FloatArray, second: FloatArray) -> None:
+        models = np.cos(np.arange(1.0, len(first) * dimension + 1.0)).reshape(len(first), -1)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            together = self._parts(models, first, second)
+            last = self._parts(models[-1], first[-1:], second[-1:])
+        if not np.allclose(together[-1:], last, rtol=1e-5, atol=1e-9, equal_nan=True):
+            raise InputError(
+                f"Loss '{self.name}' says batched=True, but with one model per pair it gives other "
+                f"values than with each model alone: set batched=False."
+            )
 
     def _parts(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         return np.column_stack(

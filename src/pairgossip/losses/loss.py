@@ -13,10 +13,18 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_label_sizes, column_count
+from pairgossip.kernels.probe import distinct_rows
 from pairgossip.losses.calling import one_per_pair, row_per_pair
 from pairgossip.losses.lipschitz import steepest_pair
 from pairgossip.losses.phi import Margin, margin
-from pairgossip.losses.probe import check_alone, check_finite, check_weights, sample_pairs
+from pairgossip.losses.probe import (
+    check_alone,
+    check_bounds,
+    check_finite,
+    check_risk,
+    check_weights,
+    sample_pairs,
+)
 from pairgossip.losses.validation import check_columns, check_dimension, check_models
 
 SHAPES = ("vector", "matrix", "diagonal")
@@ -48,7 +56,7 @@ class Loss:
         Further checks of the data, raising `InputError`.
     risk
         Closed form of the average over all ordered pairs, own pairs included: takes models of
-        shape (r, p) and the data, returns shape (r,).
+        shape (r, p) and the data, returns shape (r,). Compared with the functions on a few rows.
     bounds
         Cheap bounds for data of many pairs: the largest w ||a||, and the smallest b.
     description
@@ -163,6 +171,22 @@ class Loss:
         check_finite(self.name, parts, nodes, held)
         check_alone(self.name, parts[-1], alone)
         check_weights(self.name, w)
+        if self.risk is not None or self.bounds is not None:
+            self._check_shortcuts(distinct_rows(data))
+
+    def _check_shortcuts(self, rows: FloatArray) -> None:
+        """Compare closed forms with all pairs of a few rows."""
+        nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
+        a, w, b = self.pairs(rows[nodes], rows[held])
+        if self.risk is not None:
+            longest = float(np.abs(a).sum(axis=1).max()) or 1.0
+            models = np.cos(np.outer((1.0, 2.0), np.arange(1.0, a.shape[1] + 1.0))) / longest
+            with np.errstate(over="ignore", invalid="ignore"):
+                each = w * self.phi.value(models @ a.T + b)
+                claimed = np.asarray(self.risk(models, rows))
+            check_risk(self.name, claimed, each.mean(axis=1), np.abs(each).mean(axis=1))
+        if self.bounds is not None:
+            check_bounds(self.name, self.bounds(rows), w * np.linalg.norm(a, axis=1), b)
 
     def _parts(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return a, w and b side by side."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -46,8 +48,8 @@ class PairwiseLearning(Protocol):
         """Whether compiled code may take gradients of the loss on `data` itself."""
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        """What else than data and loss defines it: a fit goes on only with the same."""
+    def marks(self) -> Mapping[str, str]:
+        """What else than data and loss defines it, by name: a fit goes on only with the same."""
 
     def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return each node's gradient at its own model, shape (m, p)."""
@@ -72,7 +74,7 @@ def is_ordering(loss: Loss | GeneralLoss) -> bool:
 class LearningProblem:
     """Observations, one per node, and the loss of a model at a pair of them."""
 
-    marks: tuple[str, ...] = ()
+    marks: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> None:
         self.data = check_data(data, labels)

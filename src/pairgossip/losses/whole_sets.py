@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -31,10 +32,10 @@ class WholeSetsLearning:
         self.n = self.sets.n
 
     @property
-    def marks(self) -> tuple[str, ...]:
+    def marks(self) -> Mapping[str, str]:
         """What tells it from the same data and loss without groups."""
         sites = hashlib.sha256(self.sets.site_of.tobytes()).hexdigest()
-        return ("whole-sets", sites, *self.rows.marks)
+        return {"groups": f"whole sets {sites}", **self.rows.marks}
 
     def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return each site's gradient at its own model, shape (m, p)."""

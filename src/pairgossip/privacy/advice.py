@@ -12,6 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError, is_number
 from pairgossip.kernels.exact import check_kind, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
+from pairgossip.kernels.probe import probe
 from pairgossip.privacy.columns import Classes
 from pairgossip.privacy.laws import laws_of
 from pairgossip.privacy.mechanism import RandomizedResponse
@@ -124,6 +125,7 @@ def advise_bins(
             raise InputError("The sample has one row: give at least two.")
     smallest.debiased(measured)  # refuses what no number of bins makes possible
     measured.check(table)
+    probe(measured, table)
     raw = statistic(table, measured, "u")
     rows: list[tuple[float, ...]] = []
     for bins in CANDIDATES:

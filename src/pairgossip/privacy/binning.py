@@ -9,6 +9,7 @@ from pairgossip.arrays import PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio
+from pairgossip.kernels.probe import probe
 from pairgossip.privacy.laws import laws_of
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import means
@@ -32,6 +33,7 @@ def binning_bias(
     table = mechanism.numbers(data, labels)
     kind = check_kind(target, len(table))
     debiased.kernel.check(table)
+    probe(debiased.kernel, table)
     cells = debiased.combine(means(debiased, laws_of(mechanism, table), kind))
     return float(cells) - statistic(table, debiased.kernel, kind)
 

@@ -57,7 +57,7 @@ class PrivateLearning(LearningProblem):
         self.mechanism, self.seeded = mechanism, seeded
         self.debiased = DebiasedLoss(mechanism, self.loss)
         self.target = check_kind(target, self.n)
-        self.marks = (repr(mechanism), self.target)
+        self.marks = {"privacy": f"{mechanism!r}, {self.target.upper()}-statistic"}
 
     @property
     def compilable(self) -> bool:

@@ -15,8 +15,8 @@ from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.results.provenance import machine, versions
 from pairgossip.results.traffic import WHOLE_SETS
 
-FORMAT = 2
-"""Files with groups or privacy; older versions read those without, which are of format 1 still."""
+FORMAT = 3
+"""Since files have fingerprints; those without are not read."""
 
 
 class Archive(NamedTuple):
@@ -30,7 +30,7 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
     """Write a result and its graph; an existing file is replaced only by a complete one."""
     graph = graph.sites if isinstance(graph, GroupedGraph) else graph
     header = archive.header | {
-        "format": FORMAT if "groups" in archive.arrays or "privacy" in archive.header else 1,
+        "format": FORMAT,
         "graph": {
             "n": graph.n,
             "complete": graph.is_complete,
@@ -64,10 +64,12 @@ def read_archive(path: str | Path) -> Archive:
     with interrupts_later(), np.load(content, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     header = json.loads(arrays.pop("header").tobytes())
-    if header["format"] > FORMAT:
+    if header["format"] != FORMAT:
+        newer = header["format"] > FORMAT
+        remedy = "upgrade pairgossip to read it" if newer else "run it again"
         raise InputError(
-            f"{path} was written by pairgossip {header['versions']['pairgossip']} in a newer "
-            "format: upgrade pairgossip to read it."
+            f"{path} was written by pairgossip {header['versions']['pairgossip']} in "
+            f"{'a newer' if newer else 'an older'} format: {remedy}."
         )
     return Archive(header, arrays)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent import Descent, Snapshot
+from pairgossip.engine.descent import Snapshot
 from pairgossip.engine.descent_trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.graphs import Graph
-from pairgossip.losses.steps import AnyStep
 from pairgossip.losses.whole_sets import WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
+from pairgossip.results.fingerprints import Fingerprint, step_mark
 from pairgossip.results.traffic import Counted, Traffic, groups_of
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Fit(Counted):
     """The gradient bias; None where it was not computed."""
     trial_numbers: IntArray
     """Which trials these are; an interrupted run may keep the third without the second."""
-    fingerprint: str
+    fingerprint: Fingerprint
     """What data, loss, step, penalty and constraint were; a fit goes on only with the same."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
@@ -102,8 +101,14 @@ class Fit(Counted):
     the fit uses the same, as new ones would tell more."""
 
     @classmethod
-    def from_records(cls, setup: DescentSetup, outcome: Outcome[DescentRecord], seed: int) -> Fit:
-        """Collect what the trials wrote down."""
+    def from_records(
+        cls,
+        setup: DescentSetup,
+        outcome: Outcome[DescentRecord],
+        seed: int,
+        fingerprint: Fingerprint,
+    ) -> Fit:
+        """Collect what the trials wrote down; the fingerprint says what was learned."""
         records = outcome.records
         kept = min(record.written for record in records)
 
@@ -130,7 +135,10 @@ class Fit(Counted):
                 Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
             ),
             trial_numbers=np.array(outcome.numbers),
-            fingerprint=fingerprint(descent),
+            fingerprint={
+                **fingerprint,
+                "step": step_mark(descent, int(setup.checkpoints[kept - 1])),
+            },
             state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
             groups=groups,
             construction=construction,
@@ -225,14 +233,3 @@ class Fit(Counted):
             f"{self.iterations[-1]:,} iterations,{private} objective {self.objective[-1]:.6g}, "
             f"spread {self.spread[-1]:.2g}, {self.status}>"
         )
-
-
-def fingerprint(descent: Descent) -> str:
-    """A short name for the problem that a fit solves; functions of the user's go by their names."""
-    problem = descent.problem
-    digest = hashlib.sha256(np.ascontiguousarray(problem.data).tobytes())
-    steps = descent.steps
-    step = steps.name if isinstance(steps, AnyStep) else repr(steps)
-    for part in (problem.loss.name, step, repr(descent.proximal), *problem.marks):
-        digest.update(part.encode())
-    return digest.hexdigest()[:32]

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairgossip.engine.descent import Snapshot
 from pairgossip.errors import InputError
+from pairgossip.results.fingerprints import difference
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
 from pairgossip.results.traffic import joined_traffic
@@ -30,7 +31,7 @@ _SAME = {
         "groups",
         "privacy",
     ),
-    Fit: ("loss", "clock", "law", "step", "fingerprint", "iterations", "construction", "groups"),
+    Fit: ("loss", "clock", "law", "step", "iterations", "construction", "groups", "privacy"),
 }
 _JOINED = {
     Run: (
@@ -50,7 +51,8 @@ def join_trials(results: Sequence[Result]) -> Result:
     """Return one result with all trials of several, in the order of their numbers.
 
     Made with the same settings and seed, and different trials, they equal what one call with all
-    the trials would have given: so trials can be divided among machines, or days.
+    the trials would have given: so trials can be divided among machines, or days. Functions of
+    yours are the same if they give the same values at a few pairs of the data.
 
     Examples
     --------
@@ -89,11 +91,22 @@ def _check_alike(first: Any, other: Any) -> None:
     if type(first) is not type(other):
         raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
     for name in _SAME[type(first)]:
-        if not np.array_equal(getattr(first, name), getattr(other, name)):
+        if not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
+    found = difference(first.fingerprint, other.fingerprint)
+    if found is not None:
+        raise InputError(
+            f"The results differ in {found.part}{found.how}: join results of the same settings."
+        )
     if first.graph != other.graph or first.seed != other.seed:
         what = "seed" if first.graph == other.graph else "graph"
         raise InputError(f"The results have another {what}: join results of the same settings.")
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    # A target that is not known is NaN.
+    unknown = isinstance(one, float) and isinstance(other, float) and one != one and other != other
+    return unknown or np.array_equal(one, other)
 
 
 def _joined_state(fits: Sequence[Fit], joined: Any) -> dict[str, Any]:

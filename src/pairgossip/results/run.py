@@ -18,6 +18,7 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels import WholeSets
 from pairgossip.kernels.means import Means
 from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
+from pairgossip.results.fingerprints import Fingerprint
 from pairgossip.results.traffic import AGAINST, Counted, Traffic, groups_of, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 
@@ -65,6 +66,8 @@ class Run(Counted):
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
     trial_numbers: IntArray
     """Which trials these are; an interrupted run may keep the third without the second."""
+    fingerprint: Fingerprint
+    """What data and kernel were; trials are joined only if they are of the same."""
     groups: IntArray | None = None
     """The site of every row; None without groups."""
     construction: str | None = None
@@ -81,8 +84,10 @@ class Run(Counted):
     _setup: Setup | None = None
 
     @classmethod
-    def from_records(cls, setup: Setup, outcome: Outcome[TrialRecord], seed: int) -> Run:
-        """Collect what the trials wrote down."""
+    def from_records(
+        cls, setup: Setup, outcome: Outcome[TrialRecord], seed: int, fingerprint: Fingerprint
+    ) -> Run:
+        """Collect what the trials wrote down; the fingerprint says what was estimated."""
         records = outcome.records
         kept = min(record.written for record in records)
         pairs = None if isinstance(setup.problem, Means) else setup.problem
@@ -115,6 +120,7 @@ class Run(Counted):
                 else None
             ),
             trial_numbers=np.array(outcome.numbers),
+            fingerprint=fingerprint,
             groups=groups,
             construction=construction,
             traffic=Traffic.of_records(records, kept),

@@ -13,6 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.privacy import PrivacyError, RandomizedResponse
 from pairgossip.privacy.recording import as_record, from_record
 from pairgossip.results.archive import Archive, graph_of, read_archive, write_archive
+from pairgossip.results.fingerprints import as_fingerprint
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
 from pairgossip.results.traffic import Traffic
@@ -20,7 +21,7 @@ from pairgossip.theory import TheoryCurves
 
 _RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
 _RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-_FIT_TEXTS = ("loss", "clock", "law", "step", "status", "fingerprint")
+_FIT_TEXTS = ("loss", "clock", "law", "step", "status")
 _FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
@@ -28,7 +29,7 @@ def save(run: Run, path: Path) -> None:
     """Write a run."""
     header: dict[str, Any] = {name: getattr(run, name) for name in _RUN_TEXTS}
     header |= {"kind": "run", "seed": str(run.seed)}  # a seed may exceed 64 bits
-    header |= _grouping(run)
+    header |= {"fingerprint": run.fingerprint} | _grouping(run)
     names = ("iterations", "target", "estimates", "history", "times", "trial_numbers", *_RUN_CURVES)
     arrays: dict[str, Any] = {name: getattr(run, name) for name in names} | _counts(run)
     header |= _privacy(run)
@@ -43,7 +44,8 @@ def save(run: Run, path: Path) -> None:
 def save_fit(fit: Fit, path: Path) -> None:
     """Write a fit, with what it takes to go on from it."""
     header: dict[str, Any] = {name: getattr(fit, name) for name in _FIT_TEXTS}
-    header |= {"kind": "fit", "seed": str(fit.seed)} | _grouping(fit) | _privacy(fit)
+    header |= {"kind": "fit", "seed": str(fit.seed), "fingerprint": fit.fingerprint}
+    header |= _grouping(fit) | _privacy(fit)
     names = ("iterations", "times", "trial_numbers", *_FIT_CURVES)
     arrays: dict[str, Any] = {name: getattr(fit, name) for name in names} | _counts(fit)
     arrays |= {f"state_{name}": array for name, array in fit.state._asdict().items()}
@@ -85,6 +87,7 @@ def _run(archive: Archive) -> Run:
         trial_numbers=arrays.get("trial_numbers", np.arange(len(arrays["estimates"]))),
         target=target if target.ndim else float(target),
         seed=int(header["seed"]),
+        fingerprint=as_fingerprint(header["fingerprint"]),
         graph=graph_of(archive),
         **_counted(archive),
         privacy=_mechanism(header),
@@ -111,6 +114,7 @@ def _fit(archive: Archive) -> Fit:
         **{name: arrays[name] for name in ("iterations", "trial_numbers", *_FIT_CURVES)},
         times=arrays.get("times"),
         seed=int(header["seed"]),
+        fingerprint=as_fingerprint(header["fingerprint"]),
         graph=graph_of(archive),
         **_counted(archive),
         privacy=_mechanism(header),
