@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer import metrics
 from pairgossip.peer.metrics import MetricsServer
 from pairgossip.peer.status import NeighborStatus, Status
 from pairgossip.peer.view import view
 
 from .homes import make_pair
+from .zenoh_people import until
 
 
 class Served:
@@ -116,6 +118,57 @@ def test_nothing_can_be_changed(served: Served, method: str) -> None:
 def test_only_this_machine_is_served(place: str) -> None:
     with pytest.raises(InputError, match="give a port of this machine alone"):
         MetricsServer(place, lambda: None)
+
+
+def connected(served: Served, sent: bytes = b"") -> socket.socket:
+    client = socket.create_connection(("127.0.0.1", served.server.port), timeout=20)
+    client.sendall(sent)
+    return client
+
+
+def test_a_slow_client_is_disconnected_in_time(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte comes long before a timeout of the socket; the request as a whole does not."""
+    monkeypatch.setattr(metrics, "LONGEST_REQUEST", 0.5)
+
+    def drip(client: socket.socket) -> bool:
+        try:
+            client.sendall(b"x")
+            client.settimeout(0.1)
+            return client.recv(100) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    with connected(served, b"GET /metrics HTTP/1.1\r\nX: ") as client:
+        assert until(lambda: drip(client))
+    assert served.get("/healthz")[0] == 200
+
+
+def test_only_few_are_served_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "LONGEST_REQUEST", 1000.0)
+    assert served.status is not None
+    patient = Served(served.status)
+    clients = [connected(patient) for _ in range(2 * metrics.MOST_CONNECTIONS)]
+    for client in clients[metrics.MOST_CONNECTIONS :]:
+        assert client.recv(100) == b""
+    for client in clients[: metrics.MOST_CONNECTIONS]:
+        client.settimeout(0.01)
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+    for client in clients:
+        client.close()
+    assert until(lambda: is_served(patient))
+    patient.server.close()
+
+
+def is_served(served: Served) -> bool:
+    try:
+        return served.get("/healthz")[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def test_an_occupied_port_is_named() -> None:

@@ -381,6 +381,43 @@ def test_a_full_disk_stops_the_peer_which_then_goes_on(tmp_path: Path, writes: i
         assert sorted(held_records(states).values()) == [1, 1]
 
 
+def test_a_status_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    homes = make_pair(tmp_path, [1.0], [10.0], FAST)
+
+    def refusing(path: Path, status: Status) -> None:
+        raise OSError(24, "Too many open files")
+
+    with writing_logs(), running(*homes) as (ann, _):
+        assert until(lambda: homes[0].status.exists() and ann.status().exchanges > 0)
+        monkeypatch.setattr("pairgossip.peer.observer.write_status", refusing)
+        observer = ann.service._observer
+        assert until(lambda: observer.status is not None and observer.status.problems)
+        assert observer.status is not None
+        assert observer.status.updated <= ann.status().updated, "not alive by this"
+        sentence = f"Cannot write {homes[0].status}: Too many open files; it tells the past."
+        assert observer.status.problems == (sentence,)
+        monkeypatch.undo()
+        assert until(lambda: observer.status is not None and not observer.status.problems)
+    assert capfd.readouterr().err.count(sentence) == 1
+
+
+def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("pairgossip.peer.service.taking_up", refusing)
+    ann, _ = make_pair(tmp_path, [1.0], [10.0])
+    with running(ann) as (alone,):
+        assert alone.wait() == EXIT_FAILED
+    assert alone.status().problems == (
+        "The system refused something: [Errno 24] Too many open files.",
+    )
+
+
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +16,13 @@ from pathlib import Path
 import pytest
 import zenoh
 
-from pairgossip.peer import access
+from pairgossip.peer import access, descriptors
 from pairgossip.peer.access import configuration, inbox_of
 from pairgossip.peer.evictions import request_eviction
 from pairgossip.peer.home import Home
 from pairgossip.peer.identity import load_identity
 from pairgossip.peer.messages import VERSION
-from pairgossip.peer.service import connect
+from pairgossip.peer.service import EXIT_FAILED, connect
 from pairgossip.peer.status import Status, read_status
 from pairgossip.peer.view import view
 
@@ -184,6 +187,85 @@ def test_peers_of_different_versions_say_so_and_do_not_exchange(homes: list[Home
         assert status.neighbors[other].other_version == version
         assert not status.neighbors[other].agreed and status.exchanges == 0
         assert "offers" not in status.counts
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
+from pairgossip.peer.__main__ import main
+sys.exit(main({folder!r}))
+"""
+MOST_OPEN = 128
+
+
+def is_alive(place: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{place}/healthz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def test_a_stranger_with_many_idle_connections_does_not_make_a_peer_deaf(
+    tmp_path: Path,
+) -> None:
+    metrics = free_address().removeprefix("tls/")
+    a, b = (make_home(tmp_path, name, [1.0], FAST, listen=free_address()) for name in "ab")
+    introduce_each_other([a, b])
+    with a.peer.open("a") as settings:
+        settings.write(f'metrics = "{metrics}"\n')
+    host, _, port = a.read_settings().listen.removeprefix("tls/").partition(":")
+    code = LIMITED.format(most=MOST_OPEN, folder=str(a.folder))
+    limited = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    idle: list[socket.socket] = []
+    try:
+        with running(b):
+            assert until(lambda: _told(a).exchanges > 10 and is_alive(metrics))
+            for _ in range(2 * MOST_OPEN):
+                with contextlib.suppress(OSError):
+                    idle.append(socket.create_connection((host, int(port)), timeout=1))
+            assert until(lambda: _told(a).counts.get(CLEARED, 0) > 0 or limited.poll() is not None)
+            for one in idle:
+                one.close()
+            before = _told(a)
+            assert until(lambda: _told(a).exchanges > before.exchanges + 50)
+            assert until(lambda: is_alive(metrics)) and _told(a).updated > before.updated
+    finally:
+        limited.send_signal(signal.SIGTERM)
+        _, log = limited.communicate(timeout=PATIENCE)
+    assert limited.returncode == 0
+    assert "too many connections: opening the network anew" in log
+
+
+CLEARED = "network opened anew: too many connections"
+
+
+def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
+    homes: list[Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(*homes[:2]) as (first, _):
+        assert until(lambda: exchanges(homes[0]) > 10)
+        taken = 10_000_000
+        monkeypatch.setattr(descriptors, "held", lambda: taken)
+        assert first.wait() == EXIT_FAILED
+        monkeypatch.undo()
+    (problem,) = first.status().problems
+    assert problem == (
+        f"Only {descriptors.limit()} files and connections may be open, and nearly all are: raise "
+        "the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to this peer's "
+        "port."
+    )
+
+
+def test_a_crowd_is_sent_away_but_rarely(
+    homes: list[Home], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptors, "ROOM", -1000)
+    with running(homes[0]) as (first,):
+        assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
+        updated = _told(homes[0]).updated
+        assert until(lambda: _told(homes[0]).updated > updated + 2.5)
+        assert first.status().counts[CLEARED] == 1
 
 
 def _told(home: Home) -> Status:

@@ -123,6 +123,11 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
         read_status(path)
 
 
-def test_a_status_that_cannot_be_written_is_nobodys_problem(tmp_path: Path, seen: View) -> None:
-    write_status(tmp_path / "nowhere" / "status.json", seen.status())
+def test_a_status_that_cannot_be_written_is_not_passed_over(tmp_path: Path, seen: View) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        write_status(tmp_path / "nowhere" / "status.json", seen.status())
     assert not (tmp_path / "nowhere").exists()
+    (tmp_path / "status.json").mkdir()
+    with pytest.raises(OSError, match="Is a directory"):
+        write_status(tmp_path / "status.json", seen.status())
+    assert [one.name for one in tmp_path.glob("*status*")] == ["status.json"]

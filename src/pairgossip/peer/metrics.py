@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 LONGEST_SILENCE = 15.0
 """A peer whose status is older than so many seconds is not alive."""
 LONGEST_REQUEST = 5.0
+"""Seconds a client has for its request and for taking the answer, however slowly it does so."""
+MOST_CONNECTIONS = 16
+"""At once; others are sent away."""
 Current = Callable[[], "Status | None"]
 
 
@@ -58,8 +63,39 @@ class MetricsServer:
 
 
 class _Server(ThreadingHTTPServer):
+    """Serves few at once, and nobody for long."""
+
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 2 * MOST_CONNECTIONS
+
+    def __init__(self, *place_and_handler: Any) -> None:
+        self._ends: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        super().__init__(*place_and_handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Tell whether there is room for another connection; called for each."""
+        with self._lock:
+            has_room = len(self._ends) < MOST_CONNECTIONS
+            if has_room:
+                self._ends[request] = time.monotonic() + LONGEST_REQUEST
+        return has_room
+
+    def service_actions(self) -> None:
+        """Disconnect those whose time is over; called about twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            for request, end in self._ends.items():
+                if now > end:
+                    with contextlib.suppress(OSError):
+                        request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, at the end of its request or instead of it."""
+        with self._lock:
+            self._ends.pop(request, None)
+            super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing about a client that went away."""

@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pairgossip.errors import InputError
 from pairgossip.peer import generations
 from pairgossip.peer.actions import Save
@@ -73,6 +75,8 @@ class Observer:
         self._agreed: set[str] = set()
         self._refused = 0
         self._server: MetricsServer | None = None
+        self._unwritten: str | None = None
+        self._written = 0.0
         self.status: Status | None = None
 
     def watching(self, journal: Journal) -> Journal:
@@ -174,8 +178,20 @@ class Observer:
             stopped=is_last,
             ended=self._ended,
         )
-        write_status(self._parts.home.status, self.status)
+        self._write(self.status)
         self._tell(problems, all_counts)
+
+    def _write(self, status: Status) -> None:
+        """Write the status; the peer goes on without, but not without a word."""
+        try:
+            write_status(self._parts.home.status, status)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            self._unwritten = f"Cannot write {self._parts.home.status}: {why}; it tells the past."
+            # Health goes by the time of the last status that was written.
+            self.status = replace(status, updated=self._written)
+        else:
+            self._unwritten, self._written = None, status.updated
 
     def _neighbors(
         self, connected: set[str], versions: Mapping[str, int], now: float
@@ -227,6 +243,8 @@ class Observer:
                 "they have joined this peer and not evicted it, and that the addresses in "
                 "members.json are right."
             )
+        if self._unwritten is not None:
+            found.append(self._unwritten)
         return (*found, *([] if self._fatal is None else [self._fatal]))
 
     def _other_version(self, neighbor: str, theirs: int) -> str:

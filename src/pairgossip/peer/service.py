@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from pairgossip.errors import InputError
+from pairgossip.peer import descriptors
 from pairgossip.peer.access import Neighbor, Site, admitted
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.evictions import (
@@ -39,6 +40,8 @@ EXIT_UNFIT = 3
 """This identity cannot go on; starting it again does not help."""
 TICK = 1.0
 """Seconds between two looks around: requests, status, log."""
+RARELY = 60.0
+"""Seconds between two sessions that are begun to get rid of strangers, if there is no hurry."""
 SILENCE = 1.0
 """A neighbor that says something after so many seconds without a word has been away."""
 LINGER = 0.5
@@ -78,6 +81,7 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
 
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
+    descriptors.raise_limit()
     with home.lock():
         settled(home)
         parts = assemble(home)
@@ -132,6 +136,8 @@ class Service:
         self._stops = 0
         self._tick_at = 0.0
         self._admitted = self._next_admitted = _admitted(parts, parts.state)
+        self._cleared_at = -RARELY
+        self._clearings = 0
         self._exchange = Exchange(parts.setting, parts.state)
         self._observer = Observer(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
@@ -176,6 +182,8 @@ class Service:
             return self._fail(sentence, EXIT_FAILED)
         except InputError as problem:
             return self._fail(str(problem), EXIT_FAILED)
+        except OSError as problem:
+            return self._fail(f"The system refused something: {problem}.", EXIT_FAILED)
         self._look_around(is_last=True)
         self._log.info("stopped", exchanges=self._exchange.state.exchanges)
         return 0
@@ -198,6 +206,7 @@ class Service:
             raise Unfit(self._learn_eviction(self._exchange.evicted_by).sentence())
         if now >= self._tick_at:
             self._tick_at = now + TICK
+            self._clear_out(now)
             self._admit()
             self._evict(now)
             self._grow(now)
@@ -217,6 +226,23 @@ class Service:
             self._turn(until=wanted)
         if self._exchange.state.pending is not None:
             self._log.info("parked an exchange in flight; it goes on after the next start")
+
+    def _clear_out(self, now: float) -> None:
+        """Get rid of connections that strangers hold, by a new session, or end."""
+        held = descriptors.held()
+        is_crowded = descriptors.is_crowded(held, len(self._admitted))
+        if descriptors.is_short(held) or (is_crowded and now - self._cleared_at > RARELY):
+            self._cleared_at = now
+            self._clearings += 1
+            self._log.warning("too many connections: opening the network anew", descriptors=held)
+            self._network.reopen(self._admitted)
+            if descriptors.is_short(descriptors.held()):
+                self._network.close()  # or there would be none left to write the status with
+                raise InputError(
+                    f"Only {descriptors.limit()} files and connections may be open, and nearly "
+                    "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
+                    "who connects to this peer's port."
+                )
 
     def _admit(self) -> None:
         """Shut out neighbors that were evicted or have expired, by a session without them."""
@@ -257,7 +283,11 @@ class Service:
                 self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
 
     def _look_around(self, *, is_last: bool = False) -> None:
-        counts = {**self._network.counts(), "frames dropped: inbox full": self._inbox.dropped}
+        counts = {
+            **self._network.counts(),
+            "frames dropped: inbox full": self._inbox.dropped,
+            "network opened anew: too many connections": self._clearings,
+        }
         self._observer.look(
             counts, self._network.connected(), self._network.other_versions(), is_last=is_last
         )

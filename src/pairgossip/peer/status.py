@@ -249,15 +249,16 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
 
 
 def write_status(path: Path, status: Status) -> None:
-    """Replace the file at once; a failure is nobody's problem, the next one comes in a second."""
-    with contextlib.suppress(OSError):
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(msgspec.json.encode(status))
-            os.replace(name, path)
-        except OSError:
+    """Replace the file at once; a failure leaves the one before, and raises `OSError`."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(status))
+        os.replace(name, path)
+    except OSError:
+        with contextlib.suppress(OSError):
             os.unlink(name)
+        raise
 
 
 def read_status(path: Path) -> Status | None:
