@@ -12,7 +12,7 @@ from pairgossip.graphs import Graph, complete, torus, watts_strogatz
 
 NODES = 699
 SIDE = 26
-"""The paper's "2D grid" has four neighbors everywhere: the 26 x 26 torus, on 676 of 699 rows."""
+"""Of the torus taken for the paper's "2D grid": 26 x 26 fits the printed gap, on 676 rows."""
 GRAPHS = ("complete", "watts-strogatz", "torus")
 """From the best to the least connected."""
 COLORS = {"complete": "#0072B2", "watts-strogatz": "#009E73", "torus": "#D55E00"}
@@ -75,7 +75,8 @@ def paper_graph(name: str, seed: int) -> Graph:
         return complete(NODES)
     if name == "torus":
         return torus(SIDE, SIDE)
-    # The paper's k = 5 is 4 in the generator it used, which takes k // 2 neighbors on each side.
+    # A ring joins k / 2 neighbors on each side: the printed k = 5 is read as 4, as networkx does,
+    # which fits the printed gap.
     return watts_strogatz(NODES, k=4, p=0.3, seed=seed)
 
 

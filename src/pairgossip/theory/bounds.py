@@ -1,9 +1,9 @@
-"""The paper's bounds on estimation error, one function per theorem, in corrected form.
+"""The paper's bounds on estimation error, one function per theorem, corrected or extended.
 
 Every function takes the ``Constants`` of a problem and iteration numbers t >= 1. Where the printed
-statement differs, ``printed=True`` gives it as printed, so that the difference can be shown; some
-printed bounds are violated (see the errata). All bounds are certificates of scaling: measured
-errors lie far below them, so none is a stopping rule.
+statement differs, ``printed=True`` gives it as printed, so that the difference can be shown; of the
+printed bounds, that on U1-gossip is violated (see the errata). All bounds are certificates of
+scaling: measured errors lie far below them, so none is a stopping rule.
 
 Norms run over all nodes; divide by sqrt(n) for a root mean square per node.
 """
@@ -25,8 +25,9 @@ Iterations = int | Sequence[int] | IntArray | FloatArray
 def gosta_expectation_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
     """Proposition "Convergence in expectation": bound on ||E z(t) - U 1|| for GoSta-sync.
 
-    Corrected: (2a + F)/(x t). Printed: (a + 2F)/(x t), the factor 2 on the wrong term; implied
-    by the corrected form for symmetric kernels, violated up to twofold for others.
+    (2a + F)/(x t), for any kernel. Printed: (a + 2F)/(x t), for symmetric kernels, which the paper
+    assumes; there it follows, since a <= F. Kernels that are not symmetric are an extension, for
+    which the printed form is not meant and would be too small, by a factor of up to 2.
     On two nodes the walk alternates and (a + F)/t holds.
     """
     steps = _steps(t)

@@ -104,7 +104,7 @@ def slope_claim(statistic: str, found: Found) -> Claim:
     return Claim(
         f"slope-{statistic}",
         "The error falls at least as fast as t^(-1/2).",
-        "paper, line 330, of GoSta (synchronous); checked for all four methods",
+        "paper, line 329, of GoSta (synchronous); checked for all four methods",
         graded(max(each) <= slowest for each in slopes.values()),
         "Slopes at the end of the runs, on the complete, Watts-Strogatz and torus graphs: "
         + "; ".join(

@@ -91,10 +91,11 @@ def own_pairs_claim(case: Drawn) -> Claim:
     known = abs(naive - case["naive_expected"]) <= ERRORS * naive_error
     return Claim(
         "own-report",
-        "The diagonal matters under privacy, against line 228 of the paper: debiased at a node's "
-        "own report like at any other, the V-statistic is biased, by a known amount, and it is "
-        f"unbiased with the debiased own pair (rule: {ERRORS:g} standard errors).",
-        "theory; paper, line 228",
+        "Randomized response combines with gossip only if own pairs have a rule of their own: "
+        "debiased at a node's own report like at any other, the V-statistic is biased, by a known "
+        "amount, and it is unbiased with the debiased own pair (rule: "
+        f"{ERRORS:g} standard errors).",
+        "theory, about what lines 679-682 of the paper leave open",
         graded([unbiased, biased, known]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "

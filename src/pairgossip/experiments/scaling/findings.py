@@ -153,7 +153,7 @@ def time_claims(time: InTime) -> list[Claim]:
         Claim(
             "bias-in-time",
             "The bias of GoSta falls at least as fast as 1/t.",
-            "paper, line 310",
+            "paper, line 312",
             graded(bias <= BIAS_IN_TIME + EXACT_TOLERANCE),
             f"Exact exponents on {len(bias)} networks are between {bias.min():.3f} and "
             f"{bias.max():.3f}; at most {BIAS_IN_TIME + EXACT_TOLERANCE:g} was asked for.",
@@ -161,7 +161,7 @@ def time_claims(time: InTime) -> list[Claim]:
         Claim(
             "error-in-time",
             "The error of GoSta falls at least as fast as 1/sqrt(t).",
-            "paper, line 330",
+            "paper, line 329",
             graded(error <= ERROR_IN_TIME + NOISY_TOLERANCE),
             f"Over {len(error)} networks the exponent of a node's error is {_spoken(error)}; at "
             f"most {ERROR_IN_TIME + NOISY_TOLERANCE:g} was asked for. That of the fluctuation of "
@@ -177,7 +177,7 @@ def bounds_claim(families: Families) -> Claim:
     return Claim(
         "below-bounds",
         "Bias and error of a node stay below their bounds.",
-        "theory: the corrected bound on the bias; paper, line 325, in its centered form",
+        "theory: the bound on the bias for any kernel; paper, line 325, in its centered form",
         graded(value <= 1.0 for value in largest.values()),
         f"On {len(ratios)} networks and at all checkpoints the exact bias is at most "
         f"{largest['bias']:.3g} of its bound, the root mean square error {largest['error']:.3g} "

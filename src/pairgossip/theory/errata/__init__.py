@@ -1,5 +1,8 @@
 """What the paper prints wrong, what is right, and the evidence, computed afresh each time.
 
+An erratum counts only within the paper's own hypotheses: every row names them, and its evidence
+says whether the example satisfies them. What fails beyond them is no error of the paper.
+
 The paper's line numbers are those of its LaTeX source. Most wrong constants have one cause: the
 paper counts undirected edges but keeps constants of earlier papers, which counted ordered pairs.
 """
@@ -32,8 +35,12 @@ __all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]
 
 def markdown_table() -> str:
     """Compute all evidence and lay it out as a Markdown table."""
-    lines = ["| line | class | printed | correct | evidence |", "|---|---|---|---|---|"]
+    lines = [
+        "| line | class | printed | correct | hypotheses | evidence |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in ERRATA:
-        cells = (row.lines, row.severity, row.printed, row.correct, row.evidence().text)
+        texts = (row.printed, row.correct, row.hypotheses, row.evidence().text)
+        cells = (row.lines, row.severity, *texts)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
