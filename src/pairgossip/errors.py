@@ -6,8 +6,27 @@ import difflib
 from collections.abc import Iterable
 
 
+def printable(text: str) -> str:
+    """Spell control characters out, except line ends and tabs.
+
+    Whoever shows text from a file, a neighbor or an upload must not let it steer the terminal.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter
+        if letter.isprintable() or letter in "\n\t"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 class PairgossipError(Exception):
     """The base of every error raised on purpose; its message is one sentence for the user."""
+
+    def __init__(self, message: str) -> None:
+        # Messages quote names and entries of files.
+        super().__init__(printable(message))
 
 
 class InputError(PairgossipError, ValueError):

@@ -38,15 +38,16 @@ def progress_bar(what: str, total: int, show: Show = None) -> Iterator[Advance |
 
 class _LateBar:
     def __init__(self, what: str, total: int) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        from pairgossip.terminal import PlainConsole
 
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=PlainConsole(stderr=True),
         )
         self._task = self._bar.add_task(what, total=total)
         self._appears = time.monotonic() + SHOW_AFTER_SECONDS

@@ -48,10 +48,9 @@ def output() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
-    from rich.console import Console
+    from pairgossip.terminal import PlainConsole
 
-    # File and column names may contain what rich would take for markup or emoji.
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    return PlainConsole(stderr=stderr)
 
 
 def tell(message: str) -> None:

@@ -31,9 +31,9 @@ BETWEEN_LINES = 5.0
 @contextmanager
 def showing() -> Iterator[Callable[[Look], None]]:
     """Give a function that shows a look: in a table on a terminal, in a line otherwise."""
-    from rich.console import Console
+    from pairgossip.terminal import PlainConsole
 
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    console = PlainConsole(stderr=True)
     if not console.is_terminal:
         yield _Lines()
         return

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from pairgossip.errors import printable
+
 NAME = "pairgossip.peer"
 LONGEST_TEXT = 300
 """Whatever a neighbor makes us write, it is not much."""
@@ -18,10 +20,7 @@ LONGEST_TEXT = 300
 def clean(text: object, longest: int = LONGEST_TEXT) -> str:
     """Make text from elsewhere harmless: no control characters, not too long, one line."""
     cut = str(text)[: longest + 1]
-    plain = "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in cut
-    )
+    plain = printable(cut).replace("\n", "\\n").replace("\t", "\\t")
     return plain if len(plain) <= longest else plain[: longest - 3] + "..."
 
 

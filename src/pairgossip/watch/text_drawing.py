@@ -12,6 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pairgossip.terminal import PlainConsole
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.-=+*#@"
 REDRAWS_PER_SECOND = 8
@@ -23,7 +25,7 @@ Picture = Callable[[int, int], RenderableType]
 
 def new_console() -> Console:
     """Return the console on standard output, which leaves text as it is."""
-    return Console(markup=False, highlight=False, emoji=False)
+    return PlainConsole()
 
 
 def sparkline(values: Sequence[float | None], width: int, *, log: bool, blocks: str) -> str:
