@@ -12,7 +12,7 @@ from pairgossip.peer.exchange import Setting
 from pairgossip.peer.generations import Changes, count
 from pairgossip.peer.messages import Accept, Mass, Offer, Reject, decode
 from pairgossip.peer.records import Record
-from pairgossip.peer.state import Node, State
+from pairgossip.peer.state import Node, Pending, State
 
 Row = tuple[str, int]
 MOST_GENERATIONS = 60
@@ -42,14 +42,19 @@ class Network(Protocol):
 def effective(network: Network, name: str, number: int) -> tuple[Record, Mass]:
     """What a node holds, counting an exchange as done once the other side has decided it."""
     state = network.state(name)
-    node, pending = state.nodes[number], state.pending
-    if pending is not None and pending.node == number:
-        other = network.state(pending.to)
+    node = state.nodes[number]
+    for to, pending in asked_with(state, number):
+        other = network.state(to)
         decided = other.outcomes.get(name) if other.generation == state.generation else None
         if decided is not None and decided.seq == pending.seq and decided.record is not None:
             mean = tuple((a + b) / 2 for a, b in zip(node.mass, decided.mass, strict=True))
             return decided.record, mean
     return node.record, node.mass
+
+
+def asked_with(state: State, number: int) -> list[tuple[str, Pending]]:
+    """The offer that concerns a row, if there is one, and to whom it was made."""
+    return [(to, pending) for to, pending in state.pending.items() if pending.node == number]
 
 
 @dataclass
@@ -118,6 +123,9 @@ class Auditor:
             self._check_record(node.record, state)
             if not all(map(math.isfinite, (*node.mass, *node.private))):
                 raise Violated(f"{name} has a number that is none: {node}")
+        frozen = state.frozen
+        if len(set(frozen)) < len(frozen):
+            raise Violated(f"{name} has offered a row twice: {state.pending}")
         for outcome in state.outcomes.values():
             if outcome.record is not None:
                 self._check_record(outcome.record, state)
@@ -171,12 +179,9 @@ class Auditor:
 
     def _is_in_doubt(self, states: dict[str, State], name: str, number: int) -> bool:
         """Whether the other side may have decided, and left the generation since."""
-        pending = states[name].pending
-        return (
-            pending is not None
-            and pending.node == number
-            and states[pending.to].generation != states[name].generation
-        )
+        state = states[name]
+        asked = [to for to, _ in asked_with(state, number)]
+        return any(states[to].generation != state.generation for to in asked)
 
 
 def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:
@@ -204,7 +209,7 @@ def is_in_one_generation(network: Network) -> bool:
 def is_settled(network: Network) -> bool:
     """Whether every exchange came to its end, and all are in one generation."""
     states = [network.state(name) for name in remaining(network)]
-    return is_in_one_generation(network) and all(state.pending is None for state in states)
+    return is_in_one_generation(network) and not any(state.pending for state in states)
 
 
 def check_grown(network: Network, wanted: Mapping[str, int]) -> None:

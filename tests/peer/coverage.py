@@ -88,7 +88,7 @@ class Network:
         record = Record(str(self.held[peer]), 0, 0, (), b"")
         private = () if self.mixing == "weighted" else (float(self.picks[peer]),)
         node = Node(record, tuple(self.mass[peer]), private)
-        return State(0, (), 0, (node,), None, {}, self.picks[peer])
+        return State(0, (), 0, (node,), {}, {}, self.picks[peer])
 
     def estimate(self, peer: int) -> float:
         """The quotient that a peer reports."""

@@ -48,8 +48,8 @@ def _unsynced(actions: list[Action]) -> list[Action]:
 
 @_exchange("the offer is sent before it is safe")
 class OfferUnsafe(Exchange):
-    def ring(self, to: str) -> list[Action]:
-        return _unsynced(super().ring(to))
+    def ask(self, to: str) -> list[Action]:
+        return _unsynced(super().ask(to))
 
 
 @_exchange("the answer is sent before it is safe")
@@ -72,13 +72,13 @@ class StartUnsafe(Exchange):
 
 @_exchange("the initiator gives up")
 class GivesUp(Exchange):
-    def repeat(self, seq: int) -> list[Action]:
-        actions = super().repeat(seq)
+    def repeat(self, to: str) -> list[Action]:
+        actions = super().repeat(to)
         self.tries = getattr(self, "tries", 0) + bool(actions)
         if self.tries < 3 or not actions:
             return actions
         self.tries = 0
-        self.state = replace(self.state, pending=None)
+        self._set_free(to)
         return [Save(self.state, sync=True)]
 
 
@@ -112,13 +112,13 @@ class ForgetsRejection(Exchange):
 @_exchange("the initiator takes any answer for its own")
 class TakesAny(Exchange):
     def _answered(self, sender: str, seq: int) -> Pending | None:
-        return self.state.pending
+        return self.state.pending.get(sender)
 
 
 @_exchange("the responder accepts without swapping")
 class KeepsRecord(Exchange):
     def _apply(self, node: int, record: Record, mass: Mass) -> bool:
-        is_asking = self.state.pending is not None and self.state.pending.node == node
+        is_asking = node in self.state.frozen
         return super()._apply(node, record if is_asking else self.state.nodes[node].record, mass)
 
 
@@ -128,11 +128,29 @@ class OffersFrozen(Exchange):
         return self._lots("answer").randrange(len(self.state.nodes))
 
 
+@_exchange("two offers freeze the same node")
+class FreezesTwice(Exchange):
+    def ask(self, to: str) -> list[Action]:
+        before = self.state.pending
+        self.state = replace(self.state, pending={})
+        _, *told = super().ask(to)
+        self.state = replace(self.state, pending={**before, **self.state.pending})
+        return [Save(self.state, sync=True), *told]
+
+
+@_exchange("a neighbor is asked again while an offer to it is in doubt")
+class AsksTwice(Exchange):
+    def ring(self, to: str) -> list[Action]:
+        if to in self.state.pending and self.free_rows and to in self.agreed:
+            return self.ask(to)
+        return super().ring(to)
+
+
 @_exchange("a frozen node exchanges locally")
 class SwapsFrozen(Exchange):
     def _exchange_locally(self) -> tuple[int, ...]:
         pending = self.state.pending
-        self.state = replace(self.state, pending=None)
+        self.state = replace(self.state, pending={})
         touched = super()._exchange_locally()
         self.state = replace(self.state, pending=pending)
         return touched
@@ -141,7 +159,7 @@ class SwapsFrozen(Exchange):
 @_exchange("the mass is averaged again when an accept is told again")
 class AveragesTwice(Exchange):
     def _accepted(self, sender: str, answer: Accept) -> list[Action]:
-        if self.state.pending is None and answer.seq == self.state.seq:
+        if not self.state.pending and answer.seq == self.state.seq:
             node = self.state.nodes[0]
             mean = tuple((a + b) / 2 for a, b in zip(node.mass, answer.mass, strict=True))
             nodes = (replace(node, mass=mean), *self.state.nodes[1:])
@@ -277,7 +295,7 @@ class Lies(Disk):
 class ForgetsSeq(Disk):
     def load(self) -> State | None:
         state = super().load()
-        if state is None or state.pending is not None:
+        if state is None or state.pending:
             return state
         return replace(state, seq=max(0, state.seq - 1))
 

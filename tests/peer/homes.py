@@ -129,7 +129,7 @@ class Pair:
     def ask(self, which: int) -> None:
         """Let one peer offer the other an exchange, without delivering it."""
         runtime = self.running[self.ids[which]]
-        runtime._carry_out(runtime.exchange.ring(self.ids[1 - which]), self.now)
+        runtime._carry_out(runtime.exchange.ask(self.ids[1 - which]), self.now)
 
     def repeat(self) -> None:
         """Let time pass until every offer without an answer is repeated."""

@@ -34,9 +34,12 @@ VALUES = {(name, row): (10.0 * k + row,) for k, name in enumerate(ROWS) for row 
 GROWN = (sealed_growth(FAR, 1, 2),)
 
 
-def make_victim(*, is_asking: bool, generations: int = 0, has_grown: bool = False) -> Exchange:
+def make_victim(
+    *, is_asking: bool, generations: int = 0, has_grown: bool = False, rows: int = 1
+) -> Exchange:
     """A peer that has met its neighbors, maybe waits for an answer, maybe in a later generation."""
-    setting = make_setting(ME, (LOW, HIGH), (VALUES[ME, 0],), ROWS, QuickMixing())
+    own = tuple(VALUES[ME, row] for row in range(rows))
+    setting = make_setting(ME, (LOW, HIGH), own, {**ROWS, ME: rows}, QuickMixing())
     victim = Exchange(setting, first_state(setting))
     victim.agreed |= {LOW, HIGH}
     gone = tuple(f"gone-{count:02d}" for count in range(generations))
@@ -50,7 +53,7 @@ def make_victim(*, is_asking: bool, generations: int = 0, has_grown: bool = Fals
         record = sealed_record(sender, 0, generation, VALUES[sender, 0])
         victim.receive(sender, encode(Offer(generation, 5, record, (1.0, 1.0))))
     if is_asking:
-        victim.ring(HIGH)
+        victim.ask(HIGH)
     victim.counts.clear()
     return victim
 
@@ -64,7 +67,7 @@ def notice_of_growth(member: str, first: int, rows: int) -> Notice:
 def honest_frames(state: State) -> list[bytes]:
     """Frames a neighbor may have sent, now or earlier."""
     now = state.generation
-    seq = state.pending.seq if state.pending else 1
+    seq = state.pending[HIGH].seq if state.pending else 1
     record = sealed_record(FAR, 0, now, VALUES[FAR, 0])
     old = sealed_record(FAR, 0, now + 1, VALUES[FAR, 0])
     mass = (3.25, 1.5)
@@ -178,7 +181,8 @@ def _judge_exchange(state: State, generation: Any, seq: Any, record: Any, mass: 
 
 
 def _judge_reject(state: State, generation: Any, seq: Any, reason: Any) -> bool:
-    return generation == state.generation and seq == (state.pending.seq if state.pending else 0)
+    asked = [pending.seq for pending in state.pending.values()]
+    return generation == state.generation and seq in asked
 
 
 def _judge_notice(

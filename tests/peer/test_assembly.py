@@ -71,7 +71,7 @@ def test_frames_of_an_exchange_fit_the_limit(tmp_path: Path) -> None:
     pair = Pair(made)
     pair.deliver()
     pair.ask(0)
-    offer = pair.running[pair.ids[0]].exchange._offer()
+    offer = pair.running[pair.ids[0]].exchange._offer(pair.ids[1])
     assert len(encode(offer)) < pair.assemblies[pair.ids[0]].setting.frame_limit
     pair.deliver()
     assert [runtime.exchange.state.exchanges for runtime in pair.running.values()] == [1, 1]
@@ -270,7 +270,7 @@ def check_conserved(pair: Pair) -> None:
         for row in range(len(assembly.setting.own))
     }
     assert held_records(states) == expected
-    assert all(state.pending is None for state in states)
+    assert not any(state.pending for state in states)
 
 
 def test_two_homes_exchange_and_lose_nothing(homes: list[Home]) -> None:

@@ -43,7 +43,7 @@ def make_peers(data: FloatArray, rule: Callable[[int], Rule]) -> list[Exchange]:
 
 def exchange(peers: list[Exchange], i: int, j: int) -> None:
     """Let peer i ask peer j; nothing is lost."""
-    _, asked, _ = peers[i].ring(name_of(j))
+    _, asked, _ = peers[i].ask(name_of(j))
     assert isinstance(asked, Send)
     _, answered = peers[j].receive(name_of(i), encode(asked.message))
     assert isinstance(answered, Send)
@@ -143,7 +143,7 @@ def test_a_start_syncs_before_it_speaks() -> None:
     assert isinstance(save, Save)
     assert (save.sync, save.everything, save.state) == (True, True, peer.state)
     assert [type(action.message) for action in told] == [Hello, Hello, Offer]  # type: ignore[union-attr]
-    assert later == RepeatLater(peer.state.seq)
+    assert later == RepeatLater(HIGH)
 
 
 def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
@@ -152,7 +152,10 @@ def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
     (told,) = peer.ring(HIGH)
     assert isinstance(told, Send)
     assert isinstance(told.message, Hello)
-    assert peer.phase is Phase.FREE
+    assert peer.phase(HIGH) is Phase.FREE
+    actions = peer.receive(HIGH, encode(Hello(peer.setting.spec, "", 0, False)))
+    assert [type(action) for action in actions] == [Save, Send, RepeatLater]
+    assert peer.phase(HIGH) is Phase.ASKING
 
 
 def test_a_neighbor_with_another_specification_is_not_asked() -> None:
@@ -160,11 +163,11 @@ def test_a_neighbor_with_another_specification_is_not_asked() -> None:
     peer.receive(HIGH, encode(Hello("another", "its text", 0, True)))
     assert peer.disagreeing == {HIGH: "its text"}
     peer.ring(HIGH)
-    assert peer.state.pending is None
+    peer.receive(HIGH, encode(Hello("another", "its text", 0, False)))
+    assert peer.state.pending == {}
     peer.receive(HIGH, encode(Hello(peer.setting.spec, "", 0, False)))
     assert peer.disagreeing == {}
-    peer.ring(HIGH)
-    assert peer.phase is Phase.ASKING
+    assert peer.phase(HIGH) is Phase.ASKING
 
 
 def an_offer(peer: Exchange, seq: int) -> bytes:
@@ -197,7 +200,7 @@ def test_a_lower_id_waits_and_a_higher_is_rejected() -> None:
 def test_nobody_waits_for_an_offer_that_must_be_repeated() -> None:
     peer = make_victim(is_asking=True)
     peer.receive(LOW, an_offer(peer, 6))
-    actions = peer.repeat(peer.state.seq)
+    actions = peer.repeat(HIGH)
     assert actions[-1] == Send(LOW, Reject(0, 6, "busy"))
     _, told = peer.receive(LOW, an_offer(peer, 7))
     assert told == Send(LOW, Reject(0, 7, "busy"))
@@ -212,7 +215,7 @@ def test_the_evicted_are_told_and_then_not_listened_to() -> None:
     assert save.everything
     assert {action.to for action in told if isinstance(action, Send)} == {LOW, HIGH}
     assert all(isinstance(a.message, Notice) for a in told if isinstance(a, Send))
-    assert peer.phase is Phase.FREE
+    assert peer.phase(HIGH) is Phase.FREE
     assert peer.receive(HIGH, an_offer(peer, 9)) == []
     assert peer.counts["refused: evicted"] == 1
 
@@ -264,16 +267,14 @@ def test_the_row_offered_next_does_not_follow_from_the_last_local_exchange() -> 
         peer.state = replace(peer.state, seq=seq)
         first_local = peer._exchange_locally()[0]
         peer.ring(HIGH)
-        assert peer.state.pending is not None
-        agreeing += peer.state.pending.node == first_local
+        agreeing += peer.state.pending[HIGH].node == first_local
     assert 0.15 < agreeing / trials < 0.35
 
 
 def test_a_frozen_row_stays_as_it_is() -> None:
     peer = many_rows(3)
     peer.ring(HIGH)
-    pending = peer.state.pending
-    assert pending is not None
+    pending = peer.state.pending[HIGH]
     frozen = peer.state.nodes[pending.node]
     for seq in range(1, 30):
         peer.receive(LOW, an_offer(peer, seq))

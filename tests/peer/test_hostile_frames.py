@@ -289,12 +289,12 @@ def test_an_evicted_members_record_is_not_taken(kind: Callable[..., AnyMessage])
     generation = number(1, (FAR,))
     victim.receive(LOW, encode(sealed_notice(generation, (FAR,), LOW)))
     victim.agreed.add(HIGH)
-    victim.ring(HIGH)
+    victim.ask(HIGH)
     nodes, seq = victim.state.nodes, victim.state.seq
     record = sealed_record(FAR, 0, generation, VALUES[FAR, 0])
     victim.receive(HIGH, encode(kind(generation, seq, record, MASS)))
     assert victim.state.nodes == nodes
-    assert victim.phase is Phase.ASKING
+    assert victim.phase(HIGH) is Phase.ASKING
 
 
 def test_a_restored_backup_is_noticed_and_changes_nothing() -> None:

@@ -41,15 +41,20 @@ def some_state(rows: int = 3) -> State:
         evicted=("cid", "dan"),
         seq=12,
         nodes=nodes,
-        pending=Pending(12, "bob", 1),
+        pending={"bob": Pending(12, 1)},
         outcomes={
             "bob": Outcome((1 << 64) - 1, record("ann", 0), AWKWARD),
             "eve": Outcome(4, None, reason="busy"),
         },
         exchanges=99,
+        left_out=7,
         notice=encode(Notice((1 << 62) + 5, ("cid", "dan"), "bob", b"\x00\xff", GROWN)),
         grown=GROWN,
     )
+
+
+def packed(pending: dict[str, Pending]) -> str:
+    return msgspec.msgpack.encode(pending).hex()
 
 
 def bits(state: State) -> list[bytes]:
@@ -97,8 +102,10 @@ def test_a_new_journal_holds_nothing_and_is_for_its_owner_only(path: Path) -> No
     assert loaded(path) is None
 
 
-@pytest.mark.parametrize("pending", [None, Pending(12, "bob", 1)])
-def test_a_state_comes_back_bit_for_bit(path: Path, pending: Pending | None) -> None:
+@pytest.mark.parametrize(
+    "pending", [{}, {"bob": Pending(12, 1)}, {"bob": Pending(12, 1), "carl": Pending(11, 0)}]
+)
+def test_a_state_comes_back_bit_for_bit(path: Path, pending: dict[str, Pending]) -> None:
     state = replace(some_state(), pending=pending)
     saved(path, state)
     found = loaded(path)
@@ -115,7 +122,7 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
     later = replace(
         state,
         seq=13,
-        pending=None,
+        pending={},
         exchanges=100,
         nodes=(moved, moved, moved),
         outcomes={
@@ -142,7 +149,7 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
 def test_a_new_generation_forgets_the_one_before(path: Path) -> None:
     saved(path, some_state(rows=5))
     notice = encode(Notice(1 << 32, (), "bob", b""))
-    fresh = State(1 << 32, (), 12, some_state(2).nodes, None, {}, 0, notice)
+    fresh = State(1 << 32, (), 12, some_state(2).nodes, {}, {}, 0, notice)
     saved(path, fresh)
     assert loaded(path) == fresh
 
@@ -161,7 +168,7 @@ def test_a_random_history_comes_back_at_every_step(path: Path) -> None:
             outcomes = dict(state.outcomes)
             if who is not None:
                 outcomes[who] = Outcome(step, record("ann", step), (step / 3,))
-            pending = chance.choice([None, Pending(step, "bob", 0)])
+            pending = chance.choice([{}, {"bob": Pending(step, 0)}])
             state = replace(
                 state, seq=state.seq + 1, nodes=tuple(nodes), outcomes=outcomes, pending=pending
             )
@@ -178,9 +185,9 @@ def test_only_a_state_with_growth_is_new_to_earlier_versions(path: Path) -> None
     state = some_state()
     plain = encode(Notice(state.generation, state.evicted, "bob", b""))
     saved(path, replace(state, notice=plain, grown=()))
-    assert version() == 1
+    assert version() == 3
     saved(path, state)
-    assert version() == 2
+    assert version() == 4
     assert loaded(path) == state
 
 
@@ -310,7 +317,7 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
     path: Path, tmp_path: Path
 ) -> None:
     """Cut the log anywhere behind the last sync: what is left is one of the states since."""
-    state, states = some_state(1), []
+    state, states = some_state(2), []
     log = Path(f"{path}-wal")
     with opened(path) as journal:
         journal.save(Save(state, sync=True, everything=True))
@@ -394,6 +401,8 @@ def test_records_that_do_not_read_are_damage(path: Path) -> None:
         "DELETE FROM nodes WHERE row = 1",
         "DELETE FROM nodes",
         "UPDATE peer SET pending = x'c0'",
+        f"UPDATE peer SET pending = x'{packed({'bob': Pending(1, 9)})}'",
+        f"UPDATE peer SET pending = x'{packed({'bob': Pending(1, 0), 'carl': Pending(2, 0)})}'",
         "UPDATE peer SET generation = 'x'",
         "UPDATE outcomes SET outcome = x'93'",
     ):
@@ -409,12 +418,12 @@ def test_records_that_do_not_read_are_damage(path: Path) -> None:
 def test_a_newer_database_is_refused_and_left_alone(path: Path) -> None:
     saved(path, some_state())
     base = sqlite3.connect(path)
-    base.execute("PRAGMA user_version = 3")
+    base.execute("PRAGMA user_version = 5")
     base.close()
     before = path.read_bytes()
     with pytest.raises(
         InputError,
-        match=r"written by a newer version of pairgossip \(its format is 3, this one knows 2\): "
+        match=r"written by a newer version of pairgossip \(its format is 5, this one knows 4\): "
         r"update pairgossip",
     ):
         SqliteJournal(path)
@@ -426,7 +435,7 @@ def test_not_even_the_log_of_a_newer_database_is_touched(path: Path, tmp_path: P
     copy = tmp_path / "copy.sqlite"
     with opened(path) as journal:
         journal.save(Save(some_state(), sync=True, everything=True))
-        journal._base.execute("PRAGMA user_version = 3")
+        journal._base.execute("PRAGMA user_version = 5")
         files = {copy: path.read_bytes()}
         files[Path(f"{copy}-wal")] = Path(f"{path}-wal").read_bytes()
     for file, content in files.items():
@@ -505,7 +514,7 @@ def test_an_export_tells_no_values_unless_asked(path: Path) -> None:
         shown, all_of_it = export(path), export(path, private=True)
     assert shown["peer"] == "me"
     assert shown["generation"] == 1 + count(state.generation)
-    assert shown["pending"] == {"seq": 12, "to": "bob", "node": 1}
+    assert shown["pending"] == {"bob": {"seq": 12, "node": 1}}
     assert shown["nodes"][2]["holds"] == {"origin": "ann", "row": 2, "generation": 1}
     assert shown["nodes"][2]["mass"] == list(AWKWARD)
     assert shown["outcomes"]["eve"] == {"seq": 4, "rejected": "busy"}

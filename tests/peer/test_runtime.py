@@ -9,11 +9,12 @@ import pytest
 
 from pairgossip.peer.actions import Save
 from pairgossip.peer.exchange import BrokenInvariant, Exchange
+from pairgossip.peer.generations import number
 from pairgossip.peer.messages import AnyMessage, Hello, Offer, Reject, decode, encode
 from pairgossip.peer.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
 from pairgossip.peer.state import State
-from pairgossip.peer.transitions import Phase
-from tests.peer.hostile import HIGH, LOW, make_victim
+from tests.peer.hostile import FAR, HIGH, LOW, make_victim
+from tests.peer.settings import sealed_notice
 
 
 class Books:
@@ -39,7 +40,7 @@ class Books:
 
 def make_runtime(exchange: Exchange | None = None, rate: float = 1.0) -> tuple[Runtime, Books]:
     books = Books()
-    peer = exchange or make_victim(is_asking=False)
+    peer = exchange or make_victim(is_asking=False, rows=2)
     return Runtime(peer, books, books, random.Random(0), rate), books
 
 
@@ -55,7 +56,7 @@ def test_an_offer_is_safe_before_it_is_sent() -> None:
     runtime.rings_at = 1.0
     runtime.advance(1.0)
     assert books.used == ["sync", "send"]
-    assert runtime.exchange.phase is Phase.ASKING
+    assert len(runtime.exchange.state.pending) == 1
 
 
 def test_it_rings_as_often_as_its_links_ask_for() -> None:
@@ -105,10 +106,9 @@ def test_the_wait_follows_the_usual_round_trip() -> None:
         now += 10.0
         runtime.rings_at = now
         runtime.advance(now)
-        pending = runtime.exchange.state.pending
-        assert pending is not None
-        first_wait = runtime.repeats_at - now
-        runtime.received(pending.to, encode(Reject(0, pending.seq, "busy")), now + 0.01)
+        ((to, pending),) = runtime.exchange.state.pending.items()
+        first_wait = runtime._asked[to].repeats_at - now
+        runtime.received(to, encode(Reject(0, pending.seq, "busy")), now + 0.01)
     assert 0.02 < first_wait < 0.1  # about four round trips
 
 
@@ -140,10 +140,34 @@ def test_after_a_long_sleep_it_rings_once() -> None:
     assert runtime.due() > 10_000.0
 
 
+def test_the_clock_follows_an_eviction() -> None:
+    """An evicted neighbor is not drawn, and the link that is left keeps its rate."""
+    runtime, _ = make_runtime(rate=10.0)
+    runtime.start(0.0)
+    runtime.evict([HIGH], 0.0)
+    runtime.exchange.agreed.clear()
+    rings = 0
+    while runtime.due() < 1000.0:
+        runtime.advance(runtime.due())
+        rings += 1
+    assert rings == pytest.approx(10.0 / 2 * 1000.0, rel=0.05)
+    assert runtime.exchange.counts["skipped: neighbor not heard of"] == rings
+    assert runtime.exchange.counts["skipped: neighbor evicted"] == 0
+
+
+def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:
+    runtime, _ = make_runtime()
+    runtime.start(0.0)
+    before = runtime.rings_at
+    told = sealed_notice(number(1, (LOW,)), (LOW,), FAR)
+    runtime.received(HIGH, encode(told), 0.0)
+    assert runtime.rings_at != before
+
+
 def test_without_neighbors_nothing_is_due() -> None:
     runtime, _ = make_runtime()
-    runtime.neighbors = ()
     runtime.start(0.0)
+    runtime.evict([LOW, HIGH], 1.0)
     assert runtime.due() == math.inf
 
 

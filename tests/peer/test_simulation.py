@@ -14,7 +14,7 @@ import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import PaperMixing
-from pairgossip.peer.transitions import Phase
+from pairgossip.peer.runtime import Runtime
 from tests.peer.audit import check_settled
 from tests.peer.schedules import make_world, run_schedule
 from tests.peer.settings import name_of
@@ -113,7 +113,7 @@ def test_one_lost_peer_does_not_stop_its_neighbors_neighbors() -> None:
     world.run(5.0)
     world.lose_for_ever(name_of(4))
     world.run(30.0)
-    assert world.state(name_of(3)).pending is not None
+    assert world.state(name_of(3)).pending
     before = {name: world.state(name).exchanges for name in world.names}
     world.run(60.0)
     gained = {name: world.state(name).exchanges - before[name] for name in world.names}
@@ -138,4 +138,4 @@ def test_a_frozen_peer_goes_on_where_it_stopped() -> None:
 def test_the_world_runs_the_real_classes() -> None:
     world = make_world(0)
     assert all(type(peer.exchange) is Exchange for peer in world.peers.values() if peer)
-    assert all(peer.exchange.phase in Phase for peer in world.peers.values() if peer)
+    assert all(type(peer) is Runtime for peer in world.peers.values() if peer)

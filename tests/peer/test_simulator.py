@@ -60,7 +60,7 @@ class Peers:
     def exchange(self, pairs: PairArray) -> None:
         """Let the first node of each pair offer the second an exchange."""
         for i, j in pairs.tolist():
-            self._carry_out(name_of(i), self.exchanges[name_of(i)].ring(name_of(j)))
+            self._carry_out(name_of(i), self.exchanges[name_of(i)].ask(name_of(j)))
 
     def _carry_out(self, name: str, actions: Sequence[object]) -> None:
         for action in actions:

@@ -96,9 +96,20 @@ class Peers(RuleBasedStateMachine):
     def ring(self, me: str, to: str) -> None:
         self.carry_out(me, self.peers[me].ring(to))
 
-    @rule(me=PEER)
-    def repeat(self, me: str) -> None:
-        self.carry_out(me, self.peers[me].repeat(self.state(me).seq))
+    @rule(me=PEER, to=PEER)
+    def ask(self, me: str, to: str) -> None:
+        """As after a hello for which the clock had rung."""
+        peer = self.peers[me]
+        if to in peer.present and to not in peer.state.pending and peer.free_rows:
+            self.carry_out(me, peer.ask(to))
+
+    @rule(me=PEER, to=PEER)
+    def repeat(self, me: str, to: str) -> None:
+        self.carry_out(me, self.peers[me].repeat(to))
+
+    @rule(me=PEER, to=PEER)
+    def lose_connection(self, me: str, to: str) -> None:
+        self.peers[me].lose(to)
 
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), stays=st.booleans())

@@ -33,7 +33,7 @@ def make_network(n: int = 8, kernel: str = "gini", seed: int = 1, **more: object
 
 def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> State:
     node = Node(Record(origin, 0, 0, (), b""), (top, bottom), ())
-    return State(0, (), 0, (node,), None, {}, exchanges)
+    return State(0, (), 0, (node,), {}, {}, exchanges)
 
 
 def lonely(*others: int) -> Uncertainty:
@@ -272,7 +272,7 @@ def test_a_model_has_no_interval_but_a_spread() -> None:
     record = Record("a", 0, 0, (), b"")
 
     def state(z: tuple[float, float], k: int) -> State:
-        return State(0, (), 0, (Node(record, z, private),), None, {}, k)
+        return State(0, (), 0, (Node(record, z, private),), {}, {}, k)
 
     seen = Uncertainty(rule, state((0.0, 0.0), 0), ())
     assert seen.spread() is None

@@ -215,6 +215,15 @@ class World:
         if power:
             self.disks[name].lose_power(self.chance)
         self.counts["power failures" if power else "kills"] += 1
+        for neighbor in self.neighbors[name]:
+            self._later(self.chance.expovariate(1.0), lambda who=neighbor: self._lose(who, name))  # type: ignore[misc]
+
+    def _lose(self, name: str, neighbor: str) -> None:
+        """Let a peer notice that a connection broke, maybe after the neighbor is back."""
+        runtime = self.peers[name]
+        if runtime is not None:
+            self._note("lose", name, neighbor)
+            runtime.lost(neighbor)
 
     def lose_for_ever(self, name: str) -> None:
         """Kill a peer that will never start again."""
@@ -273,12 +282,12 @@ class World:
             self.files[name] = self.requests.pop(name)
 
     def ring(self, name: str, to: str) -> None:
-        """Let a peer's clock ring now, for a neighbor."""
+        """Let a peer ask a neighbor now, if it has a row to offer."""
         runtime = self.peers[name]
-        if runtime is not None:
-            carry_out = runtime._carry_out
-            ring = runtime.exchange.ring
-            self._live(name, runtime, lambda: carry_out(ring(to), self.now))
+        if runtime is None or to in self.state(name).pending or not runtime.exchange.free_rows:
+            return
+        carry_out, ask = runtime._carry_out, runtime.exchange.ask
+        self._live(name, runtime, lambda: carry_out(ask(to), self.now))
 
     # The network
 

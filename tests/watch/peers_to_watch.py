@@ -62,7 +62,7 @@ def status(name: str = "clinic", **more: Any) -> Status:
         "interval": (1.25, 1.75),
         "covers": Coverage(2, 3, 6),
         "staleness": 0.1,
-        "pending": False,
+        "pending": 0,
         "neighbors": {"other": NeighborStatus(True, True, 0.5, None)},
         "counts": {"refused: bad frame": 2, "exchanges": 7},
         "pid": os.getpid(),

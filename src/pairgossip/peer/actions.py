@@ -30,9 +30,9 @@ class Save(NamedTuple):
 
 
 class RepeatLater(NamedTuple):
-    """Call `Exchange.repeat` with this number after a while, unless the answer comes first."""
+    """Call `Exchange.repeat` for this neighbor after a while, unless its answer comes first."""
 
-    seq: int
+    to: str
 
 
 Action = Send | Save | RepeatLater

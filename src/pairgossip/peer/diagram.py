@@ -72,7 +72,7 @@ def svg() -> str:
     )
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 180" role="img">',
-        "<title>The phases of a peer, and the events that lead from one to the other</title>",
+        "<title>The phases of a peer with a neighbor, and the events between them</title>",
         f"<style>{_STYLE}</style>",
         tip,
         *drawn,

@@ -11,12 +11,17 @@ frozen, and the offer is repeated until there is an answer: giving up alone woul
 swap. The responder decides, once: it swaps, averages, updates and writes the outcome down in one
 durable transaction before it tells anyone, and tells the same outcome again whenever the same
 offer comes again. It forgets an outcome only for a later offer of the same neighbor, which the
-neighbor cannot make before it has learned the earlier outcome.
+neighbor cannot make before it has learned the earlier outcome: at most one offer to a neighbor is
+in doubt, and offers to different neighbors concern different nodes.
 
-A responder never waits, so there is no deadlock. One that is itself asking, and has no other node
-to offer, rejects; or it lets a neighbor with a lower id wait until its own answer has come: waits
-then only run from lower to higher ids, and never in a circle. Nobody waits longer than until the
-own offer is repeated, or one peer that is gone would stop its neighbors' neighbors too.
+So a neighbor that is gone freezes one node, and the others go on. One that is known to be away is
+offered nothing until it is heard again. Before a peer offers its last free node it asks the
+neighbor whether it is there: it stands still only if the neighbor dies within that round trip.
+
+A responder never waits, so there is no deadlock. One whose nodes are all frozen rejects; or it
+lets a neighbor with a lower id wait until one of its own answers has come: waits then only run from
+lower to higher ids, and never in a circle. Nobody waits longer than until one of the own offers is
+repeated, or one peer that is gone would stop its neighbors' neighbors too.
 
 A generation is one run of the network from the members' own records. When a member is lost for
 ever, with a record in doubt, the others begin a new one without it. When a member adds rows, all
@@ -59,6 +64,9 @@ from pairgossip.peer.state import Node, Outcome, Pending, State, picks_per_excha
 from pairgossip.peer.transitions import ASKING, FREE, Phase
 from pairgossip.peer.vector import Vector, as_vector
 
+REPEATS_UNTIL_AWAY = 3
+"""A neighbor is taken to be away once so many repeated offers brought no word from it."""
+
 
 class RestoredBackup(Exception):
     """A neighbor has seen later offers of this peer than this peer remembers."""
@@ -89,17 +97,32 @@ class Exchange:
     """By the neighbors that run another, its text."""
     evicted_by: str | None = None
     """Who has announced a generation without this peer."""
+    away: set[str] = field(default_factory=set)
+    """Neighbors that are not there, as far as is known; a frame of theirs proves the contrary."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
-    _overdue: int = 0
-    """The number of the last offer that had to be repeated."""
+    _overdue: set[int] = field(default_factory=set)
+    """The numbers of offers that had to be repeated."""
+    _unheard: Counter[str] = field(default_factory=Counter)
+    """How often offers were repeated since the last word of a neighbor."""
+    _greeted: set[str] = field(default_factory=set)
+    """Neighbors that will be asked when they say hello, since the clock has rung for them."""
 
     def __post_init__(self) -> None:
         self.setting = self.setting.with_changes(self.state.changes)
 
+    def phase(self, neighbor: str) -> Phase:
+        """Whether an offer to this neighbor waits for its answer."""
+        return ASKING if neighbor in self.state.pending else FREE
+
     @property
-    def phase(self) -> Phase:
-        """Whether an offer waits for its answer."""
-        return FREE if self.state.pending is None else ASKING
+    def present(self) -> list[str]:
+        """The neighbors that are not evicted."""
+        return [who for who in self.setting.neighbors if who not in self.state.evicted]
+
+    @property
+    def free_rows(self) -> int:
+        """How many rows no offer has frozen."""
+        return len(self.state.nodes) - len(self.state.pending)
 
     # Events
 
@@ -110,43 +133,66 @@ class Exchange:
         nothing changed. A process killed between the commit and the sync of a save finds that save
         again, and nobody may be told of it while a loss of power can still undo it.
         """
-        hellos = [Send(neighbor, self._hello(wants_answer=True)) for neighbor in self._present()]
+        hellos = [Send(neighbor, self._hello(wants_answer=True)) for neighbor in self.present]
         actions: list[Action] = [Save(self.state, sync=True, everything=True), *hellos]
-        return actions + (self.repeat(self.state.pending.seq) if self.state.pending else [])
+        for neighbor in self.state.pending:
+            actions += self.repeat(neighbor)
+        return actions
 
     def ring(self, to: str) -> list[Action]:
-        """The clock rang and a neighbor was drawn: offer it an exchange."""
-        if self.state.pending is not None:
-            self.counts["skipped while asking"] += 1
-            return []
-        if to in self.state.evicted or to not in self.setting.neighbors:
+        """The clock rang and a neighbor was drawn: offer it an exchange, if it is there."""
+        if to not in self.present:
             self.counts["skipped: neighbor evicted"] += 1
-            return []
-        if to not in self.agreed:
-            self.counts["skipped: neighbor not heard of"] += 1
-            return [Send(to, self._hello(wants_answer=True))]
-        seq = self.state.seq + 1
-        node = self._lots("offer").randrange(len(self.state.nodes))
-        self.state = replace(self.state, seq=seq, pending=Pending(seq, to, node))
-        self.counts["offers"] += 1
-        return [Save(self.state, sync=True), Send(to, self._offer()), RepeatLater(seq)]
+        elif to in self.state.pending:
+            self.counts["skipped: an offer to the neighbor is in doubt"] += 1
+        elif not self.free_rows:
+            self.counts["skipped: no row is free"] += 1
+        elif to not in self.agreed:
+            return self._greet(to, "skipped: neighbor not heard of")
+        elif to in self.away:
+            return self._greet(to, "skipped: neighbor away")
+        elif self.free_rows == 1:
+            return self._greet(to, "asked whether the neighbor is there")
+        else:
+            return self.ask(to)
+        return []
 
-    def repeat(self, seq: int) -> list[Action]:
-        """Time has passed without an answer to the offer with this number."""
-        pending = self.state.pending
-        if pending is None or pending.seq != seq:
+    def ask(self, to: str) -> list[Action]:
+        """Offer a neighbor an exchange with a row that is free."""
+        (node,) = self._free_nodes("offer", 1)
+        seq = self.state.seq + 1
+        pending = {**self.state.pending, to: Pending(seq, node)}
+        self.state = replace(self.state, seq=seq, pending=pending)
+        self.counts["offers"] += 1
+        return [Save(self.state, sync=True), Send(to, self._offer(to)), RepeatLater(to)]
+
+    def repeat(self, to: str) -> list[Action]:
+        """Time has passed without an answer of this neighbor."""
+        if to not in self.state.pending:
             return []
+        seq = self.state.pending[to].seq
         self.counts["offers repeated"] += 1
         # Who is not answered more than once may wait for a peer that is gone. Others that wait for
         # one as well would never speak to it again, and their news would not come together.
-        others = [who for who in self._present() if who != pending.to]
-        waits_long = self._overdue == seq
-        news = [Send(who, self._hello(wants_answer=True)) for who in others if waits_long]
-        self._overdue = seq
-        hello = [] if pending.to in self.agreed else [self._hello(wants_answer=True)]
-        messages: list[AnyMessage] = [*hello, self._offer()]
-        asked = [Send(pending.to, message) for message in messages]
-        return [*asked, *news, RepeatLater(seq), *self._send_away()]
+        waits_long = seq in self._overdue
+        others = [who for who in self.present if who != to and waits_long]
+        news = [Send(who, self._hello(wants_answer=True)) for who in others]
+        self._overdue.add(seq)
+        self._unheard[to] += 1
+        if self._unheard[to] >= REPEATS_UNTIL_AWAY:
+            self.away.add(to)
+        hello = [] if to in self.agreed else [self._hello(wants_answer=True)]
+        messages: list[AnyMessage] = [*hello, self._offer(to)]
+        again = [Send(to, message) for message in messages]
+        return [*again, *news, RepeatLater(to), *self._send_away()]
+
+    def lose(self, neighbor: str) -> None:
+        """The connection with a neighbor is gone; a hint, which a frame of its takes back."""
+        self.away.add(neighbor)
+
+    def calm(self) -> None:
+        """Forget for whom the clock has rung: nothing new is to begin."""
+        self._greeted.clear()
 
     def receive(self, sender: str, frame: bytes) -> list[Action]:
         """A frame came from a neighbor; what is not sound changes nothing but a counter."""
@@ -162,6 +208,8 @@ class Exchange:
             self.counts["refused: evicted"] += 1
             # One that was away when it was evicted learns of it when it says hello.
             return self._tell_notice(sender) if isinstance(message, Hello) else []
+        self.away.discard(sender)
+        self._unheard.pop(sender, None)
         if isinstance(message, Hello):
             return self._hear(sender, message)
         if isinstance(message, Notice):
@@ -185,13 +233,14 @@ class Exchange:
             evicted=notice.evicted,
             seq=self.state.seq,  # a number is never used twice, in whatever generation
             nodes=_first_nodes(self.setting, notice.generation),
-            pending=None,
+            pending={},
             outcomes={},
             exchanges=0,
             notice=encode(notice),
             grown=notice.grown,
         )
         self._waiting.clear()
+        self._overdue.clear()
         self.counts["generations begun"] += 1
         # Those evicted are told too, while they listen: their operators should know.
         told = [Send(neighbor, notice) for neighbor in self.setting.neighbors]
@@ -199,9 +248,8 @@ class Exchange:
 
     # The initiator's side
 
-    def _offer(self) -> Offer:
-        pending = self.state.pending
-        assert pending is not None
+    def _offer(self, to: str) -> Offer:
+        pending = self.state.pending[to]
         node = self.state.nodes[pending.node]
         return Offer(self.state.generation, pending.seq, node.record, node.mass)
 
@@ -211,7 +259,7 @@ class Exchange:
             return []
         if not self._apply(pending.node, answer.record, answer.mass):
             return []
-        self.state = replace(self.state, pending=None)
+        self._set_free(sender)
         touched = (pending.node, *self._exchange_locally())
         # If this is lost the offer is repeated, and the answer told again.
         return [Save(self.state, sync=False, nodes=touched), *self._let_in()]
@@ -223,18 +271,24 @@ class Exchange:
         if answer.reason == "stale":
             raise RestoredBackup(sender)
         self.counts[f"rejected by neighbors: {answer.reason}"] += 1
-        self.state = replace(self.state, pending=None)
+        self._set_free(sender)
         return [Save(self.state, sync=False), *self._let_in()]
 
     def _answered(self, sender: str, seq: int) -> Pending | None:
-        pending = self.state.pending
-        if pending is None or (pending.to, pending.seq) != (sender, seq):
+        pending = self.state.pending.get(sender)
+        if pending is None or pending.seq != seq:
             self.counts["answers told again"] += 1
             return None
         return pending
 
+    def _set_free(self, neighbor: str) -> None:
+        """The outcome of the offer to this neighbor is known."""
+        rest = {who: pending for who, pending in self.state.pending.items() if who != neighbor}
+        self.state = replace(self.state, pending=rest)
+        self._overdue &= {pending.seq for pending in rest.values()}
+
     def _let_in(self) -> list[Action]:
-        """Answer the offers that waited while this peer was asking."""
+        """Answer the offers that waited while no row was free."""
         waiting, self._waiting = self._waiting, {}
         return [
             action for sender, offer in waiting.items() for action in self._answer(sender, offer)
@@ -263,7 +317,7 @@ class Exchange:
             return self._reject(sender, offer.seq, "member")
         node = self._free_node()
         if node is None:
-            if sender < self.setting.me and self._overdue != self.state.seq:
+            if sender < self.setting.me and self._expects_an_answer():
                 self.counts["offers let wait"] += 1
                 self._waiting[sender] = offer
                 return []
@@ -276,6 +330,10 @@ class Exchange:
         self._keep(sender, outcome)
         self.counts["offers accepted"] += 1
         return [Save(self.state, True, touched, sender), Send(sender, self._told(outcome))]
+
+    def _expects_an_answer(self) -> bool:
+        """Whether an answer to one of my offers is not overdue yet."""
+        return any(pending.seq not in self._overdue for pending in self.state.pending.values())
 
     def _reject(self, sender: str, seq: int, reason: Reason) -> list[Action]:
         outcome = Outcome(seq, None, reason=reason)
@@ -299,13 +357,13 @@ class Exchange:
 
     def _free_nodes(self, purpose: str, count: int) -> list[int]:
         """Draw so many different nodes that no offer of mine has frozen, if there are as many."""
-        rows, pending = len(self.state.nodes), self.state.pending
-        free = rows - (pending is not None)
-        if free < count:
+        if self.free_rows < count:
             return []
-        drawn = self._lots(purpose).sample(range(free), count)
-        # The numbers from the frozen one on stand for those that follow it.
-        return [node + (pending is not None and node >= pending.node) for node in drawn]
+        drawn = self._lots(purpose).sample(range(self.free_rows), count)
+        for frozen in self.state.frozen:
+            # The numbers from a frozen one on stand for those that follow it.
+            drawn = [node + (node >= frozen) for node in drawn]
+        return drawn
 
     # Both sides
 
@@ -325,7 +383,12 @@ class Exchange:
         """Let two rows of this peer exchange, which costs no message."""
         if picks_per_exchange(len(self.state.nodes)) == 1:
             return ()
-        i, j = self._free_nodes("local", 2)
+        drawn = self._free_nodes("local", 2)
+        if not drawn:
+            # Harmless: it is rare, it depends on no value, and what is reported is divided by the
+            # weight of the updates that were made. These rows are only picked later.
+            return self._leave_out("no two rows are free")
+        i, j = drawn
         first, second = self.state.nodes[i], self.state.nodes[j]
         average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
         swapped = {
@@ -335,9 +398,13 @@ class Exchange:
         try:
             self._update(swapped)
         except NotFinite:
-            self.counts["left out: local update not finite"] += 1
-            return ()
+            return self._leave_out("update not finite")
         return i, j
+
+    def _leave_out(self, why: str) -> tuple[int, ...]:
+        self.counts[f"local exchanges left out: {why}"] += 1
+        self.state = replace(self.state, left_out=self.state.left_out + 1)
+        return ()
 
     def _update(self, exchanged: dict[int, Node]) -> None:
         updated = {}
@@ -381,9 +448,6 @@ class Exchange:
         drawn = (state.generation, state.seq, state.exchanges)
         return random.Random(repr((self.setting.draw_seed, self.setting.me, purpose, drawn)))
 
-    def _present(self) -> list[str]:
-        return [who for who in self.setting.neighbors if who not in self.state.evicted]
-
     # Agreement and generations
 
     def _hello(self, *, wants_answer: bool) -> Hello:
@@ -402,7 +466,22 @@ class Exchange:
             answers.append(Send(sender, self._hello(wants_answer=False)))
         if hello.generation < self.state.generation:
             answers += self._tell_notice(sender)
+        elif hello.generation == self.state.generation:
+            answers += self._ask_if_greeted(sender)
         return answers
+
+    def _greet(self, to: str, why: str) -> list[Action]:
+        """Say hello first; the exchange is offered when the neighbor says hello too."""
+        self.counts[why] += 1
+        self._greeted.add(to)
+        return [Send(to, self._hello(wants_answer=True))]
+
+    def _ask_if_greeted(self, sender: str) -> list[Action]:
+        if sender not in self._greeted or sender not in self.agreed:
+            return []
+        self._greeted.discard(sender)
+        can_ask = self.free_rows and sender not in self.state.pending
+        return self.ask(sender) if can_ask else []
 
     def _out_of_step(self, sender: str, message: Offer | Accept | Reject) -> list[Action]:
         """Help a neighbor that is behind; from one that is ahead, ask for news."""
@@ -474,7 +553,7 @@ class Exchange:
 
 def first_state(setting: Setting) -> State:
     """The state of a peer that has never run: every node holds its own record."""
-    return State(FIRST, (), 0, _first_nodes(setting, FIRST), None, {}, 0)
+    return State(FIRST, (), 0, _first_nodes(setting, FIRST), {}, {}, 0)
 
 
 def _first_nodes(setting: Setting, generation: int) -> Vector[Node]:

@@ -121,10 +121,10 @@ class SqliteJournal:
         if change.own is not None:
             noted = (digest(change.own), "data")
             self._base.execute("UPDATE about SET value = ? WHERE key = ?", noted)
-        pending = None if state.pending is None else msgspec.msgpack.encode(state.pending)
+        pending = msgspec.msgpack.encode(state.pending)
         self._base.execute(
-            "UPDATE peer SET seq = ?, pending = ?, exchanges = ?",
-            (state.seq, pending, state.exchanges),
+            "UPDATE peer SET seq = ?, pending = ?, exchanges = ?, left_out = ?",
+            (state.seq, pending, state.exchanges, state.left_out),
         )
         rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
         self._base.executemany(
@@ -141,13 +141,15 @@ class SqliteJournal:
         for table in ("peer", "nodes", "outcomes"):
             self._base.execute(f"DELETE FROM {table}")
         self._base.execute(
-            "INSERT INTO peer (one, generation, evicted, seq, exchanges, notice) "
-            "VALUES (1, ?, ?, ?, ?, ?)",
+            "INSERT INTO peer (one, generation, evicted, seq, pending, exchanges, left_out, notice)"
+            " VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
             (
                 str(state.generation),
                 msgspec.msgpack.encode(state.evicted),
                 state.seq,
+                msgspec.msgpack.encode(state.pending),
                 state.exchanges,
+                state.left_out,
                 state.notice,
             ),
         )

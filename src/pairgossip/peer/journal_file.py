@@ -10,15 +10,15 @@ from urllib.parse import quote
 
 from pairgossip.errors import InputError
 
-VERSION = 1
-GROWN_VERSION = 2
+VERSION = 3
+GROWN_VERSION = 4
 """Of a database in which members have more rows than at first; its tables are the same."""
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
     "CREATE TABLE peer (one INTEGER PRIMARY KEY CHECK (one = 1), generation TEXT NOT NULL, "
-    "evicted BLOB NOT NULL, seq INTEGER NOT NULL, pending BLOB, exchanges INTEGER NOT NULL, "
-    "notice BLOB NOT NULL)",
+    "evicted BLOB NOT NULL, seq INTEGER NOT NULL, pending BLOB NOT NULL, "
+    "exchanges INTEGER NOT NULL, left_out INTEGER NOT NULL, notice BLOB NOT NULL)",
     "CREATE TABLE nodes (row INTEGER PRIMARY KEY, record BLOB NOT NULL, mass BLOB NOT NULL, "
     "private BLOB NOT NULL, crc INTEGER NOT NULL)",
     "CREATE TABLE outcomes (neighbor TEXT PRIMARY KEY, outcome BLOB NOT NULL, "

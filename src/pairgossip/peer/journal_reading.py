@@ -24,7 +24,7 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
         row = base.execute(
-            "SELECT generation, evicted, seq, pending, exchanges, notice FROM peer"
+            "SELECT generation, evicted, seq, pending, exchanges, left_out, notice FROM peer"
         ).fetchone()
         nodes = list(base.execute("SELECT row, record, mass, private, crc FROM nodes ORDER BY row"))
         outcomes = list(base.execute("SELECT neighbor, outcome, crc FROM outcomes"))
@@ -32,7 +32,7 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
         base.rollback()
     if row is None:
         return None
-    generation, evicted, seq, pending, exchanges, notice = row
+    generation, evicted, seq, pending, exchanges, left_out, notice = row
     try:
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
@@ -41,9 +41,10 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
             evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
             seq=seq,
             nodes=Vector(_node(*columns) for _, *columns in nodes),
-            pending=None if pending is None else msgspec.msgpack.decode(pending, type=Pending),
+            pending=_pending(pending, len(nodes)),
             outcomes={who: _outcome(*columns) for who, *columns in outcomes},
             exchanges=exchanges,
+            left_out=left_out,
             notice=notice,
             grown=_notice(notice).grown if notice else (),
         )
@@ -83,7 +84,8 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
         "grown": {one.member: one.rows for one in state.grown},
         "seq": state.seq,
         "exchanges": state.exchanges,
-        "pending": None if state.pending is None else msgspec.to_builtins(state.pending),
+        "left_out": state.left_out,
+        "pending": msgspec.to_builtins(state.pending),
         "nodes": [_shown_node(node, private) for node in state.nodes],
         "outcomes": {who: _shown_outcome(it, private) for who, it in state.outcomes.items()},
     }
@@ -116,6 +118,15 @@ def _notice(frame: bytes) -> Notice:
     if not isinstance(notice, Notice):
         raise ValueError("its notice is none")
     return notice
+
+
+def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
+    """The offers in doubt; each concerns a row of its own."""
+    pending = msgspec.msgpack.decode(packed, type=dict[str, Pending])
+    frozen = [one.node for one in pending.values()]
+    if len(set(frozen)) < len(frozen) or not all(0 <= row < rows for row in frozen):
+        raise ValueError("its offers do not fit its rows")
+    return pending
 
 
 def _outcome(packed: bytes, crc: int) -> Outcome:

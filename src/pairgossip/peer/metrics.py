@@ -197,14 +197,18 @@ def _metrics(status: Status) -> Iterator[Metric]:
     agreed = GaugeMetricFamily(
         "pairgossip_neighbor_agreed", "Whether the neighbor runs the same.", labels=["neighbor"]
     )
+    away = GaugeMetricFamily(
+        "pairgossip_neighbor_away", "Whether the neighbor is known to be away.", labels=["neighbor"]
+    )
     heard = GaugeMetricFamily(
         "pairgossip_neighbor_silence_seconds", "Since its last frame.", labels=["neighbor"]
     )
     for name, one in sorted(status.neighbors.items()):
         agreed.add_metric([name], float(one.agreed))
+        away.add_metric([name], float(one.away))
         if one.heard is not None:
             heard.add_metric([name], one.heard)
-    yield from (agreed, heard)
+    yield from (agreed, away, heard)
 
 
 def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
@@ -218,7 +222,7 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
         ("members", "Members that take part.", status.covers.of_members),
         ("rows", "Rows of the members that take part.", status.covers.of_rows),
         ("staleness_seconds", "Since the last exchange.", status.staleness),
-        ("pending", "Whether an offer waits for its answer.", status.pending),
+        ("pending", "Offers that wait for their answers.", status.pending),
         ("problems", "Things to look at: see peer status.", len(status.problems)),
         ("evicted", "Members evicted.", len(status.evicted)),
     ]

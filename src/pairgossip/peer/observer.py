@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 LONELY = 30.0
 """Seconds without a word from anybody after which the operator should look."""
+UNANSWERED = 5.0
+"""Seconds without a word from a neighbor that should answer, or has gone away."""
+MOST_UNANSWERED = 5
 MOST_DIFFERENCES = 5
 MOST_LOGGED = 8
 """Entries of an estimate in one line of the log."""
@@ -96,11 +99,9 @@ class Observer:
         if self._server is not None:
             self._server.close()
 
-    def heard(self, sender: str, now: float) -> float:
-        """Note a frame; return for how long its sender was silent before."""
-        silence = now - self._heard_at.get(sender, self._started_at)
+    def heard(self, sender: str, now: float) -> None:
+        """Note a frame."""
         self._heard_at[sender] = now
-        return silence
 
     def saving(self, change: Save) -> None:
         """Keep what a generation has found before it is put in the place of the next one's."""
@@ -150,12 +151,27 @@ class Observer:
         counts: Mapping[str, int],
         connected: set[str],
         versions: Mapping[str, int],
+        waiting: Mapping[str, float],
         *,
         is_last: bool,
     ) -> None:
-        """Write the status, and log what is new."""
+        """Write the status, and log what is new.
+
+        Parameters
+        ----------
+        counts
+            What has happened, by name, besides what the exchanges count.
+        connected
+            The neighbors with whom there is a connection.
+        versions
+            What neighbors speak that do not speak this peer's version of the messages.
+        waiting
+            For how many seconds neighbors have not answered an offer.
+        is_last
+            Whether the peer ends.
+        """
         now = time.monotonic()
-        problems = self._problems(now, versions)
+        problems = self._problems(now, versions, waiting)
         all_counts = {**self._exchange.counts, **counts}
         self.status = status_of(
             self._parts.settings.name,
@@ -204,6 +220,7 @@ class Observer:
                 address=member.address,
                 evicted=member.id in self._exchange.state.evicted,
                 other_version=versions.get(member.id),
+                away=member.id in self._exchange.away,
             )
             for member in self._parts.members.neighbors()
         }
@@ -229,11 +246,14 @@ class Observer:
             **{name: text for name, text in told.items() if text},
         )
 
-    def _problems(self, now: float, versions: Mapping[str, int]) -> tuple[str, ...]:
+    def _problems(
+        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
+    ) -> tuple[str, ...]:
         found = list(
             dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
         )
         found += [self._other_version(*one) for one in sorted(versions.items())]
+        found += self._silences(now, waiting)[:MOST_UNANSWERED]
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
@@ -254,6 +274,33 @@ class Observer:
             f"Neighbor '{name}' speaks version {theirs} of the messages and this peer version "
             f"{VERSION}: update pairgossip at {older}; until then the two do not exchange."
         )
+
+    def _silences(self, now: float, waiting: Mapping[str, float]) -> list[str]:
+        """Say which neighbors do not answer or have gone, and what that means."""
+        found = []
+        for neighbor in self._exchange.present:
+            since = now - self._heard_at.get(neighbor, self._started_at)
+            name = self._names.get(neighbor, neighbor)
+            advice = f"If it is gone for good, run: pairgossip peer evict {name}."
+            if waiting.get(neighbor, 0.0) > UNANSWERED:
+                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
+                found.append(f"{said}{self._frozen(neighbor)}. {advice}")
+            elif neighbor in self._exchange.away and since > UNANSWERED:
+                said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
+                found.append(f"{said}{self._going_on(neighbor)}. {advice}")
+        return found
+
+    def _frozen(self, neighbor: str) -> str:
+        rows = len(self._exchange.state.nodes)
+        if rows == 1:
+            return "the only row of this peer waits for it, and the peer stands still until then"
+        if not self._exchange.free_rows:
+            return f"all {rows} rows of this peer wait for answers, and the peer stands still"
+        return f"one of {rows} rows waits for it; {self._going_on(neighbor)}"
+
+    def _going_on(self, neighbor: str) -> str:
+        there = set(self._exchange.present) - self._exchange.away - {neighbor}
+        return "exchanges with the others go on" if there else "no other neighbor is there"
 
     def _disagreement(self, neighbor: str, text: str) -> str:
         """Say what differs in a neighbor's specification, whatever it has sent."""

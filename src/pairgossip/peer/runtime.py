@@ -45,6 +45,15 @@ class Link(Protocol):
 
 
 @dataclass
+class _Asked:
+    """An offer that waits for its answer."""
+
+    at: float
+    repeats_at: float = math.inf
+    repeats: int = 0
+
+
+@dataclass
 class Runtime:
     """Drives one peer's exchanges; all times are monotonic seconds."""
 
@@ -56,16 +65,11 @@ class Runtime:
     """Rings per second and neighbor; each side of a link rings half as often."""
     is_ringing: bool = True
     rings_at: float = math.inf
-    repeats_at: float = math.inf
-    _asked_at: float = 0.0
-    _round_trip: float = FIRST_WAIT / WAIT_PER_ROUND_TRIP
-    _asked: int = 0
-    _repeats: int = 0
+    _links: int = 0
+    """For how many neighbors the clock was wound."""
+    _asked: dict[str, _Asked] = field(default_factory=dict)
+    _round_trips: dict[str, float] = field(default_factory=dict)
     _has_failed: bool = False
-    neighbors: Sequence[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.neighbors = self.exchange.setting.neighbors
 
     def start(self, now: float) -> None:
         """Begin, or go on after a restart."""
@@ -74,54 +78,80 @@ class Runtime:
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
-        asking, busy = self.exchange.state.pending, self.exchange.counts[BUSY]
+        before, was_away = self.exchange.state, sender in self.exchange.away
+        asked, busy = before.pending.get(sender), self.exchange.counts[BUSY]
         self._carry_out(self.exchange.receive(sender, frame), now)
-        if asking is not None and self.exchange.state.pending != asking:
-            self._learn_round_trip(now)
-            self.repeats_at = math.inf
-            if self.exchange.counts[BUSY] > busy:
-                self._draw_again(now)
+        state = self.exchange.state
+        if asked is not None and state.generation == before.generation:
+            if state.pending.get(sender) != asked:
+                self._learn_round_trip(sender, now)
+                if self.exchange.counts[BUSY] > busy:
+                    self._draw_again(now)
+            elif was_away:
+                self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
+        self._settle(now)
 
     def due(self) -> float:
         """When `advance` is to be called next."""
-        return min(self.rings_at, self.repeats_at)
+        return min([self.rings_at, *(asked.repeats_at for asked in self._asked.values())])
 
     def advance(self, now: float) -> None:
-        """Do what is due: repeat an offer, ring."""
-        if now >= self.repeats_at:
-            self.repeats_at = math.inf
-            pending = self.exchange.state.pending
-            if pending is not None:
-                self._carry_out(self.exchange.repeat(pending.seq), now)
+        """Do what is due: repeat offers, ring."""
+        for to in [to for to, asked in self._asked.items() if now >= asked.repeats_at]:
+            self._carry_out(self.exchange.repeat(to), now)
         if now >= self.rings_at:
             self._wind_clock(now)
-            self._carry_out(self.exchange.ring(self.chance.choice(self.neighbors)), now)
+            self._carry_out(self.exchange.ring(self.chance.choice(self.exchange.present)), now)
+
+    def repeat_now(self, now: float) -> None:
+        """Repeat all offers at the next occasion."""
+        for asked in self._asked.values():
+            asked.repeats_at = now
+
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return for how long each neighbor has not answered an offer, in seconds."""
+        return {to: now - asked.at for to, asked in self._asked.items()}
+
+    def lost(self, neighbor: str) -> None:
+        """The connection with a neighbor is gone: offer it nothing until it is heard again."""
+        self.exchange.lose(neighbor)
 
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
         self._carry_out(self.exchange.evict(members), now)
-        if self.exchange.state.pending is None:
-            self.repeats_at = math.inf
+        self._settle(now)
 
     def grow(self, own: Rows, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
         self._carry_out(self.exchange.grow(own), now)
-        self.repeats_at = math.inf
+        self._settle(now)
 
     def stop_ringing(self) -> None:
-        """Begin no exchange any more; answer still, and finish the one in flight."""
+        """Begin no exchange any more; answer still, and finish those in flight."""
         self.is_ringing = False
         self.rings_at = math.inf
+        self.exchange.calm()
+
+    def _settle(self, now: float) -> None:
+        """Forget offers that are answered, and let the clock follow the number of neighbors."""
+        pending = self.exchange.state.pending
+        if self._asked.keys() - pending.keys():
+            self._asked = {to: asked for to, asked in self._asked.items() if to in pending}
+        if len(self.exchange.present) != self._links:
+            self._wind_clock(now)
 
     def _wind_clock(self, now: float) -> None:
-        if self.is_ringing and self.neighbors:
-            mean = 2.0 / (self.rate * len(self.neighbors))
+        """Draw when it rings next; each link has the same rate, however many there are."""
+        self._links = len(self.exchange.present)
+        self.rings_at = math.inf
+        if self.is_ringing and self._links:
+            mean = 2.0 / (self.rate * self._links)
             self.rings_at = now + self.chance.expovariate(1.0 / mean)
 
     def _draw_again(self, now: float) -> None:
         """Ring soon, for the ring that met a busy neighbor."""
-        if self.is_ringing:
-            soon = self.chance.expovariate(DRAWN_AGAIN * self.rate * len(self.neighbors))
+        if self.is_ringing and self._links:
+            soon = self.chance.expovariate(DRAWN_AGAIN * self.rate * self._links)
             self.rings_at = min(self.rings_at, now + soon)
 
     def _carry_out(self, actions: list[Action], now: float) -> None:
@@ -138,16 +168,20 @@ class Runtime:
                 self._repeat_later(action, now)
 
     def _repeat_later(self, action: RepeatLater, now: float) -> None:
-        if action.seq != self._asked:
-            self._asked, self._repeats, self._asked_at = action.seq, 0, now
-        wait = WAIT_PER_ROUND_TRIP * self._round_trip * 2**self._repeats
-        self._repeats = min(self._repeats + 1, 20)
+        asked = self._asked.setdefault(action.to, _Asked(at=now))
+        wait = WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
+        asked.repeats = min(asked.repeats + 1, 20)
         # Chance keeps peers that lost the same link from asking in step.
-        self.repeats_at = now + min(wait, LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
+        asked.repeats_at = now + min(wait, LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
 
-    def _learn_round_trip(self, now: float) -> None:
-        taken = max(now - self._asked_at, 1e-4)
-        if self._repeats <= 1:
-            self._round_trip += (taken - self._round_trip) / 8
+    def _round_trip(self, neighbor: str) -> float:
+        return self._round_trips.get(neighbor, FIRST_WAIT / WAIT_PER_ROUND_TRIP)
+
+    def _learn_round_trip(self, neighbor: str, now: float) -> None:
+        asked, usual = self._asked.pop(neighbor), self._round_trip(neighbor)
+        taken = max(now - asked.at, 1e-4)
+        if asked.repeats <= 1:
+            usual += (taken - usual) / 8
         else:  # nobody knows which one was answered: the way may be longer than was thought
-            self._round_trip = min(2 * self._round_trip, taken)
+            usual = min(2 * usual, taken)
+        self._round_trips[neighbor] = usual

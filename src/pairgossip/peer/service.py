@@ -42,12 +42,10 @@ TICK = 1.0
 """Seconds between two looks around: requests, status, log."""
 RARELY = 60.0
 """Seconds between two sessions that are begun to get rid of strangers, if there is no hurry."""
-SILENCE = 1.0
-"""A neighbor that says something after so many seconds without a word has been away."""
 LINGER = 0.5
 """How many seconds it answers at least: neighbors stopped with it may have asked just before."""
 PATIENCE = 5.0
-"""How many seconds a peer that was told to stop waits for the answer to its last offer."""
+"""How many seconds a peer that was told to stop waits for the answers to its last offers."""
 
 
 class Network(Link, Protocol):
@@ -123,7 +121,7 @@ class Service:
     connecting
         Opens the network.
     patience
-        Seconds to wait, once stopped, for the answer to an offer.
+        Seconds to wait, once stopped, for the answers to offers.
     """
 
     def __init__(
@@ -138,6 +136,7 @@ class Service:
         self._admitted = self._next_admitted = _admitted(parts, parts.state)
         self._cleared_at = -RARELY
         self._clearings = 0
+        self._connected: set[str] = set()
         self._exchange = Exchange(parts.setting, parts.state)
         self._observer = Observer(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
@@ -195,11 +194,8 @@ class Service:
         now = time.monotonic()
         if found is not None:
             sender, frame = found
-            was_silent = self._observer.heard(sender, now) > SILENCE
+            self._observer.heard(sender, now)
             self._runtime.received(sender, frame, now)
-            pending = self._exchange.state.pending
-            if was_silent and pending is not None and pending.to == sender:
-                self._runtime.repeats_at = now  # it is back: no need to wait any longer
         if now >= self._runtime.due():
             self._runtime.advance(now)
         if self._exchange.evicted_by is not None:
@@ -213,18 +209,17 @@ class Service:
             self._look_around()
 
     def _finish(self) -> None:
-        """Answer, and wait for an answer; what has not come is on the disk and is asked again."""
+        """Answer, and wait for answers; what has not come is on the disk and is asked again."""
         self._runtime.stop_ringing()
         now = time.monotonic()
-        if self._exchange.state.pending is not None:
-            self._runtime.repeats_at = now  # the neighbor may be about to stop as well
+        self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
         lingers, end = now + min(LINGER, self._patience), now + self._patience
         while self._stops == 1:
-            wanted = end if self._exchange.state.pending is not None else lingers
+            wanted = end if self._expects_an_answer() else lingers
             if time.monotonic() >= wanted:
                 break
             self._turn(until=wanted)
-        if self._exchange.state.pending is not None:
+        if self._exchange.state.pending:
             self._log.info("parked an exchange in flight; it goes on after the next start")
 
     def _clear_out(self, now: float) -> None:
@@ -262,6 +257,10 @@ class Service:
         note_eviction(self._parts.home, evicted)
         return evicted
 
+    def _expects_an_answer(self) -> bool:
+        """Whether an offer is in doubt that a neighbor may answer soon."""
+        return bool(self._exchange.state.pending.keys() - self._exchange.away)
+
     def _evict(self, now: float) -> None:
         """Carry out what was asked for since the last look."""
         asked = requested_evictions(self._parts.home)
@@ -288,8 +287,13 @@ class Service:
             "frames dropped: inbox full": self._inbox.dropped,
             "network opened anew: too many connections": self._clearings,
         }
+        connected = self._network.connected()
+        for neighbor in self._connected - connected:
+            self._runtime.lost(neighbor)
+        self._connected = connected
+        waiting = self._runtime.waiting(time.monotonic())
         self._observer.look(
-            counts, self._network.connected(), self._network.other_versions(), is_last=is_last
+            counts, connected, self._network.other_versions(), waiting, is_last=is_last
         )
 
     def _fail(self, sentence: str, code: int) -> int:

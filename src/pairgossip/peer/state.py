@@ -14,7 +14,8 @@ from pairgossip.peer.records import Record
 def picks_per_exchange(rows: int) -> int:
     """How many of a peer's rows one exchange picks: one by the network, then two by the peer.
 
-    With one or two rows, and one of them in an offer, there would be no two to pick.
+    With one or two rows there would be no two to pick as soon as one is in an offer. With more it
+    is rare that offers freeze all but one; then the two are left out, and counted in the state.
     """
     return 3 if rows > 2 else 1
 
@@ -33,7 +34,6 @@ class Pending(msgspec.Struct, frozen=True):
     """An offer without an answer: the node it concerns is frozen until it is known."""
 
     seq: int
-    to: str
     node: int
 
 
@@ -55,7 +55,8 @@ class State(msgspec.Struct, frozen=True):
     seq: int
     nodes: Sequence[Node]
     """A `Vector`, so that the state before an exchange and the one after share nearly all."""
-    pending: Pending | None
+    pending: Mapping[str, Pending]
+    """By neighbor: an offer is made only if there is none in doubt with the same neighbor."""
     outcomes: Mapping[str, Outcome]
     exchanges: int
     """Exchanges in this generation in which this peer took part; also what it draws lots by."""
@@ -63,6 +64,13 @@ class State(msgspec.Struct, frozen=True):
     """The frame that began this generation, for neighbors that have not heard of it."""
     grown: tuple[Growth, ...] = ()
     """Members with more rows than at first, as the notice tells them."""
+    left_out: int = 0
+    """Exchanges after which no two rows were free to exchange locally."""
+
+    @property
+    def frozen(self) -> list[int]:
+        """The rows that offers in doubt concern, in order."""
+        return sorted(pending.node for pending in self.pending.values())
 
     @property
     def changes(self) -> Changes:

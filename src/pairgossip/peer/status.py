@@ -43,6 +43,8 @@ class NeighborStatus(msgspec.Struct, frozen=True):
     evicted: bool = False
     other_version: int | None = None
     """The version that it speaks, if that is not this peer's."""
+    away: bool = False
+    """Whether its connection is gone or it does not answer: it is offered nothing meanwhile."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -90,8 +92,8 @@ class Status(msgspec.Struct, frozen=True):
     covers: Coverage
     staleness: float | None
     """Seconds since the last exchange; None if there was none since the peer started."""
-    pending: bool
-    """Whether an offer waits for its answer."""
+    pending: int
+    """How many offers wait for their answers, each with a row."""
     neighbors: dict[str, NeighborStatus]
     counts: dict[str, int]
     """Events since the peer started, by name."""
@@ -199,7 +201,7 @@ def status_of(
         exchanges=state.exchanges,
         estimate=estimate_of(spec, setting, state),
         covers=coverage(setting, members, state, heard_of),
-        pending=state.pending is not None,
+        pending=len(state.pending),
         neighbors=dict(neighbors) if neighbors is not None else idle,
         heard_of=tuple(heard_of),
         privacy=guarantee_of(spec),

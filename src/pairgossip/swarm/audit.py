@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pairgossip.peer.folder import Home
@@ -82,7 +82,7 @@ def audit(homes: Sequence[Home]) -> Audit:
     return Audit(
         records=sum(len(one.setting.own) for one in views.values()),
         exchanges=total // 2,
-        parked=sum(one.state.pending is not None for one in views.values()),
+        parked=sum(len(one.state.pending) for one in views.values()),
         decided=len(decided),
         weight=weight,
         weight_due=due,
@@ -122,28 +122,28 @@ def _numbers(views: Views) -> list[str]:
     ]
 
 
-def _decided(views: Views) -> dict[str, Outcome]:
-    """Find who has made an offer that was accepted, and does not know yet; and the outcome."""
+def _decided(views: Views) -> dict[tuple[str, int], Outcome]:
+    """Find rows in offers that were accepted, unknown to their peer as yet; and the outcomes."""
     found = {}
     for me, one in views.items():
-        pending = one.state.pending
-        if pending is None or pending.to not in views:
-            continue
-        outcome = views[pending.to].state.outcomes.get(me)
-        if outcome is not None and outcome.seq == pending.seq and outcome.record is not None:
-            found[me] = outcome
+        for to, pending in one.state.pending.items():
+            outcome = views[to].state.outcomes.get(me) if to in views else None
+            if outcome is not None and outcome.seq == pending.seq and outcome.record is not None:
+                found[me, pending.node] = outcome
     return found
 
 
-def _effective(one: View, decided: Mapping[str, Outcome]) -> list[tuple[Record, Mass]]:
+def _effective(
+    one: View, decided: Mapping[tuple[str, int], Outcome]
+) -> Iterator[tuple[Record, Mass]]:
     """What the rows of a peer hold, with what has been decided about them."""
-    held = [(node.record, node.mass) for node in one.state.nodes]
-    outcome, pending = decided.get(one.identity.id), one.state.pending
-    if outcome is not None and outcome.record is not None and pending is not None:
-        mass = held[pending.node][1]
-        mean = tuple((a + b) / 2 for a, b in zip(mass, outcome.mass, strict=True))
-        held[pending.node] = outcome.record, mean
-    return held
+    for row, node in enumerate(one.state.nodes):
+        outcome = decided.get((one.identity.id, row))
+        if outcome is None or outcome.record is None:
+            yield node.record, node.mass
+        else:
+            mean = tuple((a + b) / 2 for a, b in zip(node.mass, outcome.mass, strict=True))
+            yield outcome.record, mean
 
 
 def _records(views: Views, held: Sequence[Record]) -> list[str]:
@@ -190,7 +190,8 @@ def _weight_due(views: Views) -> float:
 
 def _updates_due(one: View) -> int:
     """How many updates a peer's rows have made in its exchanges."""
-    return one.state.exchanges * picks_per_exchange(len(one.setting.own))
+    picks = picks_per_exchange(len(one.setting.own))
+    return one.state.exchanges * picks - 2 * one.state.left_out
 
 
 def _updates(views: Views) -> list[str]:

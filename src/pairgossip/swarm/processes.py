@@ -179,8 +179,8 @@ class PeerProcess:
         self._process, self.status, self._is_frozen = None, None, False
 
 
-def _numbers(pending: dict[str, Any] | None) -> frozenset[int]:
-    return frozenset() if pending is None else frozenset({pending["seq"]})
+def _numbers(pending: dict[str, Any]) -> frozenset[int]:
+    return frozenset(offer["seq"] for offer in pending.values())
 
 
 def _refused(status: Status | None) -> int:

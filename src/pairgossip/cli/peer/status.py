@@ -159,7 +159,8 @@ def _without(status: Status) -> str:
 
 
 def _state(status: Status, is_running: bool) -> str:
-    offer = ", an offer waits for its answer" if status.pending else ""
+    offers = "an offer waits for its answer" if status.pending == 1 else "offers wait for answers"
+    offer = f", {offers}" if status.pending else ""
     done = ", has reached what the specification asks for" if status.done else ""
     if is_running:
         return f"running as process {status.pid}{offer}{done}"
