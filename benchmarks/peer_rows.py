@@ -96,7 +96,7 @@ def exchanges_per_second(
             made, asking, asked = made + 1, asked, asking
             if now - last >= 1.0:
                 for observer in observers:
-                    observer.look({}, set(), is_last=False)
+                    observer.look({}, set(), {}, {}, is_last=False)
                 looks = (time.perf_counter() - now) / 2
                 last = time.perf_counter()
         taken, used = time.perf_counter() - begun, time.process_time() - used

@@ -38,6 +38,9 @@ class Network(Protocol):
     def is_running(self, name: str) -> bool:
         """Whether the peer has done all that the last event asked of it."""
 
+    def is_away(self, name: str, neighbor: str) -> bool:
+        """Whether a peer knows that it must not make a new offer to a neighbor."""
+
 
 def effective(network: Network, name: str, number: int) -> tuple[Record, Mass]:
     """What a node holds, counting an exchange as done once the other side has decided it."""
@@ -75,7 +78,10 @@ class Auditor:
         """One number stands for one offer, and one offer has one outcome (I3)."""
         message = decode(frame)
         if isinstance(message, Offer):
-            self._same(("offer", sender, message.seq), to.encode() + frame)
+            offer = ("offer", sender, message.seq)
+            if offer not in self._told and self.network.is_away(sender, to):
+                raise Violated(f"{sender} makes an offer to {to}, which is away")
+            self._same(offer, to.encode() + frame)
         elif isinstance(message, Accept) or (
             isinstance(message, Reject) and message.reason != "stale"
         ):

@@ -13,11 +13,25 @@ from pairgossip.peer.generations import Changes, Growth
 from pairgossip.peer.messages import Accept, Mass, Notice, Offer, Reason
 from pairgossip.peer.records import Record
 from pairgossip.peer.rows import Rows
+from pairgossip.peer.runtime import Runtime
 from pairgossip.peer.state import Outcome, Pending, State
 from tests.peer.disk import Disk
 from tests.peer.schedules import Defect
 
+
+class RingsForEvicted(Runtime):
+    """A clock that draws among all neighbors that there ever were."""
+
+    def advance(self, now: float) -> None:
+        if now >= self.rings_at:
+            self._wind_clock(now)
+            to = self.chance.choice(self.exchange.setting.neighbors)
+            self._carry_out(self.exchange.ring(to), now)
+        super().advance(now)
+
+
 DEFECTS: dict[str, Defect] = {
+    "the clock rings for evicted neighbors": Defect(runtime=RingsForEvicted),
     "added rows found half done are taken for safe": Defect(settles_safely=False),
 }
 
@@ -144,6 +158,15 @@ class AsksTwice(Exchange):
         if to in self.state.pending and self.free_rows and to in self.agreed:
             return self.ask(to)
         return super().ring(to)
+
+
+@_exchange("a neighbor that is away is made new offers")
+class AsksTheAbsent(Exchange):
+    def ring(self, to: str) -> list[Action]:
+        away, self.away = self.away, set()
+        actions = super().ring(to)
+        self.away = away
+        return actions
 
 
 @_exchange("a frozen node exchanges locally")

@@ -13,7 +13,7 @@ from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import Rule
 from pairgossip.peer.runtime import Runtime
 from pairgossip.peer.state import picks_per_exchange
-from tests.peer.audit import check_grown, check_settled
+from tests.peer.audit import Violated, check_grown, check_settled
 from tests.peer.books import BookedMixing, QuickMixing
 from tests.peer.disk import Disk
 from tests.peer.settings import name_of
@@ -60,6 +60,8 @@ def run_schedule(seed: int, defect: Defect = NONE) -> Report:
     world.settle()
     check_settled(world)
     check_grown(world, world.asked)
+    if world.counts["skipped: neighbor evicted"]:
+        raise Violated("a clock rang for an evicted neighbor")
     return Report(world.events, world.auditor.checks, world.counts, world.trace.hexdigest())
 
 

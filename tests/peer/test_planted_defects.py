@@ -9,7 +9,7 @@ from tests.peer.crash_points import a_growth, one_exchange, sweep_doubly
 from tests.peer.defects import DEFECTS
 from tests.peer.schedules import Defect, run_schedule
 
-MOST_SEEDS = 100
+MOST_SEEDS = 400
 RARE = {
     "what a killed process had written is told before it is safe": one_exchange,
     "added rows found half done are taken for safe": a_growth,

@@ -439,7 +439,7 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
         observer = Observer(parts, exchange, Log("ann"))
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
             exchange.disagreeing = {them: text}
-            observer.look({}, set(), {}, is_last=False)
+            observer.look({}, set(), {}, {}, is_last=False)
             assert observer.status is not None
             (problem,) = observer.status.problems
             assert problem.isprintable() and len(problem) < 1200

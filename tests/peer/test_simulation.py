@@ -16,6 +16,7 @@ from pairgossip.peer.exchange import Exchange
 from pairgossip.peer.rules import PaperMixing
 from pairgossip.peer.runtime import Runtime
 from tests.peer.audit import check_settled
+from tests.peer.books import QuickMixing
 from tests.peer.schedules import make_world, run_schedule
 from tests.peer.settings import name_of
 from tests.peer.world import Faults, World
@@ -107,11 +108,82 @@ def test_estimates_approach_the_exact_value_after_bad_times(mixing: str, seed: i
     assert abs(estimates.mean() / truth - 1) < 0.1
 
 
+def leave_in_doubt(world: World, lost: str) -> None:
+    """Let every neighbor of a peer that is gone have an offer to it in doubt."""
+    for neighbor in world.neighbors[lost]:
+        while not world.state(neighbor).pending.get(lost):
+            world.run(world.now + 0.1)
+            runtime = world.peers[neighbor]
+            assert runtime is not None
+            runtime.exchange.away.discard(lost)
+            world.ring(neighbor, lost)
+
+
+def rate_among_others(world: World, lost: str, seconds: float) -> float:
+    """How often the links among the others are used, in parts of what they allow."""
+    others = [name for name in world.names if name != lost]
+    before = sum(world.state(name).exchanges for name in others)
+    world.run(world.now + seconds)
+    done = (sum(world.state(name).exchanges for name in others) - before) / 2
+    links = sum(lost not in (name, other) for name in others for other in world.neighbors[name]) / 2
+    return done / (links * world.rate * seconds)
+
+
+WITH_ONE_LOST = {
+    "complete": (pg.graphs.complete(3), 0),
+    "complete, another": (pg.graphs.complete(3), 2),
+    "ring with a chord": (pg.Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (1, 3)]), 3),
+    "star without a leaf": (pg.graphs.star(5), 4),
+    "path without its end": (pg.graphs.path(4), 0),
+}
+
+
+@pytest.mark.parametrize("rows", [2, 8])
+@pytest.mark.parametrize("kind", WITH_ONE_LOST)
+def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, rows: int) -> None:
+    """Although each of its neighbors has an offer to it in doubt."""
+    graph, number = WITH_ONE_LOST[kind]
+    values = [[float(10 * k + row) for row in range(rows)] for k in range(graph.n)]
+    world = World(graph, values, seed=3, make_rule=lambda _: QuickMixing())
+    world.run(5.0)
+    world.lose_for_ever(name_of(number))
+    leave_in_doubt(world, name_of(number))
+    assert rate_among_others(world, name_of(number), 400.0) == pytest.approx(1.0, abs=0.2)
+    frozen = [len(world.state(name).pending) for name in world.neighbors[name_of(number)]]
+    assert min(frozen) == 1
+
+
+def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
+    """It waits only if the other dies within the round trip after its last word."""
+    asked = stuck = 0
+    for seed in range(40):
+        world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed, rate=2.0)
+        lost, *others = world.names
+        world.run(5.0)
+        world.lose_for_ever(lost)
+        world.run(15.0)
+        asked += len(others)
+        stuck += sum(lost in world.state(name).pending for name in others)
+    assert 0 < stuck < 0.15 * asked  # a round trip is up to 0.2 s, and it is asked once a second
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_peers_with_a_single_row_that_do_not_wait_go_on_as_before(seed: int) -> None:
+    world = World(pg.graphs.complete(4), [1.0, 2.0, 3.0, 4.0], seed, rate=0.5)
+    lost, *others = world.names
+    world.run(5.0)
+    world.lose_for_ever(lost)
+    world.run(20.0)
+    assert not any(lost in world.state(name).pending for name in others)
+    assert rate_among_others(world, lost, 600.0) == pytest.approx(1.0, abs=0.2)
+
+
 def test_one_lost_peer_does_not_stop_its_neighbors_neighbors() -> None:
     """On a path, only the neighbor of the lost end asks it; nobody may wait behind that one."""
     world = World(pg.graphs.path(5), [1.0, 2.0, 3.0, 4.0, 5.0], seed=3, rate=3.0)
     world.run(5.0)
     world.lose_for_ever(name_of(4))
+    leave_in_doubt(world, name_of(4))
     world.run(30.0)
     assert world.state(name_of(3)).pending
     before = {name: world.state(name).exchanges for name in world.names}

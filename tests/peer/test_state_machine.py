@@ -90,6 +90,9 @@ class Peers(RuleBasedStateMachine):
     def is_running(self, name: str) -> bool:
         return True
 
+    def is_away(self, name: str, neighbor: str) -> bool:
+        return False  # here peers ask whomever they are told to
+
     # What may happen
 
     @rule(me=PEER, to=PEER)

@@ -286,8 +286,9 @@ class World:
         runtime = self.peers[name]
         if runtime is None or to in self.state(name).pending or not runtime.exchange.free_rows:
             return
-        carry_out, ask = runtime._carry_out, runtime.exchange.ask
-        self._live(name, runtime, lambda: carry_out(ask(to), self.now))
+        exchange = runtime.exchange
+        event = exchange.ring if to in exchange.away else exchange.ask
+        self._live(name, runtime, lambda: runtime._carry_out(event(to), self.now))
 
     # The network
 
@@ -394,6 +395,11 @@ class World:
     def is_running(self, name: str) -> bool:
         """Whether the peer has done all that the last event asked of it."""
         return self.peers[name] is not None
+
+    def is_away(self, name: str, neighbor: str) -> bool:
+        """Whether a peer knows that it must not make a new offer to a neighbor."""
+        runtime = self.peers[name]
+        return runtime is not None and neighbor in runtime.exchange.away
 
     def estimates(self) -> FloatArray:
         """What every row of every peer knows, one after the other."""
