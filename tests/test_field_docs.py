@@ -42,7 +42,8 @@ def texts_of(source: Path) -> set[str]:
 def texts() -> set[str]:
     package = ROOT / "src" / "pairgossip"
     folders = (package / "peer", package / "swarm", package / "cli")
-    return set().union(*(texts_of(file) for folder in folders for file in folder.rglob("*.py")))
+    files = [package / "files.py", *(file for folder in folders for file in folder.rglob("*.py"))]
+    return set().union(*map(texts_of, files))
 
 
 def fixed_parts(sentence: str) -> list[str]:

@@ -49,6 +49,19 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
     return content
 
 
+def refuse_open_link(what: str, path: Path) -> None:
+    """Raise `InputError` if a secret that others can read is a link.
+
+    Whoever may write beside the secret can make a link to anything: advice to change the
+    permissions of ``path`` would change those of what it leads to.
+    """
+    if path.is_symlink():
+        raise InputError(
+            f"{what} {path} is a link to {os.readlink(path)}, which is open to others: remove the "
+            "link, and put what belongs there in its place."
+        )
+
+
 def sync(place: Path) -> None:
     """Make sure that a file's content, or a folder's list of names, is on the disk."""
     descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)

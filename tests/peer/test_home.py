@@ -179,6 +179,11 @@ def test_what_is_no_home_is_told(tmp_path: Path, home: Home) -> None:
     home.folder.chmod(0o750)
     with pytest.raises(InputError, match=r"Others can enter .*: run chmod 700 "):
         open_home(home.folder)
+    link = tmp_path / "link"
+    link.symlink_to(home.folder)
+    with pytest.raises(InputError, match=r"The folder .*link is a link to ") as refused:
+        open_home(link)
+    assert "chmod" not in str(refused.value)
     home.folder.chmod(0o700)
     home.members.unlink()
     with pytest.raises(InputError, match=r"members\.json is missing in .*: restore it"):

@@ -133,6 +133,16 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path, loose: int) -> No
         load_identity(tmp_path)
 
 
+def test_a_key_that_is_a_link_is_not_to_be_changed(tmp_path: Path) -> None:
+    create_identity(tmp_path, "a")
+    key = tmp_path / "key.pem"
+    key.rename(tmp_path / "shadow").chmod(0o640)
+    key.symlink_to(tmp_path / "shadow")
+    with pytest.raises(InputError, match=r"The key .*key\.pem is a link to .*shadow") as refused:
+        load_identity(tmp_path)
+    assert "chmod" not in str(refused.value)
+
+
 def test_what_is_missing_or_foreign_is_named(tmp_path: Path) -> None:
     create_identity(tmp_path, "a")
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"

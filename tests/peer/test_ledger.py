@@ -159,6 +159,19 @@ def test_a_ledger_that_others_can_read_is_refused(path: Path) -> None:
         reports_of(path, ROWS, declared(Counted()))
 
 
+def test_nobody_is_advised_to_open_or_close_what_a_link_leads_to(
+    path: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "passwords"
+    target.write_text("secret")
+    target.chmod(0o644)
+    path.symlink_to(target)
+    with pytest.raises(InputError, match=r"The ledger .* is a link to .*passwords") as refused:
+        reports_of(path, ROWS, declared(Counted()))
+    assert "chmod" not in str(refused.value)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+
+
 def test_two_ledgers_call_the_same_row_differently(tmp_path: Path) -> None:
     names = []
     for name in ("a", "b"):

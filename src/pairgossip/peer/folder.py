@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_link
 from pairgossip.peer.certificates import check_name
 from pairgossip.peer.members import Members, check_address
 from pairgossip.peer.rows import Rows, read_copy
@@ -124,6 +124,7 @@ def open_home(folder: str | PathLike[str]) -> Home:
         raise InputError(f"{home.folder} is not the folder of a peer: run peer init to make one.")
     mode = stat.S_IMODE(home.folder.stat().st_mode)
     if mode & 0o077:
+        refuse_open_link("The folder", home.folder)
         raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
     for name in NEEDED:
         if not (home.folder / name).is_file():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
+from pairgossip.files import refuse_open_link
 from pairgossip.peer.certificates import (
     check_name,
     id_of_key,
@@ -121,6 +122,7 @@ def _load_key(file: Path) -> Ed25519PrivateKey:
         with open(file, "rb") as opened:
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
             if mode & 0o077:
+                refuse_open_link("The key", file)
                 raise InputError(f"Others can read the key {file}: run chmod 600 {file}")
             content = opened.read(1 << 16)
     except FileNotFoundError:

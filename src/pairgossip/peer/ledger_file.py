@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
+from pairgossip.files import refuse_open_link
 
 FORMAT = "pairgossip-ledger"
 VERSION = 1
@@ -90,6 +91,7 @@ def load(path: Path) -> Book | None:
     try:
         with open(path, "rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                refuse_open_link("The ledger", path)
                 raise InputError(f"Others can read the ledger {path}: run chmod 600 {path}")
             content = file.read(LARGEST_LEDGER + 1)
     except FileNotFoundError:
