@@ -5,6 +5,7 @@ An own loop, since thousands of runs are needed; a test holds it against `weight
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pairgossip.kernels import Kernel, Ratio
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.records import Record
 from pairgossip.peer.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.state import Node, State
+from pairgossip.peer.state import Node, State, picks_per_exchange
 from pairgossip.peer.uncertainty import Uncertainty
 
 KERNELS = ("gini", "variance", "auc")
@@ -55,45 +56,68 @@ def pair_values(kernel: Kernel | Ratio, data: FloatArray) -> FloatArray:
 
 @dataclass
 class Network:
-    """One run; every peer has one row."""
+    """One run of the plain algorithm, as peers with one or more rows carry it out."""
 
     graph: pg.Graph
     data: FloatArray
+    """The rows of the first peer, then those of the second, and so on."""
     kernel: str
     seed: int
     watched: Sequence[int] = ()
     mixing: str = "weighted"
     asleep: frozenset[int] = frozenset()
     """Peers that take part in no exchange."""
+    rows: Sequence[int] = ()
+    """How many rows each peer has; one unless given."""
     seers: dict[int, Uncertainty] = field(init=False)
 
     def __post_init__(self) -> None:
         known = as_kernel(self.kernel)
         table = pair_values(known, self.data)
         self.exact = float(known.combine(table.mean(axis=(0, 1))))
-        n = self.graph.n
+        self.rows = self.rows or [1] * self.graph.n
         self._values: list[list[list[float]]] = table.tolist()
-        self.held = list(range(n))
-        self.weights = [1.0 / degree for degree in self.graph.degrees.tolist()]
+        self._first = [0, *itertools.accumulate(self.rows)]
+        owners = [peer for peer, count in enumerate(self.rows) for _ in range(count)]
+        self._records = [
+            Record(str(peer), node - self._first[peer], 0, (), b"")
+            for node, peer in enumerate(owners)
+        ]
+        self.weights = [
+            self.rows[peer]
+            / (self.graph.degrees.tolist()[peer] * picks_per_exchange(self.rows[peer]))
+            for peer in owners
+        ]
+        self.held = list(range(len(owners)))
         size = len(known.components) + (self.mixing == "weighted")
-        self.mass = [[0.0] * size for _ in range(n)]
-        self.picks = [0] * n
+        self.mass = [[0.0] * size for _ in owners]
+        self._node_picks = [0] * len(owners)
+        self.picks = [0] * self.graph.n
+        """Exchanges of each peer."""
         self._edges = self.graph.edges.tolist()
         self._chance = random.Random(self.seed)
         rule: Rule = WeightedMixing(known) if self.mixing == "weighted" else PaperMixing(known)
-        self.seers = {k: Uncertainty(rule, self.state(k), [1] * (n - 1)) for k in self.watched}
+        self._nodes = {k: [self._node(node) for node in self._of(k)] for k in range(self.graph.n)}
+        self.seers = {k: Uncertainty(rule, self.state(k), self._others(k)) for k in self.watched}
+
+    def _of(self, peer: int) -> range:
+        return range(self._first[peer], self._first[peer + 1])
+
+    def _others(self, peer: int) -> dict[str, int]:
+        return {str(k): count for k, count in enumerate(self.rows) if k != peer}
+
+    def _node(self, node: int) -> Node:
+        private = () if self.mixing == "weighted" else (float(self._node_picks[node]),)
+        return Node(self._records[self.held[node]], tuple(self.mass[node]), private)
 
     def state(self, peer: int) -> State:
         """What a peer would have on its disk."""
-        record = Record(str(self.held[peer]), 0, 0, (), b"")
-        private = () if self.mixing == "weighted" else (float(self.picks[peer]),)
-        node = Node(record, tuple(self.mass[peer]), private)
-        return State(0, (), 0, (node,), {}, {}, self.picks[peer])
+        return State(0, (), 0, tuple(self._nodes[peer]), {}, {}, self.picks[peer])
 
     def estimate(self, peer: int) -> float:
         """The quotient that a peer reports."""
-        mass = self.mass[peer]
-        return mass[0] / mass[1] if len(mass) > 1 else mass[0]
+        mass = [sum(column) for column in zip(*(self.mass[k] for k in self._of(peer)), strict=True)]
+        return mass[0] / (mass[1] if len(mass) > 1 else self.rows[peer])
 
     def run(self, exchanges: int) -> None:
         """Let so many pairs of neighbors meet."""
@@ -108,35 +132,58 @@ class Network:
             self.run(len(self._edges))
 
     def meet(self, i: int, j: int) -> None:
-        """One exchange of the plain algorithm."""
+        """One exchange between two peers, and then one between two rows of each."""
+        changed = {i: [self._drawn(i)], j: [self._drawn(j)]}
+        self._exchange(changed[i][0], changed[j][0])
+        for peer, nodes in changed.items():
+            self.picks[peer] += 1
+            if picks_per_exchange(self.rows[peer]) > 1:
+                two = self._chance.sample(self._of(peer), 2)
+                self._exchange(*two)
+                nodes += two
+            for node in nodes:
+                self._nodes[peer][node - self._first[peer]] = self._node(node)
+            if peer in self.seers:
+                rows = {node - self._first[peer] for node in nodes}
+                # The state is looked at and let go: no need to copy all rows.
+                state = State(0, (), 0, self._nodes[peer], {}, {}, self.picks[peer])
+                self.seers[peer].observe(state, rows)
+
+    def _drawn(self, peer: int) -> int:
+        """Draw one of a peer's rows, by its node."""
+        rows = self.rows[peer]
+        return self._first[peer] + (self._chance.randrange(rows) if rows > 1 else 0)
+
+    def _exchange(self, x: int, y: int) -> None:
+        """One exchange of the plain algorithm between two nodes."""
         held = self.held
-        held[i], held[j] = held[j], held[i]
-        average = [(a + b) / 2 for a, b in zip(self.mass[i], self.mass[j], strict=True)]
-        for k in (i, j):
-            self.picks[k] += 1
+        held[x], held[y] = held[y], held[x]
+        average = [(a + b) / 2 for a, b in zip(self.mass[x], self.mass[y], strict=True)]
+        for k in (x, y):
+            self._node_picks[k] += 1
             value = self._values[k][held[k]]
             if self.mixing == "weighted":
                 added = [*value, 1.0]
                 w = self.weights[k]
                 self.mass[k] = [a + w * b for a, b in zip(average, added, strict=True)]
             else:
-                m = self.picks[k]
+                m = self._node_picks[k]
                 self.mass[k] = [a + (b - a) / m for a, b in zip(average, value, strict=True)]
-        for k in (i, j):
-            if k in self.seers:
-                self.seers[k].observe(self.state(k), (0,))
 
 
 @dataclass
 class Coverage:
-    """How often intervals held the exact value, at one length of the run."""
+    """How often intervals held the exact value, at one length, of peers with so many rows."""
 
     exchanges: int
+    rows: int = 1
     hits: list[bool] = field(default_factory=list)
     widths: list[float] = field(default_factory=list)
+    """Half of the intervals' widths, relative to the exact value as the errors are."""
     errors: list[float] = field(default_factory=list)
     silent: int = 0
     """How many said "not yet"."""
+    _errors_of_runs: dict[int, list[float]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -148,9 +195,29 @@ class Coverage:
         """The share of peers that gave an interval."""
         return len(self.hits) / (len(self.hits) + self.silent)
 
+    @property
+    def ideal(self) -> float:
+        """Half of the width that would hold 95 % if the root mean square error were known."""
+        return 1.96 * float(np.sqrt(np.mean(np.square(self.errors))))
+
+    @property
+    def excess(self) -> float:
+        """How many times wider the intervals are than that, on average."""
+        return float(np.mean(self.widths)) / self.ideal
+
+    @property
+    def bias(self) -> tuple[float, float]:
+        """The mean error of all peers and its standard error; peers of one run are not apart."""
+        means = [np.mean(errors) for errors in self._errors_of_runs.values()]
+        return float(np.mean(means)), float(np.std(means, ddof=1) / len(means) ** 0.5)
+
     def add(self, network: Network) -> None:
-        """Ask the watched peers."""
+        """Ask the watched peers with so many rows."""
         for peer, seer in network.seers.items():
+            if network.rows[peer] != self.rows:
+                continue
+            error = network.estimate(peer) / network.exact - 1
+            self._errors_of_runs.setdefault(network.seed, []).append(error)
             found = seer.interval()
             if found is None:
                 self.silent += 1
@@ -158,7 +225,7 @@ class Coverage:
             low, high = found
             self.hits.append(low <= network.exact <= high)
             self.widths.append((high - low) / 2 / abs(network.exact))
-            self.errors.append(network.estimate(peer) / network.exact - 1)
+            self.errors.append(error)
 
 
 def coverage(
@@ -170,14 +237,24 @@ def coverage(
     *,
     watched: int = 4,
     mixing: str = "weighted",
+    rows: Sequence[int] = (),
+    unlike: bool = False,
 ) -> Iterator[Coverage]:
-    """Run networks with new data and new chance each; yield one entry per length."""
-    found = [Coverage(length) for length in lengths]
+    """Run networks with new data and new chance each; yield an entry per length and row count.
+
+    With ``unlike`` the rows are dealt in their order, so that every peer has other ones: what it
+    gathers before records have spread is then off in the same direction in every run.
+    """
+    counts = sorted(set(rows), reverse=True) or [1]
+    found = [Coverage(length, count) for length in lengths for count in counts]
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         seers = rng.choice(n, watched, replace=False).tolist()
-        data = make_data(kernel, n, rng)
-        network = Network(make_graph(graph, n, seed), data, kernel, seed, seers, mixing)
+        data = make_data(kernel, sum(rows) or n, rng)
+        if unlike:
+            data = data[np.argsort(data.reshape(len(data), -1)[:, 0])]
+        made = make_graph(graph, n, seed)
+        network = Network(made, data, kernel, seed, seers, mixing, rows=rows)
         for entry in found:
             network.run_until(entry.exchanges)
             entry.add(network)

@@ -18,7 +18,7 @@ from pairgossip.peer.rules import DualAveraging, WeightedMixing
 from pairgossip.peer.spec import Stop
 from pairgossip.peer.state import Node, State
 from pairgossip.peer.status import interval_of
-from pairgossip.peer.uncertainty import Uncertainty
+from pairgossip.peer.uncertainty import Uncertainty, _walk_and_start
 from pairgossip.peer.view import view
 from tests.peer.coverage import Network, coverage, make_data, pair_values
 from tests.peer.homes import make_pair
@@ -36,9 +36,12 @@ def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> 
     return State(0, (), 0, (node,), {}, {}, exchanges)
 
 
-def lonely(*others: int) -> Uncertainty:
-    """What one peer sees whose masses a test tells."""
+def lonely(**others: int) -> Uncertainty:
+    """What one peer, a, sees whose masses a test tells; others have so many rows."""
     return Uncertainty(WeightedMixing(as_kernel("gini")), make_state(0.0, 0.0, 0), others)
+
+
+OTHERS = {str(k): 1 for k in range(1, 8)}
 
 
 def width_of(network: Network, peer: int = 0) -> float:
@@ -90,6 +93,60 @@ def test_intervals_hold_the_exact_value(
     assert np.median(found.widths) < 6 * error
 
 
+@pytest.mark.parametrize(
+    ("rows", "unlike", "length"),
+    [((50, 20, 5, 1), False, 1000), ((20, 5, 5, 5), True, 400)],
+)
+def test_intervals_of_peers_with_several_rows(
+    rows: tuple[int, ...], unlike: bool, length: int
+) -> None:
+    """Peers with few rows beside one with many change by much at an exchange, to and fro."""
+    all_found = list(
+        coverage("complete", 4, "gini", [length], 16, mixing="weighted", rows=rows, unlike=unlike)
+    )
+    for found in all_found:
+        assert found.given > 0.9
+        assert found.share >= LEAST
+        assert found.excess < 2.6
+    assert [found.rows for found in all_found] == sorted(set(rows), reverse=True)
+
+
+def test_a_walk_is_judged_by_its_size() -> None:
+    """On average, over walks that begin and end at 0 as residuals do."""
+    rng = np.random.default_rng(1)
+    for groups in (8, 11):
+        found = []
+        for _ in range(3000):
+            walk = np.cumsum(rng.normal(size=(groups, 20)) / math.sqrt(groups * 20)).reshape(-1)
+            led_back = walk - np.arange(1, len(walk) + 1) / len(walk) * walk[-1]
+            found.append(_walk_and_start(0.0, led_back.reshape(groups, 20).mean(axis=1).tolist()))
+        assert np.mean(found) == pytest.approx(1.0, abs=0.04)
+
+
+def test_a_start_is_judged_by_its_size() -> None:
+    """A residual that is 1 from the first exchange on is led back to 0 by the estimate."""
+    assert _walk_and_start(0.0, [1 - (k + 0.5) / 8 for k in range(8)]) == pytest.approx(1, abs=0.2)
+
+
+def test_a_swing_is_judged_by_its_size() -> None:
+    """A peer that is 5 above the others and 5 below, by turns, does not know which it is now."""
+    seen = lonely()
+    for k in range(1, 1025):
+        seen.observe(make_state(k + 5.0 * (-1) ** k, float(k), k), (0,))
+    width = seen.half_width()
+    assert width is not None and 2.4 * 5.0 < 1024 * width < 3 * 5.0
+
+
+def test_members_with_few_rows_are_not_waited_for() -> None:
+    """One row of fifty-two may not pass by for a very long time."""
+    seen, waiting = lonely(b=50, c=1), lonely(b=50, c=6)
+    for k in range(1, 1000):
+        for one in (seen, waiting):
+            one.observe(make_state(math.sin(k) + k, float(k), k, "ab"[k % 2]), (0,))
+    assert seen.interval() is not None
+    assert waiting.interval() is None
+
+
 def test_a_tenth_of_the_width_would_not_do() -> None:
     """The coverage test can fail."""
     (found,) = coverage("complete", 16, "gini", [512], 12)
@@ -100,7 +157,7 @@ def test_a_tenth_of_the_width_would_not_do() -> None:
 def test_it_shrinks_with_the_root_of_the_exchanges() -> None:
     early, late = coverage("complete", 8, "gini", [512, 8192], 4)
     ratio = np.median(early.widths) / np.median(late.widths)
-    assert 2.8 < ratio < 8  # 4 by the root of 16; faster while peers still disagree
+    assert 2.8 < ratio < 8  # 4 by the root of 16; faster while the start weighs
 
 
 def test_a_young_peer_says_not_yet() -> None:
@@ -172,7 +229,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_it_waits_for_the_member_with_the_most_rows() -> None:
-    alone, with_one, with_many = lonely(), lonely(1), lonely(100)
+    alone, with_one, with_many = lonely(), lonely(b=1), lonely(b=100)
     for k in range(1, 1000):
         for seen in (alone, with_one, with_many):
             seen.observe(make_state(math.sin(k) + k, float(k), k, "ab"[k % 2]), (0,))
@@ -190,7 +247,7 @@ def test_only_one_row_counts_whom_it_has_met() -> None:
             one, nodes=(*one.nodes, *make_state(math.cos(k) + k, float(k), k, second).nodes)
         )
 
-    apart, mixed = (Uncertainty(rule, state(0, "a", "b"), [1]) for _ in range(2))
+    apart, mixed = (Uncertainty(rule, state(0, "a", "b"), {"b": 1}) for _ in range(2))
     for k in range(1, 200):
         apart.observe(state(k, "a", "b"), (0, 1))
         mixed.observe(state(k, "ab"[k % 2], "ba"[k % 2]), (0, 1))
@@ -216,7 +273,7 @@ def test_it_goes_on_after_a_restart() -> None:
     kept = msgspec.json.decode(msgspec.json.encode(old.course), type=Course)
     rule = WeightedMixing(as_kernel("gini"))
     origins = [str(k) for k in range(8)]
-    new = Uncertainty(rule, network.state(0), [1] * 7, kept, origins)
+    new = Uncertainty(rule, network.state(0), OTHERS, kept, origins)
     assert new.half_width() == pytest.approx(width_of(network))
     network.seers[0] = new
     network.run_until(600)
@@ -227,7 +284,7 @@ def test_without_its_past_it_waits_until_half_of_the_weight_is_new() -> None:
     network = make_network()
     network.run_until(500)
     rule = WeightedMixing(as_kernel("gini"))
-    network.seers[0] = Uncertainty(rule, network.state(0), [1] * 7)
+    network.seers[0] = Uncertainty(rule, network.state(0), OTHERS)
     network.run_until(900)
     assert network.seers[0].interval() is None
     network.run_until(1300)
@@ -239,7 +296,7 @@ def test_a_course_that_a_crash_has_overtaken_is_left_out() -> None:
     before = network.state(0)
     network.run_until(500)
     rule = WeightedMixing(as_kernel("gini"))
-    new = Uncertainty(rule, before, [1] * 7, network.seers[0].course)
+    new = Uncertainty(rule, before, OTHERS, network.seers[0].course)
     assert len(new.course.marks) == 1
 
 
@@ -274,7 +331,7 @@ def test_a_model_has_no_interval_but_a_spread() -> None:
     def state(z: tuple[float, float], k: int) -> State:
         return State(0, (), 0, (Node(record, z, private),), {}, {}, k)
 
-    seen = Uncertainty(rule, state((0.0, 0.0), 0), ())
+    seen = Uncertainty(rule, state((0.0, 0.0), 0), {})
     assert seen.spread() is None
     for k in range(1, 400):
         seen.observe(state((10.0 + k % 2, 0.0), k), (0,))

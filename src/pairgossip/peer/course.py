@@ -16,11 +16,24 @@ MOST_BATCHES = 32
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """The masses of the quotient after so many exchanges."""
+    """The masses of the quotient after so many exchanges, and their means since the last mark."""
 
     exchanges: int
     top: float
     bottom: float
+    mean_top: float
+    mean_bottom: float
+
+
+class Sums(msgspec.Struct, frozen=True, array_like=True):
+    """The masses after each exchange since the last mark, added up."""
+
+    count: int = 0
+    top: float = 0.0
+    bottom: float = 0.0
+
+
+NO_SUMS = Sums()
 
 
 class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
@@ -31,9 +44,8 @@ class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_numb
     batch: int
     """Exchanges between two marks."""
     marks: tuple[Mark, ...]
-    squares: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Sums of the products of both masses' changes at single exchanges."""
-    changes: int = 0
+    since: Sums = NO_SUMS
+    """Of the batch that has not ended yet."""
 
     def fits(self, state: State) -> bool:
         """Whether this is of the state: a crash may have undone exchanges that were seen."""

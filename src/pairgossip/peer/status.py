@@ -160,9 +160,9 @@ def interval_of(
     return Uncertainty(setting.rule, state, others, told.course, told.heard_of).interval()
 
 
-def rows_of_others(members: Members, state: State) -> list[int]:
-    """How many rows each other member has that takes part."""
-    return [count for member, count in members.rows().items() if member not in state.evicted]
+def rows_of_others(members: Members, state: State) -> dict[str, int]:
+    """How many rows each other member has that takes part, by its id."""
+    return {who: count for who, count in members.rows().items() if who not in state.evicted}
 
 
 def coverage(setting: Setting, members: Members, state: State, heard: Collection[str]) -> Coverage:

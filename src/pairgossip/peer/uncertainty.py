@@ -1,16 +1,23 @@
 """How far a peer's estimate may be from the exact value, judged by what the peer sees alone.
 
-A statistic is a quotient of two masses, a sum over a weight. Between two of its exchanges a peer's
-masses grow by what it adds and by what reaches it from others, so their increments over a batch of
-exchanges hold the samples of many peers. About eight batches that are long enough are nearly
-independent: the squares of their residuals, ``dS - estimate * dW``, add up to the variance of the
-whole (batch means for a quotient). Disagreement between peers enters each batch at both ends, so
-the interval is rather too wide while it dominates. The mean square of the change at one exchange is
-added: it is what the peer sees of its neighbors' spread, and it stays where batches are all equal.
+A statistic is a quotient of two masses, a sum over a weight. What is wrong with it is the residual
+``S - exact * W`` of the peer's own masses, over their weight. Three things make up the residual:
 
-Batches shorter than the time in which records spread would look alike and make the interval too
-narrow. So there is none before the records of most members have passed by, which takes about that
-time on any graph; nor later, if they no longer do.
+- a walk: the samples of the whole network, of which a peer gets its share by and by;
+- a start: what the peer has gathered of its own and its neighbors' rows before records had spread.
+  It stays in the masses for ever, and its part in them falls as one over the exchanges;
+- a fluctuation: how far this peer is from the others at the moment.
+
+The course of ``S - estimate * W`` shows all three. It is cut into about eight groups, and each is
+averaged over its exchanges. The fluctuation nearly vanishes in these averages, so the squares of
+the differences between neighboring ones give the variance of the walk; the difference of the first
+average from the beginning is the start. The fluctuation is added once: the mean square of how far
+the ends of short batches are from their averages. (To compare the ends of groups, as batch means
+do, would count it some sixteen times: far too much for a peer with few rows beside one with many.)
+
+Groups shorter than the time in which records spread would look alike and make the interval too
+narrow. So there is none before records of members with most of the rows have passed by, which takes
+about that time on any graph; nor later, if they no longer do.
 
 Memory is bounded: at 32 batches every two neighboring ones become one. After a restart it goes on
 from its `Course`, if that was kept; without it there is no interval until half of the weight has
@@ -20,21 +27,22 @@ been gathered anew. What it cannot see: members whose rows never reach the netwo
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 
-from pairgossip.peer.course import MOST_BATCHES, Course, Mark
+from pairgossip.peer.course import MOST_BATCHES, NO_SUMS, Course, Mark, Sums
 from pairgossip.peer.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.spec import Stop
 from pairgossip.peer.state import Node, State
 
 GROUPS = 8
-QUANTILES = {8: 2.365, 9: 2.306, 10: 2.262, 11: 2.228}
-"""Of Student's law for an interval of 95 %, by the number of groups."""
+QUANTILES = {8: 2.447, 9: 2.365, 10: 2.306, 11: 2.262}
+"""Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
+fewer, as neighboring differences share an average."""
 EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
 MET = 0.9
-"""The part of the members whose records must have passed by."""
+"""The part of the others' rows whose owners' records must have passed by."""
 OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
 FORGETTING = 1 / 32
@@ -52,7 +60,7 @@ class Uncertainty:
     state
         The peer's state now.
     others
-        How many rows each other member has that takes part.
+        How many rows each other member has that takes part, by its id.
     course
         What an earlier process has kept; left out if it does not fit the state.
     met
@@ -63,7 +71,7 @@ class Uncertainty:
         self,
         rule: Rule,
         state: State,
-        others: Collection[int],
+        others: Mapping[str, int],
         course: Course | None = None,
         met: Iterable[str] = (),
     ) -> None:
@@ -87,7 +95,7 @@ class Uncertainty:
         """What to keep for `Uncertainty` to go on after a restart."""
         return self._course
 
-    def renew(self, rule: Rule, state: State, others: Collection[int]) -> None:
+    def renew(self, rule: Rule, state: State, others: Mapping[str, int]) -> None:
         """A new generation has begun: forget the last one."""
         self._rule, self._others = rule, others
         self._begin(state)
@@ -99,7 +107,7 @@ class Uncertainty:
             return
         if state.exchanges <= self._exchanges:
             return
-        before, self._exchanges = self._total, state.exchanges
+        self._exchanges = state.exchanges
         for row in rows:
             node = state.nodes[row]
             if row == 0:  # many rows together see everybody long before records have spread
@@ -107,7 +115,7 @@ class Uncertainty:
             self._learn_spread(self._masses[row], node.mass)
             self._masses[row] = node.mass
             self._replace(row, self._quotient(node))
-        self._note(self._total[0] - before[0], self._total[1] - before[1])
+        self._note()
 
     def half_width(self) -> float | None:
         """Half of the width of the interval of 95 %, None where nothing can be said yet."""
@@ -117,17 +125,19 @@ class Uncertainty:
         seen = marks[-1].bottom - marks[0].bottom
         if not self._is_ripe() or bottom == 0.0 or seen / bottom < OBSERVED:
             return None
-        chosen = marks[:: batches // GROUPS]
-        groups = len(chosen) - 1
-        estimate = top / bottom
-        residuals = [b.top - a.top - estimate * (b.bottom - a.bottom) for a, b in pairwise(chosen)]
-        covered = chosen[-1].bottom - chosen[0].bottom
+        size = batches // GROUPS
+        groups = batches // size
+        covered = marks[groups * size].bottom - marks[0].bottom
         if covered == 0.0:
             return None
-        whole = abs(bottom / covered)
-        batch_means = groups / (groups - 1) * sum(one * one for one in residuals) * whole
-        deviation = math.sqrt(batch_means + self._mean_square(estimate)) / abs(bottom)
-        width = QUANTILES[groups] * deviation
+        estimate = top / bottom
+        begin = marks[0].top - estimate * marks[0].bottom
+        ends = [mark.top - estimate * mark.bottom for mark in marks[1:]]
+        means = [mark.mean_top - estimate * mark.mean_bottom for mark in marks[1:]]
+        averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
+        lasting = _walk_and_start(begin, averages) * abs(bottom / covered)
+        fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
+        width = QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
         return width if math.isfinite(width) else None
 
     def interval(self) -> Pair | None:
@@ -160,7 +170,8 @@ class Uncertainty:
         self._total = _total(self._pairs)
         self._met, self._met_before = set(), set()
         self._spread = None
-        self._course = Course(state.generation, 1, (Mark(state.exchanges, *self._total),))
+        mark = Mark(state.exchanges, *self._total, *self._total)
+        self._course = Course(state.generation, 1, (mark,))
 
     def _quotient(self, node: Node) -> Pair:
         """The two masses whose quotient is the statistic."""
@@ -177,28 +188,18 @@ class Uncertainty:
         old, self._pairs[row] = self._pairs[row], pair
         self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
 
-    def _note(self, top: float, bottom: float) -> None:
-        course = self._course
-        squares = tuple(
-            total + new
-            for total, new in zip(
-                course.squares, (top * top, top * bottom, bottom * bottom), strict=True
-            )
-        )
-        marks, batch = course.marks, course.batch
+    def _note(self) -> None:
+        course, (top, bottom) = self._course, self._total
+        marks, batch, since = course.marks, course.batch, course.since
+        since = Sums(since.count + 1, since.top + top, since.bottom + bottom)
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
-            marks = (*marks, Mark(self._exchanges, *self._total))
+            means = since.top / since.count, since.bottom / since.count
+            marks, since = (*marks, Mark(self._exchanges, *self._total, *means)), NO_SUMS
         if len(marks) > MOST_BATCHES:
-            marks, batch = marks[::2], 2 * batch
+            marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
-        self._course = Course(
-            course.generation,
-            batch,
-            marks,
-            (squares[0], squares[1], squares[2]),
-            course.changes + 1,
-        )
+        self._course = Course(course.generation, batch, marks, since)
 
     def _end_rounding_errors(self) -> None:
         """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
@@ -207,19 +208,13 @@ class Uncertainty:
 
     def _is_ripe(self) -> bool:
         marks = self._course.marks
-        fewest = EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others)
-        met = len(self._met | self._met_before)
+        fewest = EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
+        met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
         return (
             len(marks) - 1 >= GROUPS
             and marks[-1].exchanges - marks[0].exchanges >= fewest
-            and met >= MET * (len(self._others) + 1)
+            and met >= MET * sum(self._others.values())
         )
-
-    def _mean_square(self, estimate: float) -> float:
-        """Of the residual's change at one exchange."""
-        tops, products, bottoms = self._course.squares
-        total = tops - 2.0 * estimate * products + estimate * estimate * bottoms
-        return max(total, 0.0) / max(self._course.changes, 1)
 
     def _learn_spread(self, before: tuple[float, ...], after: tuple[float, ...]) -> None:
         size = sum(entry * entry for entry in after)
@@ -228,6 +223,36 @@ class Uncertainty:
         change = sum((b - a) ** 2 for a, b in zip(before, after, strict=True)) / size
         known = self._spread
         self._spread = change if known is None else known + FORGETTING * (change - known)
+
+
+def _walk_and_start(begin: float, averages: list[float]) -> float:
+    """Estimate the square of the residual that lasts, from its averages over groups.
+
+    Of a walk of variance 1 that is led back to 0 at its end, as the estimate leads the residual,
+    the squares below are worth ``first`` and ``between`` on average; what is left of the 1 is made
+    up for by weighting the differences between averages, which know nothing of the start.
+    """
+    groups = len(averages)
+    first = (1 / 3 - 3 / (4 * groups)) / groups
+    between = (2 / 3 - 1 / groups) / groups
+    weight = (1 - first) / ((groups - 1) * between)
+    steps = sum((b - a) ** 2 for a, b in pairwise(averages))
+    return (averages[0] - begin) ** 2 + weight * steps
+
+
+def _halved(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Make one batch of every two."""
+    joined = [
+        Mark(
+            second.exchanges,
+            second.top,
+            second.bottom,
+            (first.mean_top + second.mean_top) / 2,
+            (first.mean_bottom + second.mean_bottom) / 2,
+        )
+        for first, second in zip(marks[1::2], marks[2::2], strict=True)
+    ]
+    return (marks[0], *joined)
 
 
 def _total(pairs: Iterable[Pair]) -> Pair:
