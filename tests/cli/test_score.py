@@ -26,7 +26,7 @@ def trained(**changes: Any) -> Model:
         "theta": THETA.tolist(),
         "label": "state",
         "classes": ["ill", "ok"],
-        "settings": {"seed": "0"},
+        "settings": {"seed": 0, "step": {"kind": "inverse-sqrt", "scale": 0.1}},
         "versions": {"pairgossip": "0.1.0"},
     }
     return Model(**(settings | changes))
@@ -122,7 +122,7 @@ def _set(**changes: Any) -> Callable[[dict[str, Any]], object]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set(version=2), "is a model in format 2, but this pairgossip reads 1"),
+        (_set(version=3), "is a model in format 3, but this pairgossip reads 2"),
         (_set(theta=[1.0]), "has 1 parameters for 2 columns: train it again"),
         (_set(columns=["a", "b", "c"]), "has 2 parameters for 3 columns: train it again"),
         (_set(theta=[1.0, "2"]), "is a damaged model"),
@@ -135,6 +135,9 @@ def _set(**changes: Any) -> Callable[[dict[str, Any]], object]:
         (_set(loss="ranking-hinge"), "is a damaged model"),
         (_set(loss=None), "is a damaged model"),
         (_set(settings=None), "is a damaged model"),
+        (_set(settings={"seed": "0", "step": {"scale": 0.1}}), "is a damaged model"),
+        (_set(settings={"seed": 0, "step": {"scale": None}}), "is a damaged model"),
+        (_set(version=1), "is a model in format 1, but this pairgossip reads 2: train it again"),
         (_set(more=1), "is a damaged model"),
         (lambda content: content.pop("label"), "is a damaged model"),
     ],

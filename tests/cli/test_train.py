@@ -8,7 +8,8 @@ import pytest
 
 from pairgossip.cli.model_file import read_model
 from pairgossip.datasets.breast_cancer import breast_cancer_table
-from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
+from pairgossip.kernels import check_data
+from pairgossip.losses import L1, Ball, SquaredL2, auc_loss, inverse_sqrt
 from pairgossip.minimization import minimize
 from pairgossip.tables import read_columns
 
@@ -60,7 +61,7 @@ def test_the_model_is_what_python_gives(cli: CommandLine, points: Path, tmp_path
     assert model.classes == [2.0, 4.0]
     assert model.settings["graph"]["parameters"]["k"] == 6
     assert model.settings["step"] == {"kind": "inverse-sqrt", "scale": 0.01}
-    assert (model.settings["radius"], model.settings["seed"]) == (10.0, "3")
+    assert (model.settings["radius"], model.settings["seed"]) == (10.0, 3)
     assert set(model.versions) == {"pairgossip", "numpy", "python"}
 
 
@@ -92,8 +93,14 @@ def test_tables_figures_and_text_labels(cli: CommandLine, points: Path, tmp_path
         f"positive class: ill (labels in alphabetical order)\nWrote {file}\nWrote {figure}\n"
     )
     assert "AUC on these rows" in answer.out and "columns: x, y; label: state" in answer.out
-    assert read_model(file).classes == ["healthy", "ill"]
+    model = read_model(file)
+    assert model.classes == ["healthy", "ill"]
     assert is_drawn(figure)
+    table = read_columns(points, ["x", "y"])
+    data = check_data(table.matrix(), table.text("state"))
+    chosen = 1.0 / auc_loss().lipschitz(data, radius=1.0)
+    assert model.settings["step"] == {"kind": "inverse-sqrt", "scale": pytest.approx(chosen)}
+    assert model.settings["seed"] == 0
 
 
 def test_every_other_column_is_a_feature(cli: CommandLine, tmp_path: Path) -> None:
@@ -205,4 +212,4 @@ def test_the_model_is_plain_json(cli: CommandLine, points: Path, tmp_path: Path)
     tokens = ("--column", "x", "--label", "class", "--iterations", 100, "--model", file)
     assert cli("train", points, *tokens).code == 0
     content = json.loads(file.read_text())
-    assert (content["format"], content["version"]) == ("pairgossip-model", 1)
+    assert (content["format"], content["version"]) == ("pairgossip-model", 2)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
 
 FORMAT = "pairgossip-model"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Model:
     classes: list[str] | list[float]
     """The labels seen in training, from the lowest to the highest."""
     settings: dict[str, Any]
+    """How it was learned; among others the step size's kind and scale, and the seed."""
     versions: dict[str, str]
 
     def scores(self, features: FloatArray) -> FloatArray:
@@ -118,6 +119,9 @@ def _is_sound(content: dict[str, Any]) -> bool:
     if not all(isinstance(content[name], str) for name in ("loss", "label")):
         return False
     if not all(isinstance(content[name], dict) for name in ("settings", "versions")):
+        return False
+    seed, step = (content["settings"].get(name) for name in ("seed", "step"))
+    if type(seed) is not int or not isinstance(step, dict) or not _is_number(step.get("scale")):
         return False
     texts = all(isinstance(entry, str) for entry in classes)
     if not (len(classes) == 2 if content["loss"].startswith("auc-") else not texts):

@@ -75,13 +75,14 @@ def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict
         "law": fit.law,
         **({} if what.spec is None else {"spec": what.spec.name}),
         **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
-        "step": {"kind": fit.step, "scale": how.step},
+        # Of a specification it is what peers are told, which the simulator's time rescales.
+        "step": {"kind": fit.step, "scale": fit.step_scale if how.step is None else how.step},
         "radius": what.radius,
         "l1": what.l1,
         "l2": what.l2,
         "iterations": int(fit.iterations[-1]),
         "trials": fit.trials,
-        "seed": str(fit.seed),  # may exceed 64 bits, which few readers of JSON keep
+        "seed": fit.seed,
         "status": fit.status,
     }
 

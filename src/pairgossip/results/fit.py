@@ -66,6 +66,8 @@ class Fit(Counted):
     clock: str
     law: str
     step: str
+    step_scale: float
+    """The step size at the first iteration: c of c/sqrt(t)."""
     iterations: IntArray
     graph: Graph
     """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
@@ -123,6 +125,7 @@ class Fit(Counted):
             clock=descent.clock,
             law=setup.law,
             step=str(getattr(descent.steps, "name", "custom")),
+            step_scale=float(descent.steps(np.ones(1))[0]),
             iterations=setup.checkpoints[:kept],
             graph=setup.graph,
             seed=seed,

@@ -21,7 +21,7 @@ from pairgossip.theory import TheoryCurves
 
 _RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
 _RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-_FIT_TEXTS = ("loss", "clock", "law", "step", "status")
+_FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")
 _FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
