@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import InputError
+from pairgossip.results import archive as archive_module
 from tests.problems import rows
 
 GRAPH = pg.graphs.watts_strogatz(12, 4, 0.3, seed=1)
@@ -157,3 +160,105 @@ def test_a_file_with_missing_columns_is_refused(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="or is damaged"):
         pg.load(path)
+
+
+def repacked(path: Path, **members: bytes) -> None:
+    """Put other bytes in place of members of an archive."""
+    with zipfile.ZipFile(path) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    kept |= {f"{name}.npy": content for name, content in members.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in kept.items():
+            archive.writestr(name, content)
+
+
+def packed(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array)
+    return file.getvalue()
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    return path
+
+
+@pytest.fixture
+def no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no array be made: what is refused must be refused before."""
+
+    def make(*_: object, **__: object) -> None:
+        raise AssertionError("an array was made")
+
+    monkeypatch.setattr(np.lib.format, "read_array", make)
+
+
+def test_a_file_that_unfolds_to_too_much_is_refused_before(saved: Path, no_arrays: None) -> None:
+    repacked(saved, more=packed(np.zeros(1 << 17)))
+    assert saved.stat().st_size < 1 << 14
+    with pytest.raises(
+        InputError, match=r"run\.npz unfolds to 0\.0 GiB, and at most 0\.0 are read"
+    ):
+        pg.load(saved, largest=1 << 20)
+
+
+def test_what_is_trusted_may_be_larger(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = sum(member.file_size for member in zipfile.ZipFile(saved).infolist())
+    assert pg.load(saved, largest=size).trials == 2
+    with pytest.raises(InputError, match=f"pass largest={size} to pairgossip.load"):
+        pg.load(saved, largest=size - 1)
+
+
+@pytest.mark.parametrize("promised", ["(500000000,)", "(2, 500000000)"])
+def test_an_array_that_promises_more_than_there_is(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, promised: str
+) -> None:
+    made = np.lib.format.read_array
+
+    def small(file: Any, **options: Any) -> Any:
+        array = made(file, **options)
+        assert array.nbytes < 1 << 20
+        return array
+
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {promised}, }}".ljust(117) + "\n"
+    header = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+    repacked(saved, estimates=header + bytes(64))
+    monkeypatch.setattr(np.lib.format, "read_array", small)
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(saved)
+
+
+def test_objects_are_not_unpickled(saved: Path) -> None:
+    repacked(saved, estimates=packed(np.array([{"a": 1}], dtype=object)))
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(saved)
+
+
+def test_a_graph_of_more_nodes_than_numbers_is_not_built(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        header = json.loads(np.lib.format.read_array(archive.open("header.npy")).tobytes())
+    header["graph"] |= {"n": 10**9, "complete": False}
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    repacked(saved, header=packed(text), graph_edges=packed(np.array([[0, 1]])))
+
+    def build(*_: object) -> None:
+        raise AssertionError("a graph was built")
+
+    monkeypatch.setattr(archive_module, "restored", build)
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(saved)
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_packings_without_a_limit_are_refused(saved: Path, packing: int, no_arrays: None) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(saved, "w", packing) as archive:
+        for name, content in kept.items():
+            archive.writestr(name, content)
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(saved)

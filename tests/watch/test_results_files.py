@@ -85,14 +85,19 @@ def test_a_cut_file(tmp_path: Path) -> None:
         only(tmp_path / "run.npz").load()
 
 
-def test_a_small_file_that_unfolds_to_a_large_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results_files, "LARGEST_RESULT", 1 << 20)
-    with zipfile.ZipFile(tmp_path / "run.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.npy", b"\0" * (1 << 21))
-    with pytest.raises(InputError, match="at most 2 are read"):
-        only(tmp_path / "run.npz").load()
+def test_a_small_file_that_unfolds_to_a_large_one(tmp_path: Path) -> None:
+    save_run(tmp_path / "run.npz")
+    with (
+        zipfile.ZipFile(tmp_path / "run.npz", "a", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("more.npy", "w", force_zip64=True) as member,
+    ):
+        for _ in range(129):
+            member.write(bytes(1 << 24))
+    file = only(tmp_path / "run.npz")
+    assert file.path.stat().st_size < 1 << 22
+    for read in (file.load, file.header):
+        with pytest.raises(InputError, match=r"unfolds to 2\.0 GiB, and at most 2\.0 are read"):
+            read()
 
 
 def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,4 +47,8 @@ def _is_as_built(graph: Graph) -> bool:
     except InputError:
         return False
     # The formulas take the parameters as they are: None, or "3", must not pass for a side.
-    return built.parameters == graph.parameters and np.array_equal(built.edges, graph.edges)
+    return (
+        built.parameters == graph.parameters
+        and built.edge_count == graph.edge_count  # before a long list of them is made
+        and np.array_equal(built.edges, graph.edges)
+    )

@@ -12,7 +12,13 @@ from pairgossip.engine.descent import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.privacy import PrivacyError, RandomizedResponse
 from pairgossip.privacy.recording import as_record, from_record
-from pairgossip.results.archive import Archive, graph_of, read_archive, write_archive
+from pairgossip.results.archive import (
+    LARGEST_RESULT,
+    Archive,
+    graph_of,
+    read_archive,
+    write_archive,
+)
 from pairgossip.results.fingerprints import as_fingerprint
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.run import Run
@@ -55,17 +61,17 @@ def save_fit(fit: Fit, path: Path) -> None:
     write_archive(path, Archive(header, arrays), fit.graph)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
     """Read a `Run` or a `Fit` that its ``save`` wrote.
 
-    Raises `InputError` if the file is missing, is no saved result, is damaged, or comes from a
-    newer version.
+    Raises `InputError` if the file is missing, is no saved result, is damaged, comes from another
+    version, or holds arrays of more than ``largest`` bytes together.
     """
     try:
-        archive = read_archive(path)
+        archive = read_archive(path, largest)
         rebuild = _fit if archive.header.get("kind") == "fit" else _run
         return rebuild(archive)
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except Exception:  # a damaged archive fails in as many ways as there are bytes
         raise InputError(f"{path} is not a run saved by pairgossip, or is damaged.") from None

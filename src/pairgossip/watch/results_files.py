@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -16,8 +15,6 @@ from pairgossip.results.archive import read_header
 from pairgossip.results.storage import load
 
 MOST_FILES = 1_000
-LARGEST_RESULT = 2 << 30
-"""Bytes of all arrays in a file: a small file may unfold to anything."""
 UNFINISHED = ".unfinished.npz"
 LONGEST_NAME = 120
 REPORT, RESULTS = "report.html", "results"
@@ -36,7 +33,6 @@ class ResultFile:
 
     def load(self) -> Any:
         """Read the run or the fit; a damaged file gives one sentence."""
-        self._check_size()
         try:
             return load(self.path)
         except MemoryError:
@@ -44,23 +40,14 @@ class ResultFile:
 
     def header(self) -> dict[str, Any]:
         """Read what the file says about itself, without its arrays."""
-        self._check_size()
         try:
             return read_header(self.path)
+        except InputError:
+            raise
         except Exception:  # a damaged archive fails in as many ways as there are bytes
-            raise self._damaged() from None
-
-    def _check_size(self) -> None:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                size = sum(entry.file_size for entry in archive.infolist())
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-            raise self._damaged() from None
-        if size > LARGEST_RESULT:
-            raise InputError(f"{self.path.name} holds {size / 2**30:.1f} GiB: at most 2 are read.")
-
-    def _damaged(self) -> InputError:
-        return InputError(f"{self.path.name} is not a run saved by pairgossip, or is damaged.")
+            raise InputError(
+                f"{self.path.name} is not a run saved by pairgossip, or is damaged."
+            ) from None
 
 
 @dataclass(frozen=True)
