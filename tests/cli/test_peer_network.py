@@ -31,7 +31,8 @@ rate = 300.0
 """
 PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
 MEGABYTE = 1 << 20
-LARGEST = 60 * MEGABYTE
+LARGEST = 66 * MEGABYTE
+"""A peer takes 59 on ARM and 61 to 63 on x86-64, whose libraries are larger."""
 
 
 def told(answer: Answer) -> str:
