@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cyclopts import App
@@ -69,6 +70,25 @@ def test_examples_can_be_copied(cli: CommandLine, chain: tuple[str, ...]) -> Non
         assert line.strip().startswith("pairgossip ") and not line.rstrip().endswith("\\")
         words = shlex.split(line.partition(" > ")[0])[1:]
         app.parse_args(words, exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize("command", ["exact", "estimate", "train", "swarm run"])
+def test_examples_fit_the_data_they_begin_with(
+    cli: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = EXAMPLES.search(cli(*command.split(), "--help").out)
+    assert found
+    briefly = {
+        "estimate": ["--iterations", "20", "--trials", "1"],
+        "train": ["--iterations", "20"],
+        "swarm run": ["--within", "-1"],  # refused once everything else is found to be in order
+    }
+    for line in filter(str.strip, found[1].splitlines()):
+        words = shlex.split(line)[1:]
+        more = [] if words[0] == "dataset" else briefly.get(command, [])
+        answer = cli(*words, *more)
+        assert answer.code == 0 or "--within is -1" in answer.err, answer.err
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def estimate_command(
 
         pairgossip dataset engel --out incomes.csv
         pairgossip estimate incomes.csv --column income --kernel gini
-        pairgossip estimate incomes.csv --column food --kernel gini --graph cycle
+        pairgossip estimate incomes.csv --column income --kernel gini --graph cycle
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def run_command(
 
     For example:
 
-        pairgossip dataset engel --out incomes.csv
-        pairgossip swarm run --data incomes.csv --column food --kernel gini --peers 8
+        pairgossip dataset engel --out engel.csv
+        pairgossip swarm run --data engel.csv --column income --kernel gini --peers 8
 
     Parameters
     ----------
