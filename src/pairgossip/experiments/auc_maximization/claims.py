@@ -17,8 +17,6 @@ from pairgossip.experiments.setting import (
 )
 from pairgossip.results import Fit
 
-NEGLIGIBLE = 0.01
-"""What "several orders of magnitude smaller" must mean at least."""
 VANISHED = 0.2
 """What may be left of a bias that has vanished, relative to its largest value."""
 VANISHING = 0.5
@@ -68,38 +66,17 @@ def dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
     )
 
 
-def bias_claims(
-    clock: str, fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]
-) -> list[Claim]:
-    """Judge whether the bias vanishes and stays small, as plotted and as in the bound."""
-    plotted, in_bound = {}, {}
-    for name, fit in fits.items():
-        assert fit.bias is not None
-        plotted[name], in_bound[name] = fit.bias.plotted, fit.bias.bound_term(optima[name])
-    return [
-        _vanishing_claim(clock, "plotted", "bias . model, as the paper plots it", fits, plotted),
-        _vanishing_claim(
-            clock, "bound", "(optimum - model) . bias, as in the bound", fits, in_bound
-        ),
-        _magnitude_claim(clock, "plotted", "bias . model, as the paper plots it", fits, plotted),
-        _magnitude_claim(
-            clock, "bound", "(optimum - model) . bias, as in the bound", fits, in_bound
-        ),
-    ]
-
-
-def _vanishing_claim(
-    clock: str, name: str, how: str, fits: Mapping[str, Fit], terms: Mapping[str, FloatArray]
-) -> Claim:
-    """Tell whether the mean over trials, which the paper draws, ends near zero.
+def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
+    """Tell whether the mean over trials of bias . model, which the paper draws, ends near zero.
 
     What chance could hide counts as left: few trials must not look better than many.
     """
     least, most, told = 0.0, 0.0, []
     for graph, fit in fits.items():
-        mean = terms[graph].mean(axis=0)
+        assert fit.bias is not None
+        mean = fit.bias.plotted.mean(axis=0)
         largest = float(np.abs(mean).max())
-        ends = terms[graph][:, fit.iterations >= LATE * fit.iterations[-1]].mean(axis=1)
+        ends = fit.bias.plotted[:, fit.iterations >= LATE * fit.iterations[-1]].mean(axis=1)
         error = float(ends.std(ddof=1) / np.sqrt(len(ends))) if len(ends) > 1 else 0.0
         end = float(ends.mean())
         least = max(least, (abs(end) - STANDARD_ERRORS * error) / largest)
@@ -108,14 +85,14 @@ def _vanishing_claim(
             f"{end:.1e} ± {error:.0e} after {largest:.1e} ({graph}; {_below(fit, mean, largest)})"
         )
     return Claim(
-        f"bias-vanishes-{name}-{clock}",
-        f"The bias term rapidly converges to zero ({how}).",
+        f"bias-vanishes-{clock}",
+        "In all considered networks, the bias term (bias . model) rapidly converges to zero.",
         SAID[clock].format(643),
         vanished(least, most),
-        "Mean over trials at the end (from a third of the iterations on), with its standard "
-        f"error, after its largest value: {', '.join(told)}. With {STANDARD_ERRORS:.0f} standard "
-        f"errors, {100 * least:.0f} to {100 * most:.0f} % of the largest value are left, on the "
-        "graphs where this is most.",
+        "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
+        f"with its standard error, after its largest value: {', '.join(told)}. With "
+        f"{STANDARD_ERRORS:.0f} standard errors, {100 * least:.0f} to {100 * most:.0f} % of the "
+        "largest value are left, on the graphs where this is most.",
     )
 
 
@@ -134,27 +111,3 @@ def _below(fit: Fit, mean: FloatArray, largest: float) -> str:
     if above == len(mean) - 1:
         return "not below a fifth of it at the end"
     return f"below a fifth of it from iteration {fit.iterations[above + 1]:,} on"
-
-
-def _magnitude_claim(
-    clock: str, name: str, how: str, fits: Mapping[str, Fit], terms: Mapping[str, FloatArray]
-) -> Claim:
-    shares = {
-        graph: float((np.abs(terms[graph].mean(axis=0)) / fit.objective).max())
-        for graph, fit in fits.items()
-    }
-    single = max(
-        float(np.sqrt((terms[graph][:, -1] ** 2).mean()) / fit.objective[-1])
-        for graph, fit in fits.items()
-    )
-    return Claim(
-        f"bias-small-{name}-{clock}",
-        "The bias term remains several orders of magnitude smaller than the objective "
-        f"throughout the optimization ({how}).",
-        SAID[clock].format(643),
-        "holds" if max(shares.values()) < NEGLIGIBLE else "does not hold",
-        "At its largest the mean over trials is "
-        + ", ".join(f"{share:.2g} ({graph})" for graph, share in shares.items())
-        + f" times the objective; at the end a single trial's is {single:.2g} times the "
-        "objective, root mean square, on the graph where this is most.",
-    )
