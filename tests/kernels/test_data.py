@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.kernels import check_data
 from pairgossip.kernels.data import class_example, spell_rows
@@ -276,3 +277,9 @@ def test_spelled_rows() -> None:
     assert spell_rows([4]) == "row 4"
     assert spell_rows([4, 5]) == "rows 4 and 5"
     assert spell_rows([4, 5, 6]) == "rows 4, 5 and 1 more"
+
+
+def test_two_classes_spelled_as_numbers_are_ordered_as_numbers() -> None:
+    assert check_data([1.0, 2.0], ["9", "10"])[:, 1].tolist() == [0.0, 1.0]
+    assert pg.exact([1.0, 2.0], "auc", labels=["9", "10"]) == 1.0
+    assert check_data([1.0, 2.0], ["9", "1x"])[:, 1].tolist() == [1.0, 0.0]

@@ -29,7 +29,8 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
     labels
         One label per observation, appended as the last column. Numbers stay as they are, and an
         ordered categorical becomes 0, 1, ... in its order. Anything else, such as text, becomes
-        0, 1, ... in sorted order, which is for classes only: see `check_label_sizes`.
+        0, 1, ... in sorted order, numerals by their size, which is for classes only: see
+        `check_label_sizes`.
     name
         How messages call the data.
     """
@@ -276,9 +277,20 @@ def ordered_codes(labels: Any) -> Any:
     return getattr(labels, "cat", labels).codes
 
 
-def _encoded(array: NDArray[Any]) -> FloatArray:
+def _are_numerals(classes: set[Any]) -> bool:
+    """Whether all classes are text that spells different numbers."""
     try:
-        order = {label: code for code, label in enumerate(sorted(set(array.tolist())))}
+        return len({float(label) for label in classes if isinstance(label, str)}) == len(classes)
+    except ValueError:
+        return False
+
+
+def _encoded(array: NDArray[Any]) -> FloatArray:
+    classes = set(array.tolist())
+    try:
+        # "9" is the lower class of "9" and "10", as it would be if a table were read.
+        ordered = sorted(classes, key=float if _are_numerals(classes) else None)
+        order = {label: code for code, label in enumerate(ordered)}
     except TypeError as unsortable:
         raise InputError(
             "labels mix kinds that cannot be sorted: give all numbers or all text."
