@@ -143,7 +143,7 @@ def _paper_table(graphs: Mapping[str, Any]) -> Table:
         "Printed, ours and dense are lambda_(n-1) / |E|; the paper's values are on its lines 617 "
         "to 619. The Watts-Strogatz graph is the one of this report's seed."
     )
-    return Table("The paper's graphs", columns, rows, note)
+    return Table("The graphs taken for the paper's", columns, rows, note)
 
 
 def _grid_table(graphs: Mapping[str, Any], others: Mapping[str, Any]) -> Table:
