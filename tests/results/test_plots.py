@@ -79,6 +79,41 @@ def test_compare_draws_every_run() -> None:
         pg.compare([run()], what="speed")
 
 
+def test_compare_shows_theory_in_the_color_of_each_run() -> None:
+    runs = {"torus": run(), "complete": run(graph="complete"), "averaged": run(
+        kernel=None, method="averaging", graph="cycle")}  # fmt: skip
+    ax = pg.compare(runs, theory=True)
+    names = ["exact bias", "bound on the bias", "bound on the error"]
+    assert ax.get_legend_handles_labels()[1] == [*runs, *names]
+    for label, measured in runs.items():
+        color, curves = curve(ax, label).get_color(), measured.theory()
+        drawn: dict[Any, Any] = {
+            line.get_linestyle(): line.get_ydata()
+            for line in ax.get_lines()
+            if line.get_color() == color
+        }
+        np.testing.assert_array_equal(drawn["-"], measured.error)
+        np.testing.assert_allclose(drawn["--"], curves.expected_error)
+        np.testing.assert_array_equal(drawn[":"], curves.expectation_bound)
+        np.testing.assert_array_equal(drawn["-."], curves.deviation_bound)
+    means = pg.compare(runs, what="mean", theory=True)
+    assert means.get_legend_handles_labels()[1] == [*runs, "exact expectation"]
+    assert len(pg.compare(runs).get_lines()) == 3
+
+
+def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
+    runs = {"sync": run(), "async": run(clock="async")}
+    ax = pg.compare(runs, theory=None)
+    late = curve(ax, "async").get_color()
+    assert [line.get_color() for line in ax.get_lines()].count(late) == 1
+    assert "exact bias" in ax.get_legend_handles_labels()[1]
+    with pytest.raises(InputError, match="no theory of 'async': No exact expectation"):
+        pg.compare(runs, theory=True)
+    with pytest.raises(InputError, match="Theory says nothing of 'spread'"):
+        pg.compare(runs, what="spread", theory=True)
+    assert len(pg.compare(runs, what="spread", theory=None).get_lines()) == 2
+
+
 def test_plots_check_what_they_are_asked() -> None:
     with pytest.raises(InputError, match="drawn as 'error' or 'estimate', not 'bias'"):
         run().plot("bias")

@@ -29,6 +29,12 @@ _AXIS_LABELS = {
     "bytes": "bytes sent (payload)",
     "time": "time (one exchange per node and unit)",
 }
+_THEORY_STYLES = {
+    "exact expectation": "--",
+    "exact bias": "--",
+    "bound on the bias": ":",
+    "bound on the error": "-.",
+}
 _GROUPED_LABELS = {
     "exchanges": "exchanges, local ones included",
     "messages": "messages sent between sites",
@@ -73,16 +79,20 @@ def compare(
     *,
     what: str | None = None,
     against: str = "exchanges",
+    theory: bool | None = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw several runs on the same axes, for instance one statistic on several graphs.
 
     ``runs`` maps labels to runs, or to fits; a plain list is labeled by graph, method and kernel.
     Runs are compared by ``what="error"``, ``"spread"`` or ``"mean"``, fits by ``"objective"``,
-    ``"spread"`` or ``"disagreement"``; by the first of these unless given.
+    ``"spread"`` or ``"disagreement"``; by the first of these unless given. ``theory=True`` adds
+    each run's exact expectation, and to errors the bounds, in the color of the run;
+    ``theory=None`` where they are known and cheap, as in `Run.plot`.
     """
     labeled = dict(runs) if isinstance(runs, Mapping) else _labeled(runs)
     what = _compared(list(labeled.values()), what)
+    curves = _compared_theory(labeled, what, theory)
     ax = new_axes(ax)
     for number, (label, run) in enumerate(labeled.items()):
         color, x = COLORS[number % len(COLORS)], run.axis(against)
@@ -90,6 +100,10 @@ def compare(
         if run.trials > 1:
             low, high = _band(getattr(run, f"trial_{what}"))
             ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+        for name, curve in curves[label].items():
+            ax.plot(x, curve, _THEORY_STYLES[name], color=color, linewidth=1)
+    for name in {name: None for known in curves.values() for name in known}:
+        ax.plot([], [], _THEORY_STYLES[name], color=EXACT, linewidth=1, label=name)
     set_axis(ax, next(iter(labeled.values())), against)
     is_size = what not in ("mean", "objective")
     if is_size and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
@@ -145,10 +159,8 @@ def _draw_errors(
     style = _line_style(x)
     ax.plot(x, run.error, style, color=MEASURED, label=f"{label}: RMS error over nodes")
     if curves is not None:
-        # In the separable case the exact bias falls to rounding error; below that it is noise.
-        noise = 1e-14 * np.nanmax(curves.expected_error)
-        bias = np.where(curves.expected_error > noise, curves.expected_error, np.nan)
-        ax.plot(x, bias, "--", color=EXPECTED, label="exact: bias of the expected estimate")
+        label = "exact: bias of the expected estimate"
+        ax.plot(x, _visible_bias(curves), "--", color=EXPECTED, label=label)
         ax.plot(x, curves.expectation_bound, ":", color=EXPECTED, label="bound on the bias")
         if np.isfinite(curves.deviation_bound).any():
             ax.plot(x, curves.deviation_bound, ":", color=BOUND, label="bound on the error")
@@ -182,6 +194,45 @@ def _draw_estimates(
     if np.isfinite(exact):
         ax.axhline(exact, color=EXACT, linewidth=1, label="exact value")
     ax.set_ylabel(f"estimate ({run.kernel})" if run.kernel else "estimate (mean)")
+
+
+def _visible_bias(curves: TheoryCurves) -> np.ndarray:
+    """In the separable case the exact bias falls to rounding error; below that it is noise."""
+    noise = 1e-14 * np.nanmax(curves.expected_error)
+    return np.where(curves.expected_error > noise, curves.expected_error, np.nan)
+
+
+def _compared_theory(
+    labeled: Mapping[str, Run | Fit], what: str, wanted: bool | None
+) -> dict[str, dict[str, np.ndarray]]:
+    """Return for every label what theory says of the run, by the name of the curve."""
+    found: dict[str, dict[str, np.ndarray]] = {label: {} for label in labeled}
+    if wanted and what not in ("error", "mean"):
+        raise InputError(
+            f"Theory says nothing of '{what}': compare runs by 'error' or 'mean', or leave "
+            "theory= out."
+        )
+    for label, run in labeled.items():
+        if not isinstance(run, Run) or what not in ("error", "mean"):
+            continue
+        try:
+            curves = _theory_for(run, wanted)
+        except InputError as reason:
+            raise InputError(f"There is no theory of '{label}': {reason}") from None
+        if curves is not None:
+            found[label] = _shown_theory(curves, what)
+    return found
+
+
+def _shown_theory(curves: TheoryCurves, what: str) -> dict[str, np.ndarray]:
+    if what == "mean":
+        return {"exact expectation": curves.expected_mean}
+    shown = {
+        "exact bias": _visible_bias(curves),
+        "bound on the bias": curves.expectation_bound,
+        "bound on the error": curves.deviation_bound,
+    }
+    return {name: curve for name, curve in shown.items() if np.isfinite(curve).any()}
 
 
 def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
