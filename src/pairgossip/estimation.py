@@ -115,6 +115,7 @@ def estimate(
         the final estimates only. Chosen by size unless given.
     engine
         ``"auto"``, ``"fused"``, ``"tokens"`` or ``"plain"``; all give the same numbers to rounding.
+        A method of your own (``pairgossip.algorithms.register``) runs on ``"plain"``.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with the number of iterations made since it was last called.
@@ -140,7 +141,7 @@ def estimate(
     clock = choice("clock", clock, CLOCKS)
     chosen = find_method(method, clock)
     law = law_name(law)
-    order = _order(order, clock)
+    order = _order(order, chosen, clock)
     engine = choice("engine", engine, ENGINES)
     numbers = trial_numbers(trials)
     check_jobs(n_jobs)
@@ -152,7 +153,7 @@ def estimate(
     problem = rows if place.swapped_sets is None else swapped(rows, place.swapped_sets, chosen)
     n = problem.n
     find_method(method, clock, n)
-    check_engine(engine, problem)
+    check_engine(engine, problem, chosen, clock)
     last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
     keep_history = _keep_history(record, len(numbers) * len(grid) * n * 8)
@@ -188,13 +189,19 @@ def estimate(
     return run
 
 
-def _order(order: str | None, clock: str) -> str:
+def _order(order: str | None, method: Method, clock: str) -> str:
     if order is not None and clock == "async":
         raise InputError(
             "The order of update and exchange is a choice of the synchronous clock only: "
             "leave order= out."
         )
-    return find_order("update-first" if order is None else order)
+    found = find_order("update-first" if order is None else order)
+    if found != "update-first" and method.updates != "either":
+        raise InputError(
+            f"Method '{method.name}' knows one order of update and exchange only: leave order= "
+            "out, or use method='gosta'."
+        )
+    return found
 
 
 def _target(

@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pairgossip import InputError
-from pairgossip.algorithms import METHODS, find_method
+from pairgossip.algorithms import (
+    BUILT_IN,
+    METHODS,
+    Expectation,
+    Method,
+    Plain,
+    Twin,
+    find_method,
+    gosta_sync,
+)
+from pairgossip.cli import main
 
 
 def test_names_are_forgiving() -> None:
@@ -34,3 +46,55 @@ def test_every_method_has_a_description_and_a_clock() -> None:
 def test_wrong_settings(settings: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         find_method(*settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("command", ["estimate", "watch"])
+def test_the_command_line_names_every_method(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([command, "--help"])
+    shown = capsys.readouterr().out
+    for method in BUILT_IN:
+        assert method.name in shown
+
+
+PLAIN = {"sync": Plain(gosta_sync.init, gosta_sync.step)}
+
+
+def made(**changes: Any) -> Method:
+    given: dict[str, Any] = {
+        "name": "mine", "description": "", "plain": PLAIN, "estimates": "statistic",
+        "averaged_numbers": 1,
+    }  # fmt: skip
+    return Method(**(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": "My Method"}, "cannot be called 'My Method': choose lower case"),
+        ({"name": "my-gossip"}, "not ending in '-gossip'"),
+        ({"plain": {}}, r"has no algorithm: .*plain=\{'sync': Plain\(init, step\)\}"),
+        ({"plain": {"sync": gosta_sync.step}}, "has no algorithm"),
+        ({"plain": {"often": PLAIN["sync"]}}, "clock is 'often' .* must be 'sync' or 'async'"),
+        ({"estimates": "median"}, "estimates is 'median' .* must be 'statistic' or 'row-mean'"),
+        ({"updates": "never"}, "updates is 'never' .* must be 'first' or 'last' or 'either'"),
+        ({"twins": {"async": Twin.OWN_PICKS}}, "clock of a twin is 'async' .* must be 'sync'"),
+        ({"expectations": {"async": Expectation.GOSTA}}, "clock of an expectation is 'async'"),
+        ({"estimates": "mean"}, "no observations travel: give swaps=False"),
+        ({"twins": {"sync": Twin.AVERAGING}}, "not what its twin AVERAGING does: two nodes take"),
+        ({"twins": {"sync": Twin.TWO_WALKS}}, "not what its twin TWO_WALKS does"),
+        ({"twins": {"sync": Twin.WEIGHTED_PICKS}}, "not what its twin WEIGHTED_PICKS does"),
+        ({"expectations": {"sync": Expectation.U1}}, "estimates the statistic, which E z"),
+        ({"expectations": {"sync": Expectation.AVERAGING}}, "does not converge to: leave"),
+    ],
+)
+def test_a_method_that_cannot_be_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        made(**changes)
+
+
+def test_a_method_claims_nothing_unsaid() -> None:
+    method = made()
+    assert not method.twins and not method.expectations
+    assert method.clocks == ("sync",)

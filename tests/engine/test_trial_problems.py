@@ -91,7 +91,7 @@ def test_tokens_and_plain_agree_on_problems_of_a_trial() -> None:
 
 def test_such_problems_are_not_compiled() -> None:
     with pytest.raises(InputError, match="Engine 'fused' compiles the kernel of two single"):
-        check_engine("fused", Noisy(Pairs(rows(6), "gini")))
+        check_engine("fused", Noisy(Pairs(rows(6), "gini")), find_method("gosta"), "sync")
 
 
 def test_problems_without_chance_are_their_own() -> None:

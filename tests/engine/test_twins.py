@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairgossip import kernels
-from pairgossip.algorithms import Method, find_method, weighted_gosta
+from pairgossip.algorithms import METHODS, Method, Twin, find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.engines import build_engine
 from pairgossip.engine.schedule import Schedule
@@ -140,6 +140,17 @@ def test_nodes_that_were_never_picked_estimate_zero(method: str, engine: str) ->
     estimates = network.estimates()[:, 0]
     picked = np.isin(np.arange(graph.n), graph.edges[0])
     assert (estimates[picked] > 0).all() and not estimates[~picked].any()
+
+
+def test_every_twin_is_compared() -> None:
+    compared = {(method, clock) for method, clock, _ in VARIANTS}
+    claimed = {
+        (method.name, clock)
+        for method in METHODS.values()
+        for clock, twin in method.twins.items()
+        if twin is not Twin.AVERAGING
+    }
+    assert claimed == compared
 
 
 def test_every_builtin_kernel_is_compiled() -> None:

@@ -132,4 +132,4 @@ def test_refusals() -> None:
     with pytest.raises(pg.InputError, match=r"outside \[0, 1\]"):
         PrivatePairs([0.1, 3.0], "gini", MECHANISM)
     with pytest.raises(pg.InputError, match="use engine='tokens'"):
-        check_engine("fused", base)
+        check_engine("fused", base, find_method("gosta"), "sync")

@@ -9,6 +9,26 @@ auxiliary observation (the paper's ``y_k`` is ``x[held[k]]``), and ``h(nodes, he
 the kernel on pairs of nodes.
 """
 
-from pairgossip.algorithms.methods import METHODS, Method, find_method, find_order
+from pairgossip.algorithms.catalog import BUILT_IN
+from pairgossip.algorithms.methods import (
+    METHODS,
+    Expectation,
+    Method,
+    Plain,
+    Twin,
+    find_method,
+    find_order,
+    register,
+)
 
-__all__ = ["METHODS", "Method", "find_method", "find_order"]
+__all__ = [
+    "BUILT_IN",
+    "METHODS",
+    "Expectation",
+    "Method",
+    "Plain",
+    "Twin",
+    "find_method",
+    "find_order",
+    "register",
+]

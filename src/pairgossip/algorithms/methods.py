@@ -1,48 +1,182 @@
-"""The catalog of methods: what each is called, what it needs, what one iteration costs."""
+"""What a method is: its steps on each clock, what it needs, what one iteration costs.
+
+Whatever else the package knows of a method it finds here, and a method that says nothing of
+something has none of it: without a ``Twin`` it runs on the plain engine only, without an
+``Expectation`` there is no theory of it. Built-in methods are registered in `catalog`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, NamedTuple, get_args
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, canonical, unknown_name
 
-Clock = Literal["sync", "async"]
-CLOCKS: tuple[Clock, ...] = ("sync", "async")
+CLOCKS = ("sync", "async")
 ORDERS = ("update-first", "exchange-first")
+Estimated = Literal["statistic", "row-mean", "mean"]
+Updates = Literal["first", "last", "either"]
 
 
-@dataclass(frozen=True)
+def current_z(state: Any) -> FloatArray:
+    """Read the estimates of a state that keeps them in ``z``."""
+    z: FloatArray = state.z
+    return z
+
+
+class Plain(NamedTuple):
+    """An algorithm as its file writes it, on one clock.
+
+    ``init(n, components)`` returns a state, ``step(state, exchanges, h)`` the next one and
+    ``read(state)`` the estimates, shape (n, components). For the mean of separable values it is
+    ``init(values)``, with values of shape (n, 1), and ``step(state, exchanges)``.
+    """
+
+    init: Callable[..., Any]
+    step: Callable[..., Any]
+    read: Callable[[Any], FloatArray] = current_z
+
+
+class Twin(Enum):
+    """The names by which compiled code recognizes a method, as `Formula` is for kernels."""
+
+    ONE_WALK = "all nodes update; one exchange swaps, and averages if the method does"
+    TWO_WALKS = "all nodes update; two exchanges swap one of two observations each"
+    OWN_PICKS = "two nodes swap, average and fold their new pair in by their own count of picks"
+    WEIGHTED_PICKS = "two nodes swap, average weighted sums and add their weighted new pair"
+    AVERAGING = "two nodes take the mean of their values"
+
+
+class Expectation(Enum):
+    """The names by which theory recognizes a method whose expected estimates are known."""
+
+    GOSTA = "E z(t) of GoSta-sync"
+    U1 = "E z(t) of U1-gossip"
+    U2 = "E z(t) of U2-gossip"
+    AVERAGING = "E z(t) of gossip averaging"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Method:
     """One estimation method.
 
-    ``estimates`` says what a node's estimate converges to: the ``"statistic"``, its own
-    ``"row-mean"``, or the ``"mean"`` of separable values.
+    Parameters
+    ----------
+    name, description
+        What it is called, in lower case with hyphens, and what it does.
+    plain
+        Its reference algorithm on each clock it has.
+    estimates
+        What a node's estimate converges to: the ``"statistic"``, its own ``"row-mean"``, or the
+        ``"mean"`` of separable values.
+    averaged_numbers
+        How many numbers per component kernel a message carries besides the observation: 1 where
+        two nodes average their estimates, 0 where they average nothing.
+    swaps
+        Whether the two nodes of every exchange swap the observations they hold. Otherwise none
+        travels.
+    exchanges_per_iteration
+        How many edges ring in an iteration.
+    updates
+        Whether all nodes update ``"first"``, before the exchange of an iteration, or ``"last"``;
+        with ``"either"`` the synchronous step takes ``order``, one of ``ORDERS``.
+    weighs_by_picks
+        Whether it needs to know how often each node is picked: the step takes ``weights``, one
+        per node, and a message carries one number more.
+    smallest_network, because
+        How many nodes it needs, and why fewer do not do.
+    twins
+        What compiled code knows it by, on each clock on which it has a fast twin.
+    expectations
+        What theory knows it by, on each clock on which its expected estimates are known.
     """
 
     name: str
     description: str
-    clocks: tuple[Clock, ...]
-    estimates: Literal["statistic", "row-mean", "mean"]
+    plain: Mapping[str, Plain]
+    estimates: Estimated
+    averaged_numbers: int
+    swaps: bool = True
     exchanges_per_iteration: int = 1
-    smallest_network: int = 1
+    updates: Updates = "last"
     weighs_by_picks: bool = False
-    """Whether it needs to know how often each node is picked."""
+    smallest_network: int = 1
+    because: str = ""
+    twins: Mapping[str, Twin] = field(default_factory=dict)
+    expectations: Mapping[str, Expectation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.name != canonical(self.name).removesuffix("-gossip") or not self.name:
+            raise InputError(
+                f"A method cannot be called '{self.name}': choose lower case letters with hyphens, "
+                "not ending in '-gossip'."
+            )
+        if not self.plain or not all(isinstance(form, Plain) for form in self.plain.values()):
+            raise InputError(
+                f"Method '{self.name}' has no algorithm: give its steps on a clock, such as "
+                "plain={'sync': Plain(init, step)}."
+            )
+        self._check_choices()
+        self._check_claims()
+
+    def _check_choices(self) -> None:
+        choices: list[tuple[str, str, tuple[str, ...]]] = [
+            ("estimates", self.estimates, get_args(Estimated)),
+            ("updates", self.updates, get_args(Updates)),
+            *(("clock", clock, CLOCKS) for clock in self.plain),
+            *(("clock of a twin", clock, self.clocks) for clock in self.twins),
+            *(("clock of an expectation", clock, self.clocks) for clock in self.expectations),
+        ]
+        for what, given, allowed in choices:
+            if given not in allowed:
+                listed = " or ".join(f"'{choice}'" for choice in allowed)
+                raise InputError(
+                    f"The {what} is '{given}' in method '{self.name}', but must be {listed}."
+                )
+        if self.estimates == "mean" and self.swaps:
+            raise InputError(
+                f"Method '{self.name}' estimates the mean of separable values, for which no "
+                "observations travel: give swaps=False."
+            )
+
+    def _check_claims(self) -> None:
+        """Refuse what cannot be; that a twin gives the same numbers is for tests to show."""
+        for twin in self.twins.values():
+            agree = (
+                (twin is Twin.AVERAGING) == (self.estimates == "mean"),
+                (twin is Twin.WEIGHTED_PICKS) == self.weighs_by_picks,
+                self.exchanges_per_iteration == (2 if twin is Twin.TWO_WALKS else 1),
+            )
+            if not all(agree):
+                raise InputError(
+                    f"Method '{self.name}' is not what its twin {twin.name} does: {twin.value}. "
+                    "Leave twins out, and it runs on the plain engine."
+                )
+        for known in self.expectations.values():
+            of_rows = (known is Expectation.U1) == (self.estimates == "row-mean")
+            if not of_rows or (known is Expectation.AVERAGING) != (self.estimates == "mean"):
+                raise InputError(
+                    f"Method '{self.name}' estimates the {self.estimates}, which {known.value} "
+                    "does not converge to: leave expectations out."
+                )
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """The clocks it runs on."""
+        return tuple(clock for clock in CLOCKS if clock in self.plain)
 
     def updates_first(self, order: str) -> bool:
         """Whether all nodes update before an iteration's exchange."""
-        return self.name == "u2" or (self.name == "gosta" and find_order(order) == "update-first")
-
-    @property
-    def swaps(self) -> bool:
-        """Whether observations travel."""
-        return self.estimates != "mean"
+        if self.updates == "either":
+            return find_order(order) == "update-first"
+        return self.updates == "first"
 
     def numbers_averaged(self, components: int) -> int:
         """Return how many numbers a message carries besides an observation."""
-        if self.name in ("u1", "u2"):
-            return 0
-        return components + self.weighs_by_picks
+        return self.averaged_numbers * components + self.weighs_by_picks
 
     @property
     def messages_per_iteration(self) -> int:
@@ -50,44 +184,23 @@ class Method:
         return 2 * self.exchanges_per_iteration
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            "gosta",
-            "swap auxiliary observations and average estimates (Algorithm 1)",
-            ("sync", "async"),
-            "statistic",
-        ),
-        Method(
-            "weighted-gosta",
-            "swap auxiliary observations, average weighted sums and weights: withstands restarts",
-            ("async",),
-            "statistic",
-            weighs_by_picks=True,
-        ),
-        Method(
-            "u1",
-            "swap only; each node estimates the mean of its own row of pairs",
-            ("sync",),
-            "row-mean",
-        ),
-        Method(
-            "u2",
-            "two independent swapping walks, no averaging",
-            ("sync",),
-            "statistic",
-            exchanges_per_iteration=2,
-            smallest_network=3,
-        ),
-        Method(
-            "averaging",
-            "classic gossip averaging of one value per node, no pairs",
-            ("sync", "async"),
-            "mean",
-        ),
-    )
-}
+METHODS: dict[str, Method] = {}
+"""All methods by name; `register` enters them."""
+_built_in: set[str] = set()
+
+
+def register(method: Method, *, built_in: bool = False) -> Method:
+    """Enter a method, so that `estimate`, the command line and the page know it by its name.
+
+    A method of your own may be entered again, as a notebook does when a cell runs twice; the name
+    of a built-in one is taken.
+    """
+    if method.name in _built_in:
+        raise InputError(f"The name '{method.name}' is that of a built-in method: choose another.")
+    METHODS[method.name] = method
+    if built_in:
+        _built_in.add(method.name)
+    return method
 
 
 def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
@@ -108,10 +221,10 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
             "use clock='sync', or method='gosta' with clock='async'."
         )
     if n is not None and n < method.smallest_network:
+        because = f" {method.because};" if method.because else ""
         raise InputError(
-            f"Method '{method.name}' needs at least {method.smallest_network} nodes, not {n}: "
-            "on two nodes both of its walks swap together and never meet the other observation; "
-            "use method='gosta'."
+            f"Method '{method.name}' needs at least {method.smallest_network} nodes, not {n}:"
+            f"{because} use method='gosta'."
         )
     return method
 

@@ -53,6 +53,11 @@ def local_update(average: FloatArray, weight: float, value: FloatArray) -> Float
     return average + weight * np.append(value, 1.0)
 
 
+def read(state: State) -> FloatArray:
+    """Return the estimates of all nodes, 0 where a node has met nobody."""
+    return readout(state.mass, unknown=0.0)
+
+
 def readout(mass: FloatArray, unknown: float = np.nan) -> FloatArray:
     """Return the estimates S / W, or ``unknown`` where there is no weight yet."""
     weight = mass[..., -1:]

@@ -46,10 +46,15 @@ class LoneNode:
         return self._values.copy()
 
 
-def check_engine(name: str, problem: PairProblem | Means) -> None:
-    """Raise `InputError` unless the engine exists and can run the problem."""
+def check_engine(name: str, problem: PairProblem | Means, method: Method, clock: str) -> None:
+    """Raise `InputError` unless the engine exists and can run the method on the problem."""
     if name not in ENGINES:
         raise unknown_name("engine", name, ENGINES)
+    if name in ("fused", "tokens") and clock not in method.twins:
+        raise InputError(
+            f"Engine '{name}' runs compiled code, and method '{method.name}' has none for "
+            f"clock='{clock}': use engine='auto' or engine='plain'."
+        )
     if name != "fused" or isinstance(problem, Means) or problem.fusible:
         return
     if isinstance(problem, Pairs):
@@ -71,18 +76,18 @@ def build_engine(
     order: str,
     weights: FloatArray | None = None,
 ) -> Engine:
-    """Build the engine of this name; "auto" takes the fastest that can run the problem.
+    """Build the engine of this name; "auto" takes the fastest that can run method and problem.
 
     ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
     whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
     reference algorithms one exchange at a time and needs numpy only. ``weights`` are those of
     the nodes, for a method that weighs by picks.
     """
-    check_engine(name, problem)
+    check_engine(name, problem, method, clock)
     if problem.n == 1:
         return LoneNode(problem)
     assert (weights is not None) == method.weighs_by_picks
-    if name == "plain":
+    if name == "plain" or clock not in method.twins:
         return PlainEngine(problem, method, clock, order, weights)
     with needed_for("The fast engine (engine='plain' runs without it)"):
         from pairgossip.engine.fused import AveragingEngine, FusedEngine

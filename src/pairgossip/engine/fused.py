@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import Method, weighted_gosta
+from pairgossip.algorithms import Method, Twin, weighted_gosta
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import fused_loops as loops
 from pairgossip.kernels import Pairs
@@ -32,8 +32,8 @@ class FusedEngine:
         weights: FloatArray | None = None,
     ) -> None:
         self._scale = pairs.scale
-        self._asynchronous = clock == "async"
-        self._averages = method.name == "gosta"
+        self._twin = method.twins[clock]
+        self._averages = method.averaged_numbers > 0
         self._updates_first = method.updates_first(order)
         self._iterations = 0
         components = pairs.kernel.components
@@ -41,9 +41,8 @@ class FusedEngine:
         self._parameters = tuple(float(c.parameter) for c in components)
         self._columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension
-        self._weighted = weights is not None
         width = self._sums_at + len(components) + 1
-        self._rows = _aligned_zeros(pairs.n, width + self._weighted)
+        self._rows = _aligned_zeros(pairs.n, width + (weights is not None))
         if weights is not None:
             self._rows[:, width] = weights
         observations = pairs.data.reshape(pairs.n, -1)
@@ -53,21 +52,24 @@ class FusedEngine:
         """Carry out a block of iterations."""
         state = (self._rows, self._columns, self._formulas, self._parameters)
         start = float(self._iterations + self._updates_first)
-        if self._weighted:
-            loops.weighted_gosta(*state, exchanges[0])
-        elif self._asynchronous:
-            loops.gosta_async(*state, exchanges[0])
-        elif len(exchanges) == 2:
-            loops.two_walks(*state, *exchanges, start)
-        else:
-            loops.one_walk(*state, exchanges[0], start, self._averages)
+        match self._twin:
+            case Twin.WEIGHTED_PICKS:
+                loops.weighted_gosta(*state, exchanges[0])
+            case Twin.OWN_PICKS:
+                loops.gosta_async(*state, exchanges[0])
+            case Twin.TWO_WALKS:
+                loops.two_walks(*state, exchanges[0], exchanges[1], start)
+            case Twin.ONE_WALK:
+                loops.one_walk(*state, exchanges[0], start, self._averages)
+            case Twin.AVERAGING:
+                raise AssertionError("gossip averaging has no pairs")
         self._iterations += len(exchanges[0])
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
-        if self._weighted:
+        if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, self._sums_at : -1], 0.0) * self._scale
-        if self._asynchronous:
+        if self._twin is Twin.OWN_PICKS:
             estimates: FloatArray = self._rows[:, self._sums_at : -1] * self._scale
             return estimates
         sums = np.empty((len(self._rows), len(self._formulas)))

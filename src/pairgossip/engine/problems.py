@@ -66,8 +66,8 @@ class Asked(NamedTuple):
         if self.method.estimates == "mean":
             if self.kernel is not None or self.labels is not None:
                 raise InputError(
-                    "Method 'averaging' averages the data itself and takes no kernel and no "
-                    "labels: leave them out, or use method='gosta'."
+                    f"Method '{self.method.name}' averages the data itself and takes no kernel and "
+                    "no labels: leave them out, or use method='gosta'."
                 )
         elif self.kernel is None:
             raise InputError(
@@ -78,9 +78,9 @@ class Asked(NamedTuple):
 
 def swapped(rows: Pairs | Means | PrivatePairs, site_of: IntArray, method: Method) -> WholeSets:
     """Pair whole sets of rows, if the method has a use for them."""
-    if isinstance(rows, Means):
+    if isinstance(rows, Means) or not method.swaps:
         raise InputError(
-            "Method 'averaging' swaps no observations, so there are no whole sets to swap: "
+            f"Method '{method.name}' swaps no observations, so there are no whole sets to swap: "
             "use construction='lexicographic'."
         )
     if method.estimates == "row-mean":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import Method, weighted_gosta
+from pairgossip.algorithms import Method, Twin, weighted_gosta
 from pairgossip.algorithms.exchange import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine import token_loops as loops
@@ -26,15 +26,14 @@ class TokenEngine:
         weights: FloatArray | None = None,
     ) -> None:
         self._pairs = pairs
-        self._asynchronous = clock == "async"
-        self._averages = method.name == "gosta"
+        self._twin = method.twins[clock]
+        self._averages = method.averaged_numbers > 0
         self._updates_first = method.updates_first(order)
         self._iterations = 0
         self._held = [own_observations(pairs.n) for _ in range(method.exchanges_per_iteration)]
         self._touched = 2 * method.exchanges_per_iteration
         self._piece = max(256, NUMBERS_AT_ONCE // (self._touched * pairs.dimension))
         self._components = tuple(range(pairs.components))
-        self._weighted = weights is not None
         if weights is not None:
             self._rows = np.zeros((pairs.n, pairs.components + 2))
             self._rows[:, -1] = weights
@@ -52,7 +51,7 @@ class TokenEngine:
         block = len(exchanges[0])
         nodes = np.empty((self._touched, block), dtype=np.intp)
         seconds = np.empty_like(nodes)
-        if len(exchanges) == 2:
+        if self._twin is Twin.TWO_WALKS:
             firsts = np.empty_like(nodes)
             loops.walk_twice(
                 exchanges[0], exchanges[1], self._held[0], self._held[1], nodes, firsts, seconds
@@ -62,21 +61,25 @@ class TokenEngine:
             loops.walk(exchanges[0], self._held[0], nodes, seconds)
         values = self._pairs.values(firsts.ravel(), seconds.ravel())
         values = values.reshape(self._touched, block, -1)
-        if self._weighted:
-            loops.fold_weighted(self._rows, self._components, nodes, values)
-        elif self._asynchronous:
-            loops.fold(self._rows, self._components, nodes, values)
-        else:
-            start = float(self._iterations + self._updates_first)
-            loops.accumulate(self._rows, self._components, nodes, values, start, self._averages)
+        known = self._rows, self._components, nodes, values
+        match self._twin:
+            case Twin.WEIGHTED_PICKS:
+                loops.fold_weighted(*known)
+            case Twin.OWN_PICKS:
+                loops.fold(*known)
+            case Twin.ONE_WALK | Twin.TWO_WALKS:
+                start = float(self._iterations + self._updates_first)
+                loops.accumulate(*known, start, self._averages)
+            case Twin.AVERAGING:
+                raise AssertionError("gossip averaging has no pairs")
         self._iterations += block
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
         K = len(self._components)
-        if self._weighted:
+        if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, :-1], unknown=0.0)
-        if self._asynchronous:
+        if self._twin is Twin.OWN_PICKS:
             return self._rows[:, :K].copy()
         waiting = self._iterations - self._rows[:, -1:]
         return (self._rows[:, :K] + waiting * self._rows[:, K:-1]) / self._iterations

@@ -82,7 +82,7 @@ class Setup:
     def _meter(self) -> Meter:
         """Return a new count of what is sent."""
         problem, method = self.problem, self.method
-        observation = 0 if isinstance(problem, Means) else problem.dimension
+        observation = problem.dimension if method.swaps and not isinstance(problem, Means) else 0
         sizes = problem.sets.sizes if isinstance(problem, WholeSets) else None
         payload = Payload(observation, method.numbers_averaged(problem.components), sizes)
         walks, compiled = method.exchanges_per_iteration, self.engine != "plain"

@@ -189,7 +189,11 @@ class Run(Counted):
     @property
     def exchanges_per_iteration(self) -> int:
         """How many exchanges an iteration makes: two for U2-gossip."""
-        return METHODS[self.method].exchanges_per_iteration
+        if self.traffic is None:
+            return METHODS[self.method].exchanges_per_iteration
+        # As counted: a file may come from a session with methods that this one does not know.
+        made = self.traffic.network[0, -1] + self.traffic.local[0, -1]
+        return int(made // self.iterations[-1])
 
     @property
     def known_theory(self) -> TheoryCurves | None:
@@ -203,10 +207,13 @@ class Run(Counted):
         """
         if self._theory is None:
             if self._setup is None:
+                known = METHODS.get(self.method)
                 remedy = (
-                    "none are known for the asynchronous clock."
+                    "call run.theory() before run.save()."
+                    if known is None or self.clock in known.expectations
+                    else "none are known for the asynchronous clock."
                     if self.clock == "async"
-                    else "call run.theory() before run.save()."
+                    else f"none are known for method '{self.method}'."
                 )
                 raise InputError(
                     f"This run was loaded from a file that holds no theory curves: {remedy}"

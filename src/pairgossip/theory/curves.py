@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms import Method
+from pairgossip.algorithms import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import PairProblem
 from pairgossip.kernels.means import Means
 from pairgossip.theory import bounds
-from pairgossip.theory.constants import constants
-from pairgossip.theory.expectation import expected_estimates
+from pairgossip.theory.constants import Constants, constants
+from pairgossip.theory.expectation import expected_at, known_expectation
 from pairgossip.theory.gossip_spectrum import check_size
+
+Bounds = tuple[FloatArray, FloatArray]
 
 
 class TheoryCurves(NamedTuple):
@@ -46,12 +49,9 @@ def theory_curves(
     if graph.n < 2:
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
     check_size(graph.n)
+    known = known_expectation(method, clock)
     if isinstance(problem, Means):
-        return _averaging_curves(problem, graph, iterations, law)
-    if clock == "async":
-        raise InputError(
-            "No exact expectation or explicit bound is known for the asynchronous clock."
-        )
+        return _averaging_curves(problem, graph, iterations, known, law)
     if problem.components > 1:
         raise InputError(
             f"'{problem.kernel.name}' is a ratio: theory speaks of its numerator and denominator, "
@@ -60,32 +60,41 @@ def theory_curves(
     H = problem.matrix()
     by_rows = method.estimates == "row-mean"
     # Estimates are linear in H and exact for constants: the bias comes without cancellation.
-    bias = expected_estimates(
-        _about_mean(H, axis=1 if by_rows else None),
-        graph,
-        iterations,
-        method=method.name,
-        order=order,
-        law=law,
-    )
-    c = constants(H, graph, law)
+    centered = _about_mean(H, axis=1 if by_rows else None)
+    bias = expected_at(known, centered, graph, iterations.tolist(), order, law)
+    expectation, deviation = BOUNDS[known](constants(H, graph, law), iterations)
     root_n = np.sqrt(graph.n)
-    deviation = np.full(len(iterations), np.nan)
-    if method.name == "gosta":
-        expectation = bounds.gosta_expectation_bound(c, iterations) / root_n
-        if graph.n > 2:
-            deviation = bounds.gosta_deviation_bound(c, iterations) / root_n
-    elif method.name == "u1":
-        per_node = bounds.u1_gossip_bound(c, iterations)
-        expectation = np.linalg.norm(per_node, axis=1) / root_n
-    else:
-        expectation = bounds.u2_gossip_bound(c, iterations) / root_n
-    return TheoryCurves(H.mean() + bias.mean(axis=1), _rms(bias), expectation, deviation)
+    return TheoryCurves(
+        H.mean() + bias.mean(axis=1), _rms(bias), expectation / root_n, deviation / root_n
+    )
 
 
-def _averaging_curves(means: Means, graph: Graph, iterations: IntArray, law: str) -> TheoryCurves:
+def _gosta_bounds(c: Constants, t: IntArray) -> Bounds:
+    deviation = bounds.gosta_deviation_bound(c, t) if c.n > 2 else _unknown(t)
+    return bounds.gosta_expectation_bound(c, t), deviation
+
+
+def _u1_bounds(c: Constants, t: IntArray) -> Bounds:
+    return np.linalg.norm(bounds.u1_gossip_bound(c, t), axis=1), _unknown(t)
+
+
+def _u2_bounds(c: Constants, t: IntArray) -> Bounds:
+    return bounds.u2_gossip_bound(c, t), _unknown(t)
+
+
+BOUNDS: dict[Expectation, Callable[[Constants, IntArray], Bounds]] = {
+    Expectation.GOSTA: _gosta_bounds,
+    Expectation.U1: _u1_bounds,
+    Expectation.U2: _u2_bounds,
+}
+"""Bounds on the norm over all nodes of the bias, and of the error: NaN where there is none."""
+
+
+def _averaging_curves(
+    means: Means, graph: Graph, iterations: IntArray, known: Expectation, law: str
+) -> TheoryCurves:
     centered = _about_mean(means.data)
-    bias = expected_estimates(centered, graph, iterations, method="averaging", law=law)
+    bias = expected_at(known, centered, graph, iterations.tolist(), "update-first", law)
     gap, root_n = graph.normalized_gap(law), np.sqrt(graph.n)
     return TheoryCurves(
         means.exact() + bias.mean(axis=1),
@@ -103,3 +112,7 @@ def _about_mean(values: FloatArray, axis: int | None = None) -> FloatArray:
 
 def _rms(deviations: FloatArray) -> FloatArray:
     return np.sqrt(np.mean(deviations**2, axis=1))
+
+
+def _unknown(t: IntArray) -> FloatArray:
+    return np.full(len(t), np.nan)

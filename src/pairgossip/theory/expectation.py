@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pairgossip.algorithms import find_method, find_order
+from pairgossip.algorithms import Expectation, Method, find_method, find_order
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
@@ -35,8 +35,9 @@ def expected_estimates(
     ``Pairs(data, "gini").matrix()``; for ``method="averaging"`` it is the vector of values.
     """
     chosen = find_method(method, "sync", graph.n)
+    known = known_expectation(chosen, "sync")
     values = np.asarray(pair_values, dtype=np.float64)
-    expected_shape = (graph.n,) if chosen.name == "averaging" else (graph.n, graph.n)
+    expected_shape = (graph.n,) if chosen.estimates == "mean" else (graph.n, graph.n)
     if values.shape != expected_shape:
         raise InputError(
             f"The pair values have shape {values.shape}: {chosen.name} on a graph of {graph.n} "
@@ -45,17 +46,32 @@ def expected_estimates(
     steps = [int(t) for t in iterations]
     if any(t < 1 for t in steps):
         raise InputError("Expected estimates exist from iteration 1 on: give iterations >= 1.")
-    spectrum = gossip_spectrum(graph, law)
-    at: ExpectedAt
-    if chosen.name == "gosta":
-        at = _gosta(values, spectrum, order)
-    elif chosen.name == "u1":
-        at = _u1(values, spectrum)
-    elif chosen.name == "u2":
-        at = _u2(values, spectrum)
-    else:
-        at = _averaging(values, spectrum)
-    return np.array([at(t) for t in steps])
+    return expected_at(known, values, graph, steps, order, law)
+
+
+def expected_at(
+    known: Expectation,
+    values: FloatArray,
+    graph: Graph,
+    iterations: Sequence[int],
+    order: str,
+    law: str,
+) -> FloatArray:
+    """Compute `expected_estimates` for values and iterations that were checked before."""
+    at = EXPECTED[known](values, gossip_spectrum(graph, law), order)
+    return np.array([at(t) for t in iterations])
+
+
+def known_expectation(method: Method, clock: str) -> Expectation:
+    """Return what theory knows a method by, or raise `InputError` if it does not know it."""
+    known = method.expectations.get(clock)
+    if known is not None:
+        return known
+    if clock == "async":
+        raise InputError(
+            "No exact expectation or explicit bound is known for the asynchronous clock."
+        )
+    raise InputError(f"No exact expectation or bound is known for method '{method.name}'.")
 
 
 def _gosta(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
@@ -71,7 +87,7 @@ def _gosta(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
     return at
 
 
-def _u1(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+def _u1(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
     """(1/t) sum_{s=1..t} (H o W_1^s) 1."""
     Q, mu = spectrum.vectors, spectrum.swap
     C = Q * (H @ Q)
@@ -82,7 +98,7 @@ def _u1(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
     return at
 
 
-def _u2(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+def _u2(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
     """(1/t) sum_{s=0..t-1} diag(W_1^s H W_1^s)."""
     Q, mu = spectrum.vectors, spectrum.swap
     G = Q.T @ H @ Q
@@ -95,7 +111,7 @@ def _u2(H: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
     return at
 
 
-def _averaging(values: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
+def _averaging(values: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
     """W_2^t x."""
     Q, nu = spectrum.vectors, spectrum.average
     coordinates = Q.T @ values
@@ -104,3 +120,12 @@ def _averaging(values: FloatArray, spectrum: GossipSpectrum) -> ExpectedAt:
         return Q @ (nu**t * coordinates)
 
     return at
+
+
+EXPECTED: dict[Expectation, Callable[[FloatArray, GossipSpectrum, str], ExpectedAt]] = {
+    Expectation.GOSTA: _gosta,
+    Expectation.U1: _u1,
+    Expectation.U2: _u2,
+    Expectation.AVERAGING: _averaging,
+}
+"""From the values, the spectrum and the order of update and exchange to E z(t)."""

@@ -52,8 +52,7 @@ class EstimationCourse(Course):
         self._engine = build_engine(
             "auto", self._problem, self._method, self._clock, ORDER, weights
         )
-        # Classic averaging moves no observations.
-        self.follower = None if isinstance(self._problem, Means) else Follower(self.graph.n)
+        self.follower = Follower(self.graph.n) if self._method.swaps else None
 
     def _carry_out(self, drawn: tuple[PairArray, ...]) -> None:
         self._engine.advance(drawn)
