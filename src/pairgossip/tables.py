@@ -112,6 +112,15 @@ class Table:
         texts = self._filled(name)
         return bool(texts) and all(_parsed(text) is not None for _, text in texts)
 
+    def count_values(self, name: str, most: int) -> int:
+        """Count the different entries of a column, missing ones aside, up to a number of them."""
+        seen: set[str] = set()
+        for _, text in self._filled(name):
+            seen.add(text)
+            if len(seen) >= most:
+                break
+        return len(seen)
+
     def resembles_numbers(self, name: str) -> bool:
         """Tell whether some entry of a column reads as a number, or would with a decimal point."""
         return any(

@@ -109,6 +109,24 @@ def test_the_curves_are_painted(page: Page, served: Served) -> None:
     assert float(readout(page, "ratio")) > 1  # it is a bound
 
 
+def test_the_axis_fits_the_measured_error(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, iterations="4000", speed="max")
+    page.click("#start")
+    status(page, "done")
+    expect(page.get_by_role("button", name="exact bias")).to_be_visible(timeout=60_000)
+    run = pg.estimate(
+        pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=4000, trials=1, seed=0
+    )
+    highest = 10 * run.error.max()  # the axis ends at a power of ten
+    assert run.theory().deviation_bound.max() > highest
+    assert float(page.locator("#curves").get_attribute("data-high") or "nan") <= highest
+    # With nothing measured to see, the bound has the picture to itself.
+    page.get_by_role("button", name="error", exact=True).click()
+    page.wait_for_function(
+        f"() => Number(document.getElementById('curves').dataset.high) > {highest}"
+    )
+
+
 def test_step_start_pause_reset(page: Page, served: Served) -> None:
     visit(page, served, **LONG, speed="200")
     for wanted in (1, 2, 3):
@@ -387,11 +405,38 @@ def test_an_upload_with_hostile_names(page: Page, served: Served, tmp_path: Path
     page.wait_for_function("() => location.search.includes('script')")
     page.select_option("#statistic", "loss:ranking-logistic")
     expect(page.locator("#label")).to_be_visible()
+    page.select_option("#label", index=2)
     page.click("#step-one")
     assert page.title() == "pairgossip: watch gossip happen"
     page.goto(served.link(**{**GINI, "data": HOSTILE}))
     expect(page.get_by_role("alert")).to_contain_text("Unknown data set '<img src=x")
     assert page.title() == "pairgossip: watch gossip happen"
+
+
+def test_the_label_of_an_upload_is_a_column_of_two_values(
+    page: Page, served: Served, tmp_path: Path
+) -> None:
+    file = tmp_path / "patients.csv"
+    rows = "\n".join(f"p{k},{k * k % 31},{'ill' if k % 3 else 'well'}" for k in range(40))
+    file.write_text(f"name,score,state\n{rows}\n")
+    visit(page, served, **GINI)
+    page.select_option("#statistic", "kernel:auc")
+    page.set_input_files("#file", file)
+    expect(page.locator("article .sub")).to_contain_text("40 nodes")
+    quiet(page)
+    assert address(page)["label"] == ["state"] and address(page)["column"] == ["score"]
+    file.write_text("name,score\n" + "\n".join(f"p{k},{k * k}" for k in range(40)))
+    page.set_input_files("#file", file)
+    expect(page.locator("#label option:checked")).to_have_text("choose a column")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.select_option("#label", "score")
+    expect(page.locator("#label option:checked")).to_have_text("score")
+
+
+def test_how_rows_are_chosen_is_said(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, nodes="100")
+    hint = page.locator("label.field", has=page.locator("#nodes")).locator(".hint")
+    expect(hint).to_have_text("100 of 235 rows, evenly spaced")
 
 
 def test_a_bad_file_is_one_sentence(page: Page, served: Served, tmp_path: Path) -> None:

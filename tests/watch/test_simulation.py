@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import json
 import socket
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -252,6 +256,24 @@ def test_an_upload_is_watched(served: Served) -> None:
     assert newest["frame"]["runs"][0]["error"] == pytest.approx(run.error[-1], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "label"),
+    [
+        ("name,score,state", "n{k},{k},{s}", "state"),
+        ("state,score", "{s},{k}", "state"),
+        ("score,sex,state", "{k},{t},{s}", "state"),
+        ("score,state,constant", "{k},{s},1", "state"),
+        ("name,score", "n{k},{k}", None),
+        ("score,state,", "{k},{k},{s}", None),  # a label cannot be a column without a name
+    ],
+)
+def test_the_label_is_guessed_by_its_values(
+    served: Served, header: str, row: str, label: str | None
+) -> None:
+    rows = [row.format(k=k, s="ill" if k > 5 else "well", t=k % 2) for k in range(12)]
+    assert served.upload("\n".join([header, *rows]).encode()).json()["label"] == label
+
+
 def test_text_labels_of_an_upload(served: Served) -> None:
     rows = [f"{k},{'ill' if k > 5 else 'well'}" for k in range(12)]
     found = served.upload("\n".join(["score,state", *rows]).encode()).json()
@@ -370,6 +392,41 @@ def test_buttons_pressed_faster_than_the_run_can_follow() -> None:
         session.control("step")
     with pytest.raises(pg.InputError, match="wait a moment"):
         session.control("step")
+
+
+def test_a_run_waits_while_nobody_looks() -> None:
+    simulations = Simulations()
+    session = simulations.open({**GINI, "iterations": "60000", "speed": "5000", "seed": "4"})
+    session.control("start")
+    course = session._courses[0]
+    time.sleep(0.5)  # in which it would make hundreds of exchanges at least
+    assert course.done == 0
+
+    async def look(enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        seen: dict[str, Any] = {}
+        messages = session.messages()
+        async for message in messages:
+            name, _, content = message.decode().partition("\ndata: ")
+            if name.startswith("event: "):
+                seen[name.removeprefix("event: ")] = json.loads(content)
+            if "frame" in seen and enough(seen["frame"]):
+                break
+        await messages.aclose()  # type: ignore[attr-defined]
+        return seen
+
+    asyncio.run(look(lambda frame: frame["runs"][0]["done"] > 0))
+    time.sleep(0.3)  # for what was begun
+    before = course.done
+    time.sleep(0.5)
+    assert 0 < before == course.done < 60_000
+    session.control("speed", "max")
+    seen = asyncio.run(look(lambda frame: frame["status"] == "done"))
+    simulations.close()
+    run = pg.estimate(
+        pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=60_000, seed=4, trials=1
+    )
+    measured = [point[0] for point in seen["curve"]["runs"][0]]
+    assert measured == pytest.approx(run.error.tolist(), rel=1e-12)
 
 
 def test_frames_are_planned_at_least_ten_times_a_second() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 
 HEARTBEAT_SECONDS = 5.0
@@ -40,18 +39,12 @@ class Board:
         self._lock = threading.Lock()
         self._slots: dict[str, tuple[int, bytes]] = {}
         self._viewers: set[_Viewer] = set()
-        self._last_seen = time.monotonic()
         self._closed = False
 
     @property
     def is_watched(self) -> bool:
         """Whether anybody looks on."""
         return bool(self._viewers)
-
-    @property
-    def unwatched_seconds(self) -> float:
-        """How long nobody has looked on."""
-        return 0.0 if self.is_watched else time.monotonic() - self._last_seen
 
     def post(self, kind: str, message: bytes, *, only_if_new: bool = False) -> None:
         """Replace the message of a kind; from any thread."""
@@ -94,7 +87,6 @@ class Board:
         finally:
             with self._lock:
                 self._viewers.discard(viewer)
-                self._last_seen = time.monotonic()
 
     def _wake_all(self) -> None:
         with self._lock:

@@ -188,6 +188,14 @@ def _printable(name: str) -> str:
     return "".join(character for character in last if character.isprintable())[:80].strip()
 
 
+def _likely_label(table: Table) -> str | None:
+    """Guess which column says the class of a row: the last of two values, if there is one."""
+    for name in reversed(table.header):
+        if name and table.count_values(name, 3) == 2:
+            return name
+    return None
+
+
 def described(key: str, table: Table) -> dict[str, Any]:
     """Say what a page needs to know of an uploaded table."""
     columns = [{"name": name, "numbers": table.holds_numbers(name)} for name in table.header]
@@ -196,5 +204,6 @@ def described(key: str, table: Table) -> dict[str, Any]:
         "name": str(table.path),
         "rows": len(table),
         "columns": columns,
+        "label": _likely_label(table),
         "shown": [shown(name) for name in table.header],
     }

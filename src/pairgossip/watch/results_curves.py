@@ -108,11 +108,12 @@ def _errors(run: Run, theory: TheoryCurves | None) -> list[dict[str, Any]]:
     noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
     bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
     curves += [
-        _curve("exact bias", bias, EXPECTED),
-        _curve("bound on the bias", theory.expectation_bound, BOUND),
+        _curve("exact bias", bias, EXPECTED, aside=True),
+        _curve("bound on the bias", theory.expectation_bound, BOUND, aside=True),
     ]
     if np.isfinite(theory.deviation_bound).any():
-        curves.append(_curve("bound on the error", theory.deviation_bound, BOUND))
+        bound = theory.deviation_bound
+        curves.append(_curve("bound on the error", bound, BOUND, aside=True))
     return curves
 
 
@@ -150,11 +151,14 @@ def _curve(
     *,
     band: tuple[FloatArray, FloatArray] | None = None,
     of: str = "10 % to 90 % of the trials",
+    aside: bool = False,
 ) -> dict[str, Any]:
+    """Describe a curve; the axis makes no room for one aside, such as a bound far above."""
     return {
         "label": label,
         "values": values,
         "dash": dash,
+        "aside": aside,
         "band": band,
         "band_label": None if band is None else of,
     }

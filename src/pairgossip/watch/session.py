@@ -1,7 +1,7 @@
 """One watched simulation: a thread that runs it, and the viewers that look on.
 
-The thread posts the newest state on a board and never waits for anybody: a slow viewer skips
-states, a late one finds the whole history there, and neither can slow the run.
+The thread posts the newest state on a board and never waits for a slow viewer: it skips states,
+and a late one finds the whole history there. While nobody looks on at all, the run waits.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from pairgossip.watch.settings import Settings, read_speed
 
 FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
-FORGOTTEN_SECONDS = 30.0
-"""A run that nobody looks at waits after this long."""
 MOST_PENDING = 256
 """More buttons than anybody presses before the run gets to them."""
 log = logging.getLogger(__name__)
@@ -168,8 +166,8 @@ class Session:
                     self._changed.wait_for(lambda: self._pending or self._closed, timeout=rest)
 
     def _is_moving(self) -> bool:
-        forgotten = self._board.unwatched_seconds > FORGOTTEN_SECONDS
-        return self._status == "running" and not forgotten
+        """Whether there is something to compute: a run that nobody looks at waits."""
+        return self._status == "running" and self.is_watched
 
     def _advance_until(self, end: float) -> None:
         while self._status == "running" and not self._pending and time.monotonic() < end:

@@ -52,7 +52,8 @@ export class CurveChart {
     this.plot?.destroy();
   }
 
-  // lines: [{label, x, y, dash, color}], all x increasing; xLabel, yLabel: the axes; last: where x ends.
+  // lines: [{label, x, y, dash, color, aside}], all x increasing; xLabel, yLabel: the axes; last: where x ends.
+  // The axis makes room for the lines that are not aside: a bound far above would flatten what was measured.
   show({ lines, xLabel, yLabel, last }) {
     this.given = { lines, xLabel, yLabel, last };
     const shape = JSON.stringify([lines.map((line) => [line.label, line.dash, line.color]), xLabel, yLabel, last]);
@@ -98,7 +99,6 @@ export class CurveChart {
       filter: (_, splits) => splits,
       values: ticks,
     });
-    const safe = (low, high) => (low === null || high === null || !(low > 0) ? [0.1, 10] : null);
     this.plot = new window.uPlot({
       width: Math.max(200, this.place.clientWidth),
       height: HEIGHT,
@@ -106,7 +106,7 @@ export class CurveChart {
       cursor: { points: { size: 7 }, drag: { x: true, y: true, uni: 30 } },
       scales: {
         x: { time: false, distr: 3, range: (_, low, high) => this.zoomed(low, high, last) },
-        y: { distr: 3, range: (_, low, high) => safe(low, high) ?? window.uPlot.rangeLog(low, high, 10, true) },
+        y: { distr: 3, range: (_, low, high) => this.room(low, high) },
       },
       axes: [axis(xLabel, 34), axis(yLabel, 54)],
       series: [
@@ -118,12 +118,31 @@ export class CurveChart {
           dash: DASHES[line.dash],
           spanGaps: true,
           show: !this.hidden.has(line.label),
+          auto: !line.aside,
           points: { show: false },
         })),
       ],
-      hooks: { setCursor: [() => this.tell()] },
+      hooks: { setCursor: [() => this.tell()], setScale: [() => this.noteAxis()] },
     }, data, this.place);
+    this.noteAxis();
     this.drawLegend();
+  }
+
+  // What the axis shows, for whoever cannot see it.
+  noteAxis() {
+    const { min, max } = this.plot?.scales.y ?? {};
+    if (min !== undefined) Object.assign(this.place.dataset, { low: min, high: max });
+  }
+
+  // Whole powers of ten around the values, or around all lines shown while nothing else is known.
+  room(low, high) {
+    if (!(low > 0) || !(high > 0)) {
+      const { lines } = this.given;
+      const known = lines.filter((line) => !this.hidden.has(line.label)).flatMap((line) => line.y).filter(positive);
+      if (!known.length) return [0.1, 10];
+      [low, high] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
+    }
+    return window.uPlot.rangeLog(low, high, 10, true);
   }
 
   // The whole run unless the viewer has dragged over a part of it.

@@ -119,8 +119,7 @@ export class SettingsForm {
     const set = this.dataset;
     if (!set) return;
     const { count, label } = this.needs;
-    const last = set.columns.at(-1);
-    this.set("label", label ? set.label ?? last : null);
+    this.set("label", label ? set.label : null);
     const numbers = set.columns.filter((name) => name !== this.fields.label && set.numbers?.[name] !== false);
     const others = label || set.label === null ? numbers : numbers.filter((name) => name !== set.label);
     this.set("column", (others.length ? others : numbers).slice(0, count ?? MOST_PRESET_COLUMNS));
@@ -184,8 +183,7 @@ export class SettingsForm {
     const found = await ask(`/api/uploads?name=${encodeURIComponent(file.name)}`, { csv: await file.text() });
     const columns = found.columns.map((column) => column.name);
     const numbers = Object.fromEntries(found.columns.map((column) => [column.name, column.numbers]));
-    const label = found.columns.find((column) => !column.numbers)?.name ?? null;
-    this.uploads.set(found.id, { ...found, columns, numbers, label, description: `${found.rows} rows, uploaded.`, file });
+    this.uploads.set(found.id, { ...found, columns, numbers, description: `${found.rows} rows, uploaded.`, file });
     this.fields.data = found.id;
   }
 
@@ -234,7 +232,7 @@ export class SettingsForm {
       this.field("data set", this.select("data", sets, data ?? "engel", (value) => this.update("data", value)), this.dataset?.description),
       this.field("or a CSV file of yours", make("input", { id: "file", type: "file", accept: ".csv,text/csv,.txt,.tsv", onchange: (event) => this.upload(event.target.files[0]) })),
       this.field("nodes, one per row", this.number("nodes", "nodes", { min: 2, max: this.choices.most_nodes, step: 1, placeholder: this.dataset ? `all ${this.dataset.rows}` : "all rows" }),
-        Number(this.fields.nodes) > 1 && this.dataset && Number(this.fields.nodes) < this.dataset.rows ? `the first ${this.fields.nodes} of ${this.dataset.rows} rows` : null));
+        Number(this.fields.nodes) > 1 && this.dataset && Number(this.fields.nodes) < this.dataset.rows ? `${this.fields.nodes} of ${this.dataset.rows} rows, evenly spaced` : null));
   }
 
   statisticPart() {
@@ -276,7 +274,8 @@ export class SettingsForm {
     const set = this.dataset;
     if (!set || !this.needs.label) return null;
     const columns = set.columns.map((name) => [name, name || "(unnamed)"]);
-    return this.field("label", this.select("label", columns, this.fields.label, (value) => {
+    if (!set.columns.includes(this.fields.label)) columns.unshift(["", "choose a column"]);
+    return this.field("label", this.select("label", columns, this.fields.label ?? "", (value) => {
       this.set("column", (this.fields.column ?? []).filter((name) => name !== value));
       this.update("label", value);
     }));

@@ -68,7 +68,8 @@ export class Plot {
     this.plot?.destroy();
   }
 
-  // lines: [{label, x, y, dash, color: number or "#rrggbb", points, band: {x, low, high}}]
+  // lines: [{label, x, y, dash, color: number or "#rrggbb", points, aside, band: {x, low, high}}]
+  // The axis makes room for the lines that are not aside: a bound far above would flatten what was measured.
   show(given) {
     const shape = JSON.stringify([given.lines.map((l) => [l.label, l.dash, l.color, Boolean(l.band)]), given.xLabel, given.yLabel, given.xLog, given.yLog, given.xTicks]);
     const isSame = shape === this.shape && this.plot;
@@ -146,11 +147,18 @@ export class Plot {
       axes: [axis(xLabel, xLog, 34, xTicks, 60), axis(yLabel, yLog, yTicks ? 110 : 62, yTicks, 34)],
       series: [{}, ...lines.map((line) => this.series(line)), ...this.bands.flatMap((band) => this.edges(lines[band.line]))],
       bands: this.bands.map((band) => ({ series: [band.low + 1, band.low], fill: soft(this.stroke(lines[band.line]), 0.16) })),
-      hooks: { setCursor: [() => this.tell()], setSelect: [() => { this.isZoomed = true; }] },
+      hooks: { setCursor: [() => this.tell()], setSelect: [() => { this.isZoomed = true; }], setScale: [() => this.noteAxis()] },
     }, data, this.place);
     // A double click shows everything again.
     this.plot.over.addEventListener("dblclick", () => this.unzoom());
+    this.noteAxis();
     this.drawLegend();
+  }
+
+  // What the axis shows, for whoever cannot see it.
+  noteAxis() {
+    const { min, max } = this.plot?.scales.y ?? {};
+    if (min !== undefined) Object.assign(this.place.dataset, { low: min, high: max });
   }
 
   series(line) {
@@ -159,6 +167,7 @@ export class Plot {
       label: line.label, stroke, dash: DASHES[line.dash] ?? [], spanGaps: true,
       width: line.points ? 0 : line.dash === "dotted" ? 1.6 : 2,
       show: !this.hidden.has(line.label),
+      auto: !line.aside,
       points: { show: Boolean(line.points) || line.x.length === 1, size: 7, fill: stroke, stroke },
       ...(line.points ? { paths: () => null } : {}),
     };
@@ -171,6 +180,7 @@ export class Plot {
 
   range(axis, low, high) {
     const log = this.given[`${axis}Log`];
+    if (axis === "y" && (low === null || low === undefined)) [low, high] = this.reach(log);
     if (low === null || low === undefined || high === null || (log && !(low > 0))) return log ? [0.1, 10] : [0, 1];
     if (this.isZoomed && low < high) return [low, high];
     if (log) {
@@ -181,6 +191,14 @@ export class Plot {
     }
     const room = high > low ? (axis === "x" && !this.given.xTicks ? 0 : 0.08 * (high - low)) : Math.abs(high) * 0.05 || 1;
     return [low - room, high + room];
+  }
+
+  // How far all lines that are shown reach, where none of them has a say in the axis.
+  reach(log) {
+    const shown = this.given.lines.filter((line) => !this.hidden.has(line.label));
+    const known = shown.flatMap((line) => line.y).filter((value) => usable(value, log) !== null);
+    if (!known.length) return [null, null];
+    return [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
   }
 
   unzoom() {

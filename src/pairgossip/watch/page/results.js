@@ -103,7 +103,7 @@ export class ResultsView {
         make("label", { class: "check" }, this.logBox, make("span", { text: "logarithmic" })),
         make("button", { type: "button", id: "unzoom", text: "Show all", onclick: () => this.plot.unzoom() })),
       place, this.value, this.legend,
-      make("p", { text: "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the trials, or ± the spread over nodes." }));
+      make("p", { text: "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the trials, or ± the spread over nodes. The axis fits what was measured; bounds may lie above it." }));
     this.factsPlace = make("div", { class: "fact-cards" });
     this.panel.replaceChildren(make("div", { class: "results-two" }, list, make("div", { class: "stage" }, chart, this.factsPlace)));
     this.plot = new Plot(place, { legend: this.legend, value: this.value, height: 400 });
@@ -166,7 +166,7 @@ export class ResultsView {
     const xLog = shown.every((result) => x(result)[0] > 0);
     const lines = shown.flatMap((result, number) => result.charts[this.what].curves.map((curve, k) => ({
       label: shown.length > 1 ? `${this.named(result, shown)}: ${curve.label}` : curve.label,
-      x: x(result), y: curve.values, dash: curve.dash,
+      x: x(result), y: curve.values, dash: curve.dash, aside: curve.aside,
       color: shown.length > 1 ? this.chosen.indexOf(result.key) : k,
       band: curve.band ? { x: x(result), low: curve.band[0], high: curve.band[1] } : null,
     })));

@@ -322,7 +322,7 @@ export class SimulationView {
       const points = this.curves[k] ?? [];
       const xs = at.slice(0, points.length);
       const now = this.frames?.[k];
-      const add = (label, x, y, dash) => lines.push({ label: label + name, x, y, dash, color: RUN_COLORS[k] });
+      const add = (label, x, y, dash, aside = false) => lines.push({ label: label + name, x, y, dash, aside, color: RUN_COLORS[k] });
       const live = (index, value) => {
         const ahead = now && now.done > (xs.at(-1) ?? 0) && value !== null;
         return [ahead ? [...xs, now.done] : xs, [...points.map((point) => point[index]), ...(ahead ? [value] : [])]];
@@ -334,14 +334,14 @@ export class SimulationView {
         add("error", ...live(0, now?.error ?? null), "solid");
         const theory = this.theory[k];
         if (theory?.expected_error) {
-          add("exact bias", at, theory.expected_error, "dashed");
-          add(`bound on the ${theory.bound_on}`, at, theory.bound, "dotted");
+          add("exact bias", at, theory.expected_error, "dashed", true);
+          add(`bound on the ${theory.bound_on}`, at, theory.bound, "dotted", true);
         }
       }
     });
     const absent = [...new Set(this.theory.map((each) => each.absent).filter(Boolean))].join(" ");
     this.chartTitle.textContent = learning ? "Objective" : "Error";
-    this.chartNote.textContent = absent || (this.theory.length ? (learning ? "" : "exact bias: size of the expected estimates' distance from the exact value; one run also has its own randomness on top.") : learning ? "" : "Computing the exact expectation and the bound…");
+    this.chartNote.textContent = absent || (this.theory.length ? (learning ? "" : "exact bias: size of the expected estimates' distance from the exact value; one run also has its own randomness on top. The axis fits the measured error; a bound may lie above it.") : learning ? "" : "Computing the exact expectation and the bound…");
     this.chart.show({ lines, xLabel: "iterations (steps)", yLabel: learning ? "objective (mean loss over pairs)" : "error (units of the statistic)", last: this.runs[0].checkpoints.at(-1) });
   }
 
