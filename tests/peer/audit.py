@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +74,7 @@ class Auditor:
     _known: dict[str, Changes] = field(default_factory=dict)
     _told: dict[tuple[object, ...], bytes] = field(default_factory=dict)
     _genuine: dict[tuple[str, int, int], Record] = field(default_factory=dict)
+    _expected: dict[int, set[Row]] = field(default_factory=dict)
 
     def sent(self, sender: str, to: str, frame: bytes) -> None:
         """One number stands for one offer, and one offer has one outcome (I3)."""
@@ -93,18 +95,22 @@ class Auditor:
 
     def check(self) -> None:
         """Check all that may have changed since the last call."""
-        states = {name: self.network.state(name) for name in self.network.names}
-        changed = [name for name in states if states[name] is not self._seen.get(name)]
+        state_of, seen = self.network.state, self._seen
+        states = {name: state_of(name) for name in self.network.names}
+        changed = [name for name, state in states.items() if state is not seen.get(name)]
         if not changed:
             return
         self.checks += 1
+        # What is in a generation depends only on those that are in it, have joined it or left it.
+        concerned = {seen[name].generation for name in changed if name in seen}
         for name in changed:
             self._check_peer(name, states[name])
-        for generation in {state.generation for state in states.values()}:
+            concerned.add(states[name].generation)
+        for generation in concerned:
             self._check_generation(generation, states)
 
     def _check_peer(self, name: str, state: State) -> None:
-        self._seen[name] = state
+        before, self._seen[name] = self._seen.get(name), state
         reached = (state.seq, state.generation)
         least = self._reached.get(name, (0, 0))
         if reached[0] < least[0] or reached[1] < least[1]:
@@ -125,16 +131,25 @@ class Auditor:
                 raise Violated(f"a growth that nobody signed: {growth}")
         if name not in state.evicted and len(state.nodes) != self._rows(name, state.generation):
             raise Violated(f"{name} has {len(state.nodes)} rows in {state.changes}")
-        for node in state.nodes:
-            self._check_record(node.record, state)
-            if not all(map(math.isfinite, (*node.mass, *node.private))):
-                raise Violated(f"{name} has a number that is none: {node}")
+        self._check_nodes(name, state, before)
         frozen = state.frozen
         if len(set(frozen)) < len(frozen):
             raise Violated(f"{name} has offered a row twice: {state.pending}")
         for outcome in state.outcomes.values():
             if outcome.record is not None:
                 self._check_record(outcome.record, state)
+
+    def _check_nodes(self, name: str, state: State, before: State | None) -> None:
+        """Check the nodes that have not been checked in this generation; nodes never change."""
+        known: Sequence[Node] = ()
+        if before is not None and before.generation == state.generation:
+            known = before.nodes
+        for node, old in itertools.zip_longest(state.nodes, known):
+            if node is None or node is old:
+                continue
+            self._check_record(node.record, state)
+            if not all(map(math.isfinite, (*node.mass, *node.private))):
+                raise Violated(f"{name} has a number that is none: {node}")
 
     def _rows(self, name: str, generation: int) -> int:
         """How many rows a member has in a generation."""
@@ -160,28 +175,34 @@ class Auditor:
         here = [name for name in members if states[name].generation == generation]
         begun = self._begun[generation]
         is_whole = all(name in here for name in members if name in begun)
-        held, masses = Counter[Row](), list[Mass]()
+        held, masses = list[Row](), list[Mass]()
         for name in here:
-            for number, _ in enumerate(states[name].nodes):
-                if not is_whole and self._is_in_doubt(states, name, number):
-                    continue
-                record, mass = effective(self.network, name, number)
-                held[record.origin, record.row] += 1
+            asked = {pending.node for pending in states[name].pending.values()}
+            for number, node in enumerate(states[name].nodes):
+                record, mass = node.record, node.mass
+                if number in asked:
+                    if not is_whole and self._is_in_doubt(states, name, number):
+                        continue
+                    record, mass = effective(self.network, name, number)
+                held.append((record.origin, record.row))
                 masses.append(mass)
         if not is_whole:  # who has left took records along; but none may be there twice
-            if any(count > 1 for count in held.values()):
-                raise Violated(f"generation {generation}: records {held}")
+            if len(set(held)) < len(held):
+                raise Violated(f"generation {generation}: records {Counter(held)}")
             return
         for name in members:
             if name not in here:  # it will begin with its own
-                held.update((name, row) for row in range(self._rows(name, generation)))
-        expected = Counter(
-            (name, row) for name in members for row in range(self._rows(name, generation))
-        )
-        if held != expected:
-            raise Violated(f"generation {generation}: records {held}")
+                held += self._rows_of([name], generation)
+        if generation not in self._expected:
+            self._expected[generation] = set(self._rows_of(members, generation))
+        expected = self._expected[generation]
+        if len(held) != len(expected) or set(held) != expected:
+            raise Violated(f"generation {generation}: records {Counter(held)}")
         if all(getattr(self.network.settings[name].rule, "keeps_books", False) for name in here):
             check_masses(masses, [node for name in here for node in states[name].nodes])
+
+    def _rows_of(self, names: Sequence[str], generation: int) -> list[Row]:
+        return [(name, row) for name in names for row in range(self._rows(name, generation))]
 
     def _is_in_doubt(self, states: dict[str, State], name: str, number: int) -> bool:
         """Whether the other side may have decided, and left the generation since."""
