@@ -142,17 +142,30 @@ def test_after_a_long_sleep_it_rings_once() -> None:
 
 def test_the_clock_follows_an_eviction() -> None:
     """An evicted neighbor is not drawn, and the link that is left keeps its rate."""
-    runtime, _ = make_runtime(rate=10.0)
+    runtime, books = make_runtime(rate=10.0)
     runtime.start(0.0)
     runtime.evict([HIGH], 0.0)
     runtime.exchange.agreed.clear()
+    books.sent.clear()
     rings = 0
     while runtime.due() < 1000.0:
         runtime.advance(runtime.due())
         rings += 1
     assert rings == pytest.approx(10.0 / 2 * 1000.0, rel=0.05)
-    assert runtime.exchange.counts["skipped: neighbor not heard of"] == rings
+    assert {to for to, _ in books.sent} == {LOW}
     assert runtime.exchange.counts["skipped: neighbor evicted"] == 0
+
+
+def test_a_neighbor_is_greeted_again_only_after_a_while() -> None:
+    """A clock that rings quickly sends no hello for each ring, nor does a lost one stop it."""
+    runtime, books = make_runtime(make_victim(is_asking=False), rate=1000.0)
+    runtime.start(0.0)
+    books.sent.clear()
+    while runtime.due() < 2.0:
+        runtime.advance(runtime.due())
+    greeted = [message for _, message in books.sent]
+    assert all(isinstance(message, Hello) for message in greeted)
+    assert 2 * 8 <= len(greeted) <= 2 * 2.0 / FIRST_WAIT
 
 
 def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:

@@ -99,13 +99,13 @@ class Exchange:
     """Who has announced a generation without this peer."""
     away: set[str] = field(default_factory=set)
     """Neighbors that are not there, as far as is known; a frame of theirs proves the contrary."""
+    greeted: set[str] = field(default_factory=set)
+    """Neighbors that will be asked when they say hello, since the clock has rung for them."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
     _overdue: set[int] = field(default_factory=set)
     """The numbers of offers that had to be repeated."""
     _unheard: Counter[str] = field(default_factory=Counter)
     """How often offers were repeated since the last word of a neighbor."""
-    _greeted: set[str] = field(default_factory=set)
-    """Neighbors that will be asked when they say hello, since the clock has rung for them."""
 
     def __post_init__(self) -> None:
         self.setting = self.setting.with_changes(self.state.changes)
@@ -133,7 +133,7 @@ class Exchange:
         nothing changed. A process killed between the commit and the sync of a save finds that save
         again, and nobody may be told of it while a loss of power can still undo it.
         """
-        hellos = [Send(neighbor, self._hello(wants_answer=True)) for neighbor in self.present]
+        hellos = [Send(neighbor, self._hello(neighbor)) for neighbor in self.present]
         actions: list[Action] = [Save(self.state, sync=True, everything=True), *hellos]
         for neighbor in self.state.pending:
             actions += self.repeat(neighbor)
@@ -176,12 +176,12 @@ class Exchange:
         # one as well would never speak to it again, and their news would not come together.
         waits_long = seq in self._overdue
         others = [who for who in self.present if who != to and waits_long]
-        news = [Send(who, self._hello(wants_answer=True)) for who in others]
+        news = [Send(who, self._hello(who)) for who in others]
         self._overdue.add(seq)
         self._unheard[to] += 1
         if self._unheard[to] >= REPEATS_UNTIL_AWAY:
             self.away.add(to)
-        hello = [] if to in self.agreed else [self._hello(wants_answer=True)]
+        hello = [] if to in self.agreed else [self._hello(to)]
         messages: list[AnyMessage] = [*hello, self._offer(to)]
         again = [Send(to, message) for message in messages]
         return [*again, *news, RepeatLater(to), *self._send_away()]
@@ -192,7 +192,7 @@ class Exchange:
 
     def calm(self) -> None:
         """Forget for whom the clock has rung: nothing new is to begin."""
-        self._greeted.clear()
+        self.greeted.clear()
 
     def receive(self, sender: str, frame: bytes) -> list[Action]:
         """A frame came from a neighbor; what is not sound changes nothing but a counter."""
@@ -450,8 +450,10 @@ class Exchange:
 
     # Agreement and generations
 
-    def _hello(self, *, wants_answer: bool) -> Hello:
-        return Hello(self.setting.spec, self.setting.text, self.state.generation, wants_answer)
+    def _hello(self, to: str, *, wants_answer: bool = True) -> Hello:
+        # Who runs the same has no use for the text of what it runs.
+        text = "" if to in self.agreed else self.setting.text
+        return Hello(self.setting.spec, text, self.state.generation, wants_answer)
 
     def _hear(self, sender: str, hello: Hello) -> list[Action]:
         if hello.spec == self.setting.spec:
@@ -463,7 +465,7 @@ class Exchange:
             self.counts["refused: another specification"] += 1
         answers: list[Action] = []
         if hello.wants_answer:
-            answers.append(Send(sender, self._hello(wants_answer=False)))
+            answers.append(Send(sender, self._hello(sender, wants_answer=False)))
         if hello.generation < self.state.generation:
             answers += self._tell_notice(sender)
         elif hello.generation == self.state.generation:
@@ -473,13 +475,13 @@ class Exchange:
     def _greet(self, to: str, why: str) -> list[Action]:
         """Say hello first; the exchange is offered when the neighbor says hello too."""
         self.counts[why] += 1
-        self._greeted.add(to)
-        return [Send(to, self._hello(wants_answer=True))]
+        self.greeted.add(to)
+        return [Send(to, self._hello(to))]
 
     def _ask_if_greeted(self, sender: str) -> list[Action]:
-        if sender not in self._greeted or sender not in self.agreed:
+        if sender not in self.greeted or sender not in self.agreed:
             return []
-        self._greeted.discard(sender)
+        self.greeted.discard(sender)
         can_ask = self.free_rows and sender not in self.state.pending
         return self.ask(sender) if can_ask else []
 
@@ -488,7 +490,7 @@ class Exchange:
         self.counts["messages of another generation"] += 1
         if message.generation < self.state.generation:
             return self._tell_notice(sender)
-        return [Send(sender, self._hello(wants_answer=True))]
+        return [Send(sender, self._hello(sender))]
 
     def _tell_notice(self, sender: str) -> list[Action]:
         notice = decode(self.state.notice)

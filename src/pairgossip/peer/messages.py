@@ -30,7 +30,7 @@ class Hello(Message, frozen=True, tag="hello"):
     spec: str
     """The hash of the specification."""
     text: str
-    """The specification itself, so that a difference can be shown."""
+    """The specification itself, so that a difference can be shown; empty if there is none."""
     generation: int
     wants_answer: bool
 

@@ -68,6 +68,7 @@ class Runtime:
     _links: int = 0
     """For how many neighbors the clock was wound."""
     _asked: dict[str, _Asked] = field(default_factory=dict)
+    _greets_again_at: dict[str, float] = field(default_factory=dict)
     _round_trips: dict[str, float] = field(default_factory=dict)
     _has_failed: bool = False
 
@@ -101,7 +102,15 @@ class Runtime:
             self._carry_out(self.exchange.repeat(to), now)
         if now >= self.rings_at:
             self._wind_clock(now)
-            self._carry_out(self.exchange.ring(self.chance.choice(self.exchange.present)), now)
+            self._ring(self.chance.choice(self.exchange.present), now)
+
+    def _ring(self, to: str, now: float) -> None:
+        """Let the clock ring for a neighbor, unless it is about to answer a hello."""
+        if to in self.exchange.greeted and now < self._greets_again_at.get(to, 0.0):
+            return
+        self._carry_out(self.exchange.ring(to), now)
+        wait = max(FIRST_WAIT, WAIT_PER_ROUND_TRIP * self._round_trip(to))
+        self._greets_again_at[to] = now + wait
 
     def repeat_now(self, now: float) -> None:
         """Repeat all offers at the next occasion."""
