@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -431,9 +431,6 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     parts = assemble(ann)
     try:
-        from pairgossip.peer.exchange import Exchange
-        from pairgossip.peer.logs import Log
-
         exchange = Exchange(parts.setting, parts.state)
         them = load_identity(bob.folder).id
         observer = Observer(parts, exchange, Log("ann"))
@@ -454,3 +451,74 @@ def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> No
     assert (status.covers.of_members, status.covers.of_rows) == (3, 6)
     assert status.covers.members == 1
     assert list(status.neighbors) == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            1,
+            "No answer from 'bob' for 12 s: the only row of this peer waits for it, and the peer "
+            "stands still until then. ",
+        ),
+        (
+            3,
+            "No answer from 'bob' for 12 s: one of 3 rows waits for it; exchanges with the others "
+            "go on. ",
+        ),
+    ],
+)
+def test_a_neighbor_that_does_not_answer_is_a_problem(
+    tmp_path: Path, rows: int, sentence: str
+) -> None:
+    ann, bob = (make_home(tmp_path, name, [1.0] * rows) for name in ("ann", "bob"))
+    introduce_each_other([ann, bob, make_home(tmp_path, "carl", [1.0])])
+    them = load_identity(bob.folder).id
+    with closing(assemble(ann)) as parts:
+        exchange = Exchange(parts.setting, parts.state)
+        exchange.ask(them)
+        observer = Observer(parts, exchange, Log("ann"))
+        observer.look({}, set(), {}, {them: 12.3}, is_last=False)
+        assert observer.status is not None
+        assert observer.status.problems == (
+            sentence + "If it is gone for good, run: pairgossip peer evict bob.",
+        )
+        assert observer.status.pending == 1
+        observer.look({}, set(), {}, {them: 1.0}, is_last=False)
+        assert not observer.status.problems
+
+
+def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    ann, bob = make_pair(tmp_path, [1.0], [10.0])
+    them = load_identity(bob.folder).id
+    with closing(assemble(ann)) as parts:
+        exchange = Exchange(parts.setting, parts.state)
+        exchange.lose(them)
+        observer = Observer(parts, exchange, Log("ann"))
+        observer.look({}, set(), {}, {}, is_last=False)
+        assert observer.status is not None
+        assert observer.status.problems == (
+            "'bob' is away, and was not heard of for 0 s: no other neighbor is there. If it is "
+            "gone for good, run: pairgossip peer evict bob.",
+        )
+
+
+def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.1)
+    homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
+    board = Switchboard()
+    with running(homes[0], board=board) as (ann,):
+        with running(homes[1], board=board):
+            assert until(lambda: exchanges(homes[0]) > 5)
+        assert until(lambda: bool(ann.status().problems))
+        (problem,) = ann.status().problems
+        assert "'bob'" in problem and "no other neighbor is there" in problem
+        assert until(lambda: ann.status().neighbors["bob"].away)
+        with running(homes[1], board=board):
+            assert until(lambda: not ann.status().neighbors["bob"].away)
+            assert until(lambda: not ann.status().problems)
