@@ -13,12 +13,15 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.peer import assembly as assembly_module
 from pairgossip.peer import generations, invitations, records, setting
+from pairgossip.peer.actions import Save
 from pairgossip.peer.assembly import Assembly, assemble
 from pairgossip.peer.home import Home, create_home
 from pairgossip.peer.journal import SqliteJournal
+from pairgossip.peer.journal_reading import read_about
 from pairgossip.peer.messages import Notice, encode
 from pairgossip.peer.records import signed_record
 from pairgossip.peer.rules import WeightedMixing
+from pairgossip.peer.witness import witness_of
 from tests.peer.homes import (
     GINI,
     LOSS,
@@ -154,22 +157,25 @@ def test_every_start_finds_the_same(homes: list[Home]) -> None:
     assert other.setting.draw_seed != first.setting.draw_seed
 
 
-def test_a_first_start_killed_before_its_state_was_saved_comes_out_the_same(
-    homes: list[Home],
-) -> None:
-    before = assemble(homes[0])
-    before.close()
+def test_an_emptied_state_is_not_begun_again(homes: list[Home]) -> None:
     base = sqlite3.connect(homes[0].state)
     base.execute("DELETE FROM peer")
     base.execute("DELETE FROM nodes")
     base.commit()
     base.close()
-    after = assemble(homes[0])
-    after.close()
-    assert after.state == before.state
-    journal = SqliteJournal(homes[0].state, create=False)
-    assert journal.load() == before.state
+    with pytest.raises(InputError, match=r"is older than what state\.witness .*0 saves of 1"):
+        assemble(homes[0])
+
+
+def test_a_state_that_was_never_saved_is_refused(homes: list[Home]) -> None:
+    about = read_about(homes[0].state)
+    for file in (homes[0].state, witness_of(homes[0].state)):
+        file.unlink()
+    journal = SqliteJournal(homes[0].state)
+    journal.note(about)
     journal.close()
+    with pytest.raises(InputError, match="is incomplete: run peer init anew"):
+        assemble(homes[0])
 
 
 def test_a_peer_that_lost_its_state_does_not_begin_again(homes: list[Home]) -> None:
@@ -233,13 +239,10 @@ def test_another_peers_key_is_refused(homes: list[Home]) -> None:
 
 def test_a_state_of_another_run_is_refused(homes: list[Home]) -> None:
     assembly = assemble(homes[0])
-    nodes = assembly.state.nodes
-    base = sqlite3.connect(homes[0].state)
-    base.execute("DELETE FROM nodes WHERE row = 1")
-    base.commit()
-    base.close()
+    assert len(assembly.state.nodes) == 2
+    fewer = replace(assembly.state, nodes=assembly.state.nodes[:1])
+    assembly.journal.save(Save(fewer, sync=True, everything=True))
     assembly.close()
-    assert len(nodes) == 2
     with pytest.raises(InputError, match="is not of this run"):
         assemble(homes[0])
 

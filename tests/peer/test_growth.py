@@ -35,6 +35,7 @@ from pairgossip.peer.service import EXIT_UNFIT
 from pairgossip.peer.setting import rows_gone, setting_for
 from pairgossip.peer.spec import parse_spec
 from pairgossip.peer.view import view
+from pairgossip.peer.witness import witness_of
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, Pair, introduce_each_other, make_home, make_pair
 from tests.peer.settings import held_records
@@ -479,9 +480,14 @@ def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:
     assert a.status().estimate == pytest.approx((truth,), rel=0.5)
 
 
+def whole_state(home: Home) -> tuple[Path, ...]:
+    """What a backup must hold for nobody but the neighbors to notice."""
+    return home.state, witness_of(home.state), home.data
+
+
 def test_a_backup_from_before_rows_were_added_stops_with_a_sentence(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0], [10.0], FAST)
-    kept = [(file, file.read_bytes()) for file in (homes[0].state, homes[0].data)]
+    kept = [(file, file.read_bytes()) for file in whole_state(homes[0])]
     request_growth(homes[0], more(tmp_path, 2.0))
     board = Switchboard()
     with running(homes[1], board=board):

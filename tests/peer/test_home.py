@@ -29,6 +29,7 @@ def test_a_new_home_has_all_its_parts(home: Home) -> None:
     names = {file.name for file in home.folder.iterdir()}
     assert names == {
         "peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json", "state.sqlite",
+        "state.witness",
     }  # fmt: skip
     assert mode(home.folder) == 0o700
     assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600

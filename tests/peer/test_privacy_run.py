@@ -120,7 +120,8 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
 
 
 def test_a_kill_at_the_first_start_changes_no_report(tmp_path: Path) -> None:
-    homes = [make_home(tmp_path, name, RAW, PRIVATE) for name in ("ann", "bob")]
+    rows = {"ann": RAW, "bob": [50.0]}
+    homes = [make_home(tmp_path, name, rows[name], PRIVATE) for name in rows]
     introduce_each_other(homes)
     ann, ledger = homes[0], tmp_path / "ann.csv.ledger"
     reports, books = ann.data.read_bytes(), ledger.read_bytes()

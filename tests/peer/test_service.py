@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import threading
 import time
 from collections import Counter
@@ -34,6 +33,7 @@ from pairgossip.peer.observer import Observer
 from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service, run_peer
 from pairgossip.peer.status import Status, read_status
 from pairgossip.peer.view import view
+from pairgossip.peer.witness import witness_of
 from pairgossip.peer.zenoh_link import OnFrame
 from tests.peer.settings import held_records
 
@@ -232,11 +232,12 @@ def test_a_restored_backup_stops_with_a_sentence(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     homes = make_pair(tmp_path, [1.0], [10.0], FAST)
-    backup = tmp_path / "backup.sqlite"
-    shutil.copy(homes[0].state, backup)
+    state = homes[0].state, witness_of(homes[0].state)
+    backup = [file.read_bytes() for file in state]
     with running(*homes):
         assert until(lambda: exchanges(homes[0]) > 50)
-    shutil.copy(backup, homes[0].state)
+    for file, content in zip(state, backup, strict=True):
+        file.write_bytes(content)
     with writing_logs(), running(*homes) as (ann, _):
         assert ann.wait() == EXIT_UNFIT
     sentence = (

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pairgossip.errors import InputError
-from pairgossip.peer.actions import Save
 from pairgossip.peer.certificates import expiry, is_expired
-from pairgossip.peer.exchange import Setting, first_state
+from pairgossip.peer.exchange import Setting
 from pairgossip.peer.folder import Home, Settings
 from pairgossip.peer.identity import Identity, load_identity
 from pairgossip.peer.journal import SqliteJournal
@@ -55,7 +54,9 @@ def assemble(home: Home) -> Assembly:
         about = journal.about()
         _check_unchanged(home, about, identity, spec, rows)
         seed = int(about["draw_seed"])
-        state = _first_or_last(journal, setting_for(identity, spec, rows, members, seed))
+        state = journal.load()
+        if state is None:  # `create_home` has saved the first
+            raise _incomplete(home)
         setting = setting_for(identity, spec, rows, members, seed, state.evicted, state.grown)
         _check_state(home, setting, state)
     except BaseException:
@@ -88,19 +89,13 @@ def _check_unchanged(
                 f"back, or run peer init in a new folder."
             )
     if not about.get("draw_seed", "").isdecimal():
-        raise InputError(
-            f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
-        )
+        raise _incomplete(home)
 
 
-def _first_or_last(journal: SqliteJournal, setting: Setting) -> State:
-    """Return the state last saved; `create_home` has saved the first."""
-    state = journal.load()
-    if state is None:
-        # Everything in it is determined by key, rows and specification: it comes out the same.
-        state = first_state(setting)
-        journal.save(Save(state, sync=True, everything=True))
-    return state
+def _incomplete(home: Home) -> InputError:
+    return InputError(
+        f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
+    )
 
 
 def _check_state(home: Home, setting: Setting, state: State) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
-from pairgossip.files import refuse_open_link
+from pairgossip.files import read_bytes, refuse_open_link
 from pairgossip.peer.certificates import (
+    LARGEST_CERTIFICATE,
     check_name,
     id_of_key,
     name_in_certificate,
@@ -78,8 +79,8 @@ def load_identity(folder: Path) -> Identity:
     key = _load_key(folder / KEY_FILE)
     file = folder / CERTIFICATE_FILE
     try:
-        certificate = file.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError):
+        certificate = read_bytes(file, LARGEST_CERTIFICATE).decode("ascii")
+    except (InputError, UnicodeDecodeError):
         raise InputError(f"Cannot read the certificate {file}: restore it.") from None
     try:
         told, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
@@ -114,7 +115,6 @@ def write_new(file: Path, content: bytes, mode: int) -> None:
 
 
 def _load_key(file: Path) -> Ed25519PrivateKey:
-    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -129,7 +129,8 @@ def _load_key(file: Path) -> Ed25519PrivateKey:
         raise InputError(f"There is no key {file}: run peer init, or restore the file.") from None
     except OSError as problem:
         raise InputError(f"Cannot read the key {file}: {problem.strerror}.") from None
-    with contextlib.suppress(ValueError, TypeError, UnsupportedAlgorithm):
+    # A damaged key makes the library raise a dozen unrelated classes, its own InternalError too.
+    with contextlib.suppress(Exception):
         key = load_pem_private_key(content, password=None)
         if isinstance(key, Ed25519PrivateKey):
             return key

@@ -5,6 +5,10 @@ out is synced, and brings all earlier ones along; one that need not be survives 
 process at once, and a loss of power only together with everything before it.
 
 Whatever a neighbor can choose is kept as bytes: its numbers may exceed what a column holds.
+
+Damage is noticed by fingerprints: each row has one, of its key and of all its columns; the row of
+the peer has their sum, and how many saves there were; and a `witness` outside the database knows
+that number and that row's fingerprint.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ import contextlib
 import os
 import sqlite3
 import struct
+from array import array
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -22,17 +28,19 @@ from pairgossip.errors import InputError
 from pairgossip.peer.actions import Save
 from pairgossip.peer.journal_file import (
     APPLICATION,
-    GROWN_VERSION,
     SCHEMA,
     VERSION,
-    explained,
+    added_up,
+    as_text,
+    explaining,
     fingerprint,
     inspected,
 )
 from pairgossip.peer.journal_reading import export as export
-from pairgossip.peer.journal_reading import read_state
+from pairgossip.peer.journal_reading import noted_about, read_state
 from pairgossip.peer.rows import digest
-from pairgossip.peer.state import Node, Outcome, State
+from pairgossip.peer.state import Node, State
+from pairgossip.peer.witness import Witness, create_witness
 
 WAIT_FOR_READERS = 10.0
 """Seconds; a reader such as an export never holds the writer up for long."""
@@ -41,6 +49,10 @@ _UPSERT_NODE = (
     "INSERT INTO nodes (row, record, mass, private, crc) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (row) DO UPDATE SET record = excluded.record, mass = excluded.mass, "
     "private = excluded.private, crc = excluded.crc"
+)
+_REPLACE_PEER = (
+    "INSERT OR REPLACE INTO peer (one, generation, evicted, seq, pending, exchanges, left_out, "
+    "notice, saves, total, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPSERT_OUTCOME = (
     "INSERT INTO outcomes (neighbor, outcome, crc) VALUES (?, ?, ?) ON CONFLICT (neighbor) "
@@ -70,13 +82,19 @@ class SqliteJournal:
         self._failure: InputError | None = None
         if create:
             _make(self.path)
-        inspected(self.path)
-        with self._explaining():
+        self._saves, fingerprint = inspected(self.path)
+        self._sums: _Sums | None = None
+        with explaining(self.path):
             self._base = _opened(self.path)
+        try:
+            self._witness = Witness(self.path, self._saves, fingerprint)
+        except BaseException:
+            self._base.close()
+            raise
 
     def load(self) -> State | None:
         """Return the state last saved, or None if there is none."""
-        with self._explaining():
+        with explaining(self.path):
             return read_state(self._base, self.path)
 
     def save(self, change: Save) -> None:
@@ -88,84 +106,91 @@ class SqliteJournal:
         if self._failure is not None:
             raise self._failure
         try:
-            with self._explaining():
+            with explaining(self.path):
                 # Once rows were added, the file with the old ones is replaced: no way back.
-                self._sync(change.sync, always=change.own is not None)
+                is_synced = self._sync(change.sync, always=change.own is not None)
                 with _transaction(self._base):
-                    self._write(change)
+                    fingerprint = self._write(change, self._saves + 1)
+            self._saves += 1
+            # Only now, or a crash would leave a witness of what never was; and before anything
+            # is sent, or what others know could be lost without anybody noticing.
+            self._witness.note(self._saves, fingerprint, is_synced=is_synced)
         except InputError as failure:
             self._failure = failure
             raise
 
     def about(self) -> Mapping[str, str]:
         """Return what is noted about the peer."""
-        with self._explaining():
-            return dict(self._base.execute("SELECT key, value FROM about"))
+        with explaining(self.path):
+            return noted_about(self._base, self.path)
 
     def note(self, about: Mapping[str, str]) -> None:
-        """Note for good whose state this is; only a growth changes it, by noting other rows."""
-        with self._explaining():
+        """Note for good whose state this is, before the first save.
+
+        Only a growth changes it, by noting other rows.
+        """
+        if self._saves:
+            raise InputError(f"{self.path} says already whose state it is.")
+        with explaining(self.path):
             self._sync(True)
             with _transaction(self._base):
-                self._base.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+                self._base.executemany(
+                    "INSERT INTO about VALUES (?, ?, ?)",
+                    ((*entry, fingerprint("about", *entry)) for entry in about.items()),
+                )
 
     def close(self) -> None:
         """Let go of the database; what was saved stays."""
         with contextlib.suppress(sqlite3.Error):
             self._base.close()
+        self._witness.close()
 
-    def _write(self, change: Save) -> None:
+    def _write(self, change: Save, saves: int) -> int:
+        """Write a change, and return the fingerprint of what it leaves."""
         state = change.state
+        sums = self._sums = self._sums or _Sums(self._base)
         if change.everything:
-            self._write_generation(state)
+            for table in ("nodes", "outcomes"):
+                self._base.execute(f"DELETE FROM {table}")
+            sums.begin(len(state.nodes))
         if change.own is not None:
-            noted = (digest(change.own), "data")
-            self._base.execute("UPDATE about SET value = ? WHERE key = ?", noted)
-        pending = msgspec.msgpack.encode(state.pending)
-        self._base.execute(
-            "UPDATE peer SET seq = ?, pending = ?, exchanges = ?, left_out = ?",
-            (state.seq, pending, state.exchanges, state.left_out),
-        )
+            entry = ("data", digest(change.own))
+            columns = (*entry, sums.put("about", *entry))
+            self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
         rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
-        self._base.executemany(
-            _UPSERT_NODE, ((row, *_node_columns(state.nodes[row])) for row in rows)
-        )
+        self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
         changed = state.outcomes if change.everything else (change.outcome_of,)
+        packed = [(who, msgspec.msgpack.encode(state.outcomes[who])) for who in changed if who]
         self._base.executemany(
-            _UPSERT_OUTCOME,
-            [(who, *_outcome_columns(state.outcomes[who])) for who in changed if who],
+            _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
         )
-
-    def _write_generation(self, state: State) -> None:
-        """Forget the generation before, and write down what stays the same throughout this one."""
-        for table in ("peer", "nodes", "outcomes"):
-            self._base.execute(f"DELETE FROM {table}")
-        self._base.execute(
-            "INSERT INTO peer (one, generation, evicted, seq, pending, exchanges, left_out, notice)"
-            " VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                str(state.generation),
-                msgspec.msgpack.encode(state.evicted),
-                state.seq,
-                msgspec.msgpack.encode(state.pending),
-                state.exchanges,
-                state.left_out,
-                state.notice,
-            ),
+        peer = (
+            1,
+            str(state.generation),
+            msgspec.msgpack.encode(state.evicted),
+            state.seq,
+            msgspec.msgpack.encode(state.pending),
+            state.exchanges,
+            state.left_out,
+            state.notice,
+            saves,
+            sums.total,
         )
-        if state.grown:  # which earlier versions do not understand
-            self._base.execute(f"PRAGMA user_version = {GROWN_VERSION}")
+        crc = fingerprint("peer", *peer)
+        self._base.execute(_REPLACE_PEER, (*peer, crc))
+        return crc
 
-    def _sync(self, sync: bool, *, always: bool = False) -> None:
-        level = "FULL" if always or (sync and self._power_safe) else "NORMAL"
-        self._base.execute(f"PRAGMA synchronous = {level}")
+    def _node(self, sums: _Sums, state: State, row: int) -> tuple[int, bytes, bytes, bytes, int]:
+        node: Node = state.nodes[row]
+        record = msgspec.msgpack.encode(node.record)
+        mass, private = _packed(node.mass), _packed(node.private)
+        return row, record, mass, private, sums.put_node(row, record, mass, private)
 
-    @contextlib.contextmanager
-    def _explaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as problem:
-            raise explained(problem, self.path) from problem
+    def _sync(self, sync: bool, *, always: bool = False) -> bool:
+        """Say for the next commit whether it waits for the disk; return that."""
+        is_synced = always or (sync and self._power_safe)
+        self._base.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+        return is_synced
 
 
 def _make(path: Path) -> None:
@@ -177,20 +202,20 @@ def _make(path: Path) -> None:
             return
     except OSError as problem:
         raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-    try:
+    create_witness(path)
+    with explaining(path):
         base = _opened(path)
         with contextlib.closing(base), _transaction(base):
             for statement in SCHEMA:
                 base.execute(statement)
             base.execute(f"PRAGMA application_id = {APPLICATION}")
             base.execute(f"PRAGMA user_version = {VERSION}")
-    except sqlite3.Error as problem:
-        raise explained(problem, path) from problem
 
 
 def _opened(path: Path) -> sqlite3.Connection:
     # Transactions are begun and ended here, not by the sqlite3 module.
     base = sqlite3.connect(path, timeout=WAIT_FOR_READERS, isolation_level=None)
+    base.text_factory = as_text
     try:
         base.execute("PRAGMA synchronous = FULL")
         (mode,) = base.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -214,15 +239,40 @@ def _transaction(base: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _node_columns(node: Node) -> tuple[bytes, bytes, bytes, int]:
-    record = msgspec.msgpack.encode(node.record)
-    mass, private = _packed(node.mass), _packed(node.private)
-    return record, mass, private, fingerprint(record, mass, private)
+class _Sums:
+    """The fingerprints of all rows but the peer's, and their sum, which follows every change."""
 
+    def __init__(self, base: sqlite3.Connection) -> None:
+        nodes = base.execute("SELECT crc FROM nodes ORDER BY row")
+        self._nodes = array("q", (crc for (crc,) in nodes))  # there may be a million
+        self._others: dict[tuple[str, str], int] = {}
+        for table, key in (("outcomes", "neighbor"), ("about", "key")):
+            rows = base.execute(f"SELECT {key}, crc FROM {table}")
+            self._others |= {(table, name): crc for name, crc in rows}
+        self.total = self._added_up()
 
-def _outcome_columns(outcome: Outcome) -> tuple[bytes, int]:
-    packed = msgspec.msgpack.encode(outcome)
-    return packed, fingerprint(packed)
+    def begin(self, rows: int) -> None:
+        """All nodes and outcomes are written anew."""
+        self._nodes = array("q", bytes(8 * rows))
+        self._others = {one: crc for one, crc in self._others.items() if one[0] == "about"}
+        self.total = self._added_up()
+
+    def put_node(self, row: int, *columns: bytes) -> int:
+        """Return the fingerprint of a node that is written now."""
+        crc = fingerprint("nodes", row, *columns)
+        self.total = added_up((self.total, crc, -self._nodes[row]))
+        self._nodes[row] = crc
+        return crc
+
+    def put(self, table: str, key: str, content: str | bytes) -> int:
+        """Return the fingerprint of another row that is written now."""
+        crc = fingerprint(table, key, content)
+        self.total = added_up((self.total, crc, -self._others.get((table, key), 0)))
+        self._others[table, key] = crc
+        return crc
+
+    def _added_up(self) -> int:
+        return added_up(chain(self._nodes, self._others.values()))
 
 
 def _packed(numbers: tuple[float, ...]) -> bytes:

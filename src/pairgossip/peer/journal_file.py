@@ -3,80 +3,119 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
-import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from pairgossip.errors import InputError
+import msgspec
 
-VERSION = 3
-GROWN_VERSION = 4
-"""Of a database in which members have more rows than at first; its tables are the same."""
+from pairgossip.errors import InputError
+from pairgossip.peer.witness import check_witnessed, read_note
+
+VERSION = 5
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
     "CREATE TABLE peer (one INTEGER PRIMARY KEY CHECK (one = 1), generation TEXT NOT NULL, "
     "evicted BLOB NOT NULL, seq INTEGER NOT NULL, pending BLOB NOT NULL, "
-    "exchanges INTEGER NOT NULL, left_out INTEGER NOT NULL, notice BLOB NOT NULL)",
+    "exchanges INTEGER NOT NULL, left_out INTEGER NOT NULL, notice BLOB NOT NULL, "
+    "saves INTEGER NOT NULL, total INTEGER NOT NULL, crc INTEGER NOT NULL)",
     "CREATE TABLE nodes (row INTEGER PRIMARY KEY, record BLOB NOT NULL, mass BLOB NOT NULL, "
     "private BLOB NOT NULL, crc INTEGER NOT NULL)",
     "CREATE TABLE outcomes (neighbor TEXT PRIMARY KEY, outcome BLOB NOT NULL, "
     "crc INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) "
+    "WITHOUT ROWID",
 )
 
+LARGEST_SUM = 1 << 63
 _FULL = "database or disk is full"
 _READ_ONLY = ("attempt to write a readonly database", "unable to open database file")
 
 
-def fingerprint(*blobs: bytes) -> int:
-    """Return a number that changes with any bit, which sqlite itself would not notice."""
-    return zlib.crc32(b"".join(blobs))
+def fingerprint(table: str, *columns: object) -> int:
+    """Return a number that changes with any bit of a row, which sqlite itself would not notice.
+
+    The row's key is among its columns, so that a row that stands in another's place is noticed.
+    """
+    packed = msgspec.msgpack.encode((table, columns))
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "little") >> 1
 
 
-def inspected(path: Path) -> None:
-    """Refuse a file that is damaged, newer than this program, or something else; never touch it."""
-    base = opened_for_reading(path)
-    try:
-        with contextlib.closing(base):
-            (application,) = base.execute("PRAGMA application_id").fetchone()
-            (version,) = base.execute("PRAGMA user_version").fetchone()
-            if application == APPLICATION and version > GROWN_VERSION:
-                raise InputError(
-                    f"{path} was written by a newer version of pairgossip (its format is "
-                    f"{version}, this one knows {GROWN_VERSION}): update pairgossip."
-                )
-            (found,) = base.execute("PRAGMA quick_check(1)").fetchone()
-            (page,) = base.execute("PRAGMA page_size").fetchone()
-    except sqlite3.Error as problem:
-        raise explained(problem, path) from problem
-    if found != "ok":
-        raise explained(sqlite3.DatabaseError(found.replace("\n", " ")), path)
-    if path.stat().st_size % page:  # sqlite takes what is missing of the last page for zeros
-        raise explained(sqlite3.DatabaseError("its end is missing"), path)
-    if application != APPLICATION or version not in (VERSION, GROWN_VERSION):
-        raise explained(sqlite3.DatabaseError("it is no state of a peer"), path)
+def added_up(fingerprints: Iterable[int]) -> int:
+    """Add up the fingerprints of all rows: a row that is missing, or is an old one, is noticed."""
+    return sum(fingerprints) % LARGEST_SUM
 
 
-def opened_for_reading(path: Path) -> sqlite3.Connection:
+def inspected(path: Path) -> tuple[int, int]:
+    """Refuse a file that is damaged, behind its witness, newer than this program, or another.
+
+    It is never touched. Returns how many saves it holds, and the fingerprint of the last one.
+    """
+    with reading(path) as base:
+        (application,) = base.execute("PRAGMA application_id").fetchone()
+        (version,) = base.execute("PRAGMA user_version").fetchone()
+        if application == APPLICATION and version > VERSION:
+            raise InputError(
+                f"{path} was written by a newer version of pairgossip (its format is {version}, "
+                f"this one knows {VERSION}): update pairgossip."
+            )
+        (found,) = base.execute("PRAGMA quick_check(1)").fetchone()
+        (page,) = base.execute("PRAGMA page_size").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        if path.stat().st_size % page:  # sqlite takes what is missing of a page for zeros
+            raise sqlite3.DatabaseError("its end is missing")
+        if application != APPLICATION or version != VERSION:
+            raise sqlite3.DatabaseError("it is no state of a peer")
+        note = read_note(path)  # before the database: a running peer saves, then notes
+        row = base.execute("SELECT saves, crc FROM peer").fetchone() or (0, 0)
+        if not all(isinstance(number, int) for number in row):
+            raise sqlite3.DatabaseError("its count of saves is not a number")
+    saves, digest = row
+    check_witnessed(path, note, saves, digest)
+    return saves, digest
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database so that nothing can be written to it."""
     if not path.is_file():
         raise InputError(
             f"There is no {path}: put it back if it was moved, for a peer that has run must not "
             "begin again; or run peer init for a new one."
         )
+    with explaining(path):
+        if not path.stat().st_size:  # sqlite would delete the log of an empty database
+            raise sqlite3.DatabaseError("it is empty")
+        place = f"file:{quote(str(path))}?mode=ro"
+        base = sqlite3.connect(place, uri=True, timeout=10.0, isolation_level=None)
+        with contextlib.closing(base):
+            base.text_factory = as_text
+            yield base
+
+
+@contextlib.contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Say of every failure of a database what it means and what to do."""
     try:
-        return sqlite3.connect(
-            f"file:{quote(str(path))}?mode=ro", uri=True, timeout=10.0, isolation_level=None
-        )
+        yield
     except sqlite3.Error as problem:
         raise explained(problem, path) from problem
+    except UnicodeDecodeError as problem:  # names and messages that quote what is damaged
+        raise explained(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
+
+
+def as_text(content: bytes) -> str:
+    """Read text of a database; what is damaged need not be UTF-8, and is found out later."""
+    return content.decode(errors="replace")
 
 
 def explained(problem: sqlite3.Error, path: Path) -> InputError:
     """Say what a failure of the database means and what to do."""
-    text = str(problem)
+    text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
     if text == _FULL:
         return InputError(
             f"The disk is full: {path} could not be written; what it held is intact, so free "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 import struct
 from pathlib import Path
@@ -12,7 +11,13 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer import generations
-from pairgossip.peer.journal_file import explained, fingerprint, inspected, opened_for_reading
+from pairgossip.peer.journal_file import (
+    added_up,
+    explained,
+    fingerprint,
+    inspected,
+    reading,
+)
 from pairgossip.peer.messages import BadFrame, Notice, decode
 from pairgossip.peer.records import Record
 from pairgossip.peer.state import Node, Outcome, Pending, State
@@ -24,25 +29,33 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
         row = base.execute(
-            "SELECT generation, evicted, seq, pending, exchanges, left_out, notice FROM peer"
+            "SELECT one, generation, evicted, seq, pending, exchanges, left_out, notice, saves, "
+            "total, crc FROM peer"
         ).fetchone()
         nodes = list(base.execute("SELECT row, record, mass, private, crc FROM nodes ORDER BY row"))
         outcomes = list(base.execute("SELECT neighbor, outcome, crc FROM outcomes"))
+        about = list(base.execute("SELECT key, value, crc FROM about"))
     finally:
         base.rollback()
     if row is None:
         return None
-    generation, evicted, seq, pending, exchanges, left_out, notice = row
     try:
+        _check("peer", *row)
+        _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
+        for table, rows in (("nodes", nodes), ("outcomes", outcomes), ("about", about)):
+            for columns in rows:
+                _check(table, *columns)
+        if added_up(columns[-1] for rows in (nodes, outcomes, about) for columns in rows) != total:
+            raise ValueError("a row is missing, or is not the latest")
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
         return State(
             generation=int(generation),
             evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
             seq=seq,
-            nodes=Vector(_node(*columns) for _, *columns in nodes),
+            nodes=Vector(_node(*columns) for _, *columns, _ in nodes),
             pending=_pending(pending, len(nodes)),
-            outcomes={who: _outcome(*columns) for who, *columns in outcomes},
+            outcomes={who: msgspec.msgpack.decode(it, type=Outcome) for who, it, _ in outcomes},
             exchanges=exchanges,
             left_out=left_out,
             notice=notice,
@@ -52,14 +65,22 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
         raise explained(sqlite3.DatabaseError(str(problem)), path) from None
 
 
+def noted_about(base: sqlite3.Connection, path: Path) -> dict[str, str]:
+    """Return what is noted in an open database about the peer."""
+    rows = list(base.execute("SELECT key, value, crc FROM about"))
+    try:
+        for columns in rows:
+            _check("about", *columns)
+    except ValueError as problem:
+        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+    return {key: value for key, value, _ in rows}
+
+
 def read_about(path: Path) -> dict[str, str]:
     """Return what is noted in a database about the peer, also while it runs."""
     inspected(path)
-    try:
-        with contextlib.closing(opened_for_reading(path)) as base:
-            return dict(base.execute("SELECT key, value FROM about"))
-    except sqlite3.Error as problem:
-        raise explained(problem, path) from problem
+    with reading(path) as base:
+        return noted_about(base, path)
 
 
 def export(path: Path, private: bool = False) -> dict[str, Any]:
@@ -68,12 +89,8 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
     Whose records it holds is told, the records' values only if ``private`` is asked for.
     """
     inspected(path)
-    try:
-        with contextlib.closing(opened_for_reading(path)) as base:
-            state = read_state(base, path)
-            about = dict(base.execute("SELECT key, value FROM about"))
-    except sqlite3.Error as problem:
-        raise explained(problem, path) from problem
+    with reading(path) as base:
+        state, about = read_state(base, path), noted_about(base, path)
     if state is None:
         raise InputError(f"{path} holds no state yet: start the peer first.")
     about.pop("draw_seed", None)
@@ -129,18 +146,13 @@ def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
     return pending
 
 
-def _outcome(packed: bytes, crc: int) -> Outcome:
-    _check(crc, packed)
-    return msgspec.msgpack.decode(packed, type=Outcome)
-
-
-def _check(crc: int, *blobs: bytes) -> None:
-    if crc != fingerprint(*blobs):
+def _check(table: str, *columns: Any) -> None:
+    """Compare a row with its fingerprint, which is its last column."""
+    if columns[-1] != fingerprint(table, *columns[:-1]):
         raise ValueError("a checksum is wrong")
 
 
-def _node(record: bytes, mass: bytes, private: bytes, crc: int) -> Node:
-    _check(crc, record, mass, private)
+def _node(record: bytes, mass: bytes, private: bytes) -> Node:
     return Node(msgspec.msgpack.decode(record, type=Record), _unpacked(mass), _unpacked(private))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 from dataclasses import dataclass
 
 import msgspec
@@ -13,7 +11,7 @@ from pairgossip.peer.exchange import Setting
 from pairgossip.peer.folder import Home
 from pairgossip.peer.growth import rows_in_force
 from pairgossip.peer.identity import Identity, load_identity
-from pairgossip.peer.journal_file import explained, inspected, opened_for_reading
+from pairgossip.peer.journal_file import inspected, reading
 from pairgossip.peer.journal_reading import read_state
 from pairgossip.peer.members import Members
 from pairgossip.peer.setting import setting_for
@@ -55,11 +53,8 @@ def view(home: Home) -> View:
 
 def _state(home: Home) -> State:
     inspected(home.state)
-    try:
-        with contextlib.closing(opened_for_reading(home.state)) as base:
-            state = read_state(base, home.state)
-    except sqlite3.Error as problem:
-        raise explained(problem, home.state) from problem
+    with reading(home.state) as base:
+        state = read_state(base, home.state)
     if state is None:
         raise InputError(f"{home.state} holds no state yet: start the peer first.")
     return state
