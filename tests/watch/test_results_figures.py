@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from pairgossip import experiments
 from pairgossip.watch.results_figures import Chapter, FigureSource, chapter_content, plain
 
 T = np.array([1.0, 10.0, 100.0])
@@ -70,6 +73,34 @@ def test_unnamed_lines_are_called_after_their_color() -> None:
         "torus (dashed), 3",
     ]
     assert [curve["label"] for curve in panels[1]["curves"]] == ["torus (points)", "guide 2"]
+
+
+def test_a_name_that_is_not_for_the_legend() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot(T, T, color="#112233", label="torus")
+    axes.plot(T, 2 * T, ":", color="#112233", label="_torus: bound on $t^{-1}$")
+    axes.errorbar(T, T, yerr=1.0, fmt="s", label="_measured")
+    axes.axhline(5.0, color="#445566", label="_limit")
+    assert [text.get_text() for text in axes.legend().get_texts()] == ["torus"]
+    (panel,) = read_back(figure)
+    assert [curve["label"] for curve in panel["curves"]] == [
+        *("torus", "torus: bound on t⁻¹", "measured", "limit"),
+    ]
+
+
+DRAWN_BY = ("plot", "step", "errorbar", "bar", "axhline", "axvline")
+
+
+@pytest.mark.parametrize(
+    "file", sorted(Path(experiments.__file__).parent.rglob("*.py")), ids=lambda file: file.stem
+)
+def test_every_curve_of_the_report_has_a_name(file: Path) -> None:
+    """In a picture colors and a caption may do, but the page names every curve."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            named = any(given.arg in ("label", None) for given in node.keywords)
+            assert named or node.func.attr not in DRAWN_BY, f"{file.name}, line {node.lineno}"
 
 
 def test_words_on_an_axis() -> None:

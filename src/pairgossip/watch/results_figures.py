@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DASHES = {"-": "solid", "--": "dashed", "-.": "dashed", ":": "dotted"}
+_UNNAMED = re.compile(r"_(child|line|container)\d+|_nolegend_|_?")
+"""What matplotlib calls curves that were given no name."""
 _POWER = re.compile(r"\^\{?(-?[0-9a-z])\}?")
 SUPERSCRIPTS = str.maketrans("-0123456789n", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ")
 MOST_POINTS = 2_000
@@ -154,7 +156,8 @@ def _columns(bars: Any) -> dict[str, Any]:
 
 
 def _named(label: str) -> str:
-    return "" if label.startswith("_") else plain(label)
+    """Return the name of a curve: one that a legend leaves out begins with an underscore."""
+    return "" if _UNNAMED.fullmatch(label) else plain(label.removeprefix("_"))
 
 
 def _words(places: Any, labels: Sequence[Any]) -> list[tuple[float, str]] | None:

@@ -67,8 +67,9 @@ def bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> P
 def _magnitudes(axes: Axes, fit: Fit, terms: FloatArray, color: str, name: str) -> None:
     x = fit.iterations
     axes.plot(x, _positive(np.abs(terms.mean(axis=0))), color=color, label=name)
-    axes.plot(x, _positive(np.sqrt((terms**2).mean(axis=0))), "--", color=color, linewidth=0.9)
-    axes.plot(x, fit.objective, ":", color=color)
+    single, label = np.sqrt((terms**2).mean(axis=0)), f"_{name}: single trials"
+    axes.plot(x, _positive(single), "--", color=color, linewidth=0.9, label=label)
+    axes.plot(x, fit.objective, ":", color=color, label=f"_{name}: objective")
 
 
 def _positive(sizes: FloatArray) -> FloatArray:

@@ -90,9 +90,10 @@ def _guide(axes: Axes, x: Any, end: float, power: float) -> None:
     """Draw a line of some slope over the last decade of a curve, a little off it."""
     late = np.array([x[-1] / 10, x[-1]], dtype=np.float64)
     line = end * (late / late[-1]) ** power
-    axes.plot(late, line, color="#777777", linewidth=0.9)
     above = power > -1.0
     label = "$t^{-1/2}$" if above else "$t^{-1}$"
+    name = "_falls like t^(-1/2)" if above else "_falls like 1/t"
+    axes.plot(late, line, color="#777777", linewidth=0.9, label=name)
     middle = (np.sqrt(late[0] * late[1]), np.sqrt(line[0] * line[1]))
     axes.annotate(
         label,

@@ -24,7 +24,9 @@ def gap_picture(
     for name, facts in graphs.items():
         values = np.array(facts["spectrum"][1:])
         left.plot(np.arange(2, len(values) + 2), values, color=COLORS[name], label=name)
-        left.plot(2, PRINTED_GAPS[name], "o", color=COLORS[name], markerfacecolor="none")
+        printed = PRINTED_GAPS[name]
+        label = f"_{name}: printed gap"
+        left.plot(2, printed, "o", color=COLORS[name], markerfacecolor="none", label=label)
     finish_panel(left, "rank of the eigenvalue, from the smallest", "eigenvalue / |E|", "spectra")
     left.set_yscale("log")
     _gaps(right, graphs, others, drawn)
@@ -53,10 +55,12 @@ def _gaps(
         rows.append((name.replace(", ", "\n"), gaps, COLORS["watts-strogatz"] if fits else OTHER))
     rows.append((f"torus {SIDE} x {SIDE}", [graphs["torus"]["gap"]], COLORS["torus"]))
     rows += [(name, [facts["gap"]], OTHER) for name, facts in others.items()]
-    for place, (_, gaps, color) in enumerate(rows):
-        axes.plot(gaps, [place] * len(gaps), "o", color=color, alpha=0.6)
+    for place, (row, gaps, color) in enumerate(rows):
+        label = f"_{' '.join(row.split())}"
+        axes.plot(gaps, [place] * len(gaps), "o", color=color, alpha=0.6, label=label)
     for name, printed in PRINTED_GAPS.items():
-        axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0)
+        label = f"_{name}: printed gap"
+        axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0, label=label)
     finish_panel(axes, "lambda_(n-1) / |E|", "", "gaps", legend=False)
     axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize="small")
     axes.invert_yaxis()

@@ -108,7 +108,8 @@ def accuracy_picture(measured: Measures) -> Picture:
     figure, axes = panels(1, squeeze=True)
     for place, (graph, scores) in enumerate(measured.accuracies.items()):
         spots = place + np.linspace(-0.2, 0.2, len(scores))
-        axes.plot(spots, 100 * scores, MARKERS[graph], color=COLORS[graph], markersize=4)
+        color, label = COLORS[graph], f"_{graph}: single trials"
+        axes.plot(spots, 100 * scores, MARKERS[graph], color=color, markersize=4, label=label)
     central = measured.central
     lines = {
         "accuracy": ("--", "central minimum"),

@@ -17,7 +17,7 @@ def variation_picture(found: Mapping[str, Any], epsilon: float) -> Picture:
         color = COLORS[name]
         axes.plot(item["times"], item["variation"], color=color, label="exact")
         axes.plot(item["times"], item["bound"], "--", color=color, label="bound, corrected")
-        axes.axhline(epsilon, color="#444444", linewidth=0.8)
+        axes.axhline(epsilon, color="#444444", linewidth=0.8, label=f"_eps = {epsilon:g}")
         axes.plot(item["exact"], epsilon, "o", color=color, label="mixing time, exact")
         axes.plot(
             item["corrected"],

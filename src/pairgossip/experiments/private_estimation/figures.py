@@ -44,7 +44,7 @@ def epsilon_picture(statistics: Mapping[str, ByEpsilon]) -> Picture:
                 markerfacecolor="none", label="measured, too noisy to be judged",
             )  # fmt: skip
         size = abs(found[0]["exact"])
-        ax.axhline(size, color="#888888", linewidth=0.8)
+        ax.axhline(size, color="#888888", linewidth=0.8, label="_the value itself")
         ax.annotate("the value itself", (epsilons[-1], size), ha="right", va="bottom",
                     fontsize="small", color="#666666")  # fmt: skip
         unit = FRANCS if name == "Gini" else "AUC"
@@ -97,8 +97,11 @@ def bins_picture(choices: Mapping[float, Drawn]) -> Picture:
             choice["candidates"], choice["errors"], "-", color=color, label=f"epsilon {epsilon:g}"
         )
         known, blind = choice["by_sample"], choice["by_uniform"]
-        ax.plot([known], [error_at(choice, known)], "o", color=color, markersize=7)
-        ax.plot([blind], [error_at(choice, blind)], "x", color=color, markersize=8)
+        for bins, marker, size, how in ((known, "o", 7, "by a sample"), (blind, "x", 8, "without")):
+            ax.plot(
+                [bins], [error_at(choice, bins)], marker, color=color, markersize=size,
+                label=f"_epsilon {epsilon:g}: advised {how}",
+            )  # fmt: skip
     ax.plot([], [], "o", color="gray", markersize=7, label="advised by a sample")
     ax.plot([], [], "x", color="gray", markersize=8, label="advised without")
     finish_panel(ax, "bins", f"predicted error ({FRANCS})", "Gini's mean difference", legend=False)

@@ -24,9 +24,11 @@ def nodes_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
     for name, points in families.items():
         color, nodes, found = COLORS[name], list(points), list(points.values())
         left.plot(nodes, [p.exact["late"] for p in found], "o-", color=color, label=name)
-        left.plot(nodes, [p.exact["late_bound"] for p in found], ":", color=color)
+        bound = f"_{name}: bound"
+        left.plot(nodes, [p.exact["late_bound"] for p in found], ":", color=color, label=bound)
         right.plot(nodes, [p.run.error[-1] for p in found], "o-", color=color, label=name)
-        right.plot(nodes, [p.exact["error_bound"][-1] for p in found], ":", color=color)
+        bounds = [p.exact["error_bound"][-1] for p in found]
+        right.plot(nodes, bounds, ":", color=color, label=bound)
     run = families["complete"][next(iter(families["complete"]))].run
     finish_panel(left, "nodes", f"t x bias ({FRANCS})", "bias, t to infinity", legend=False)
     title = f"error after {run.iterations[-1]:,} iterations"
@@ -55,14 +57,16 @@ def time_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
         nodes = max(points)
         run, exact = points[nodes].run, points[nodes].exact
         units = run.iterations * exact["gap"]
-        label = f"{name}, {nodes} nodes"
-        left.plot(units, exact["bias"], color=COLORS[name], label=label)
-        right.plot(units, run.error, color=COLORS[name])
+        label, color = f"{name}, {nodes} nodes", COLORS[name]
+        left.plot(units, exact["bias"], color=color, label=label)
+        right.plot(units, run.error, color=color, label=f"_{name}: error")
         parts = points[nodes].parts
         # What is small beside the bias it is found by subtracting is noise.
         clear = parts.disagreement > CLEAR * run.error
-        right.plot(units[clear], parts.disagreement[clear], "--", color=COLORS[name])
-        right.plot(units, parts.mean_fluctuation, ":", color=COLORS[name])
+        apart, label = parts.disagreement[clear], f"_{name}: disagreement"
+        right.plot(units[clear], apart, "--", color=color, label=label)
+        label = f"_{name}: fluctuation of the mean"
+        right.plot(units, parts.mean_fluctuation, ":", color=color, label=label)
     _guide(left, -1.0, "slope -1")
     _guide(right, -0.5, "slope -1/2")
     unit = "iterations / (|E|/lambda)"
@@ -86,5 +90,5 @@ def _guide(axes: Axes, slope: float, label: str) -> None:
     x = np.array([3.0, 300.0])
     drawn = [line.get_data() for line in axes.get_lines()]
     low = min(float(np.interp(3.0, *curve)) for curve in drawn if len(curve[0]))  # type: ignore[arg-type]
-    axes.plot(x, 0.4 * low * (x / x[0]) ** slope, "k-", linewidth=0.9)
+    axes.plot(x, 0.4 * low * (x / x[0]) ** slope, "k-", linewidth=0.9, label=f"_{label}")
     axes.annotate(label, (x[0], 0.4 * low), ha="right", va="center", fontsize="small")

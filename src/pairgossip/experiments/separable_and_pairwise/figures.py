@@ -30,15 +30,15 @@ def rates_picture(
         error, bound = run.error / start, np.array(exact[name]["averaging_bound"]) / start
         shown = error > FLOOR
         left.plot(run.iterations[shown], error[shown], color=color, label=name)
-        left.plot(run.iterations, bound, ":", color=color)
+        left.plot(run.iterations, bound, ":", color=color, label=f"_{name}: bound")
         pairs = gosta[name]
         target = float(np.mean(pairs.target))
-        right.plot(pairs.iterations, pairs.error / target, color=color)
-        right.plot(pairs.iterations, parts[name].bias / target, "--", color=color)
+        t, part, label = pairs.iterations, parts[name], f"_{name}: error of a node"
+        right.plot(t, pairs.error / target, color=color, label=label)
+        right.plot(t, part.bias / target, "--", color=color, label=f"_{name}: exact bias")
         # At t = 1 all trials agree: the fluctuation is rounding.
-        right.plot(
-            pairs.iterations[1:], parts[name].mean_fluctuation[1:] / target, ":", color=color
-        )
+        moved, label = part.mean_fluctuation[1:] / target, f"_{name}: fluctuation of the mean"
+        right.plot(t[1:], moved, ":", color=color, label=label)
     finish_panel(left, "iterations", "error / its start", "mean: averaging", legend=False)
     left.set_xscale("linear")
     finish_panel(right, "iterations", "relative error", "Gini mean difference: GoSta", legend=False)

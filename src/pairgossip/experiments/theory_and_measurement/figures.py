@@ -43,9 +43,12 @@ def bias_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
             shown = t <= run.iterations[-1]
             axes.plot(t[shown], np.array(theory["bias"])[shown], color=color, label=graph)
             for form, style in BOUNDS.items():
-                axes.plot(t[shown], np.array(theory[form])[shown], style, color=color, lw=0.9)
-            axes.plot(run.iterations, run.bias, "o", color=color, markersize=4)
-            axes.plot(run.iterations, run.error / np.sqrt(run.trials), ":", color=color, lw=0.9)
+                bound, label = np.array(theory[form])[shown], f"_{graph}: {form} bound"
+                axes.plot(t[shown], bound, style, color=color, lw=0.9, label=label)
+            label = f"_{graph}: mean over trials"
+            axes.plot(run.iterations, run.bias, "o", color=color, markersize=4, label=label)
+            noise, label = run.error / np.sqrt(run.trials), f"_{graph}: noise"
+            axes.plot(run.iterations, noise, ":", color=color, lw=0.9, label=label)
         finish_panel(axes, "iterations", f"bias ({FRANCS})", TITLES[algorithm], legend=False)
         axes.set_yscale("log")
         axes.label_outer()
