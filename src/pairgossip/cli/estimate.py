@@ -182,9 +182,10 @@ def _target(statistic: StatisticOptions) -> str:
 
 def _advised(statistic: StatisticOptions, how: MethodOptions) -> Advised:
     """Return the statistic by which bins may be chosen; without a kernel it is the mean."""
+    from pairgossip.algorithms import find_method
     from pairgossip.privacy.means import middle
 
-    averaging = canonical(_method(how)) == "averaging"
+    averaging = find_method(_method(how), _clock(how)).estimates == "mean"
     return Advised(
         middle if averaging else statistic.kernel, "v" if averaging else _target(statistic)
     )

@@ -119,10 +119,17 @@ def simulation_fields(what: SimulatedOptions, family: FamilyParameters, how: Pac
     if "column" in found:
         found["column"] = [part for name in found["column"] for part in name.split(",")]
     says_what = {"data", "kernel", "loss", "column", "label"} & set(found)
-    averages = found.get("method") == "averaging"
-    complete = {**FIRST_LOOK, **found} if found and not says_what and not averages else found
+    needs_pairs = not _averages(str(found.get("method", "gosta")))
+    complete = {**FIRST_LOOK, **found} if found and not says_what and needs_pairs else found
     _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
     return complete
+
+
+def _averages(method: str) -> bool:
+    """Whether a method averages one value per node; the page refuses an unknown one."""
+    from pairgossip.algorithms import METHODS
+
+    return canonical(method) in METHODS and METHODS[canonical(method)].estimates == "mean"
 
 
 def _check_family(graph: str, family: FamilyParameters) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pairgossip.algorithms import find_method
+from pairgossip.algorithms import METHODS, find_method
 from pairgossip.algorithms.methods import CLOCKS
 from pairgossip.checks import choice
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -162,7 +162,7 @@ def _parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
 def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]) -> None:
     if kernel and loss:
         raise InputError("Give a kernel to estimate or a loss to learn with, not both.")
-    averaging = [run.method == "averaging" for run in runs]
+    averaging = [METHODS[run.method].estimates == "mean" for run in runs]
     if any(averaging) and not all(averaging):
         raise InputError(
             "Averaging finds the mean of the data, not a statistic of pairs: "

@@ -51,7 +51,12 @@ export class SettingsForm {
 
   get statistic() {
     if (this.fields.loss) return `loss:${this.fields.loss}`;
-    return this.fields.method === "averaging" ? NO_PAIRS : `kernel:${this.fields.kernel ?? ""}`;
+    return this.averages(this.fields.method) ? NO_PAIRS : `kernel:${this.fields.kernel ?? ""}`;
+  }
+
+  // Whether a method averages one value per node instead of pairs.
+  averages(method) {
+    return this.choices.methods.find((each) => each.name === method)?.pairs === false;
   }
 
   get dataset() {
@@ -105,7 +110,7 @@ export class SettingsForm {
     const averages = value === NO_PAIRS;
     for (const suffix of this.comparing ? ["", "-2"] : [""]) {
       if (averages) this.set(`method${suffix}`, "averaging");
-      else if (kind === "loss" || this.fields[`method${suffix}`] === "averaging") this.set(`method${suffix}`, kind === "loss" ? null : "gosta");
+      else if (kind === "loss" || this.averages(this.fields[`method${suffix}`])) this.set(`method${suffix}`, kind === "loss" ? null : "gosta");
     }
     if (kind !== "kernel") this.set("target", null);
     if (kind !== "loss") ["step", "ball"].forEach((field) => this.set(field, null));

@@ -94,7 +94,7 @@ export class SimulationView {
     const readouts = make("dl", { class: "readouts" });
     const hint = make("p", { class: "first", text: `Each of the ${counted(run.nodes)} nodes holds one row of the data and knows nothing else yet. Press Start, and watch them find out.`, hidden: true });
     const stop = make("button", { type: "button", text: "stop following", hidden: true, onclick: () => this.forget() });
-    const followed = make("span", { text: run.follows ? "Click a node to follow the observation it holds." : "Classic averaging moves no observations to follow." });
+    const followed = make("span", { text: run.follows ? "Click a node to follow the observation it holds." : "This method moves no observations to follow." });
     const parameters = Object.entries(run.parameters).map(([name, value]) => `${name} = ${typeof value === "number" ? spelled(value) : value}`).join(", ");
     const sub = `${counted(run.nodes)} nodes, ${counted(run.edge_count)} edges${parameters ? `, ${parameters}` : ""}`;
     const article = make("article", { class: "run card" },
