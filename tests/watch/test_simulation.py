@@ -175,7 +175,12 @@ def test_learning(served: Served) -> None:
         ({"column": ["income", "foodexp"]}, "Kernel 'gini' takes 1 column (value), but the data"),
         ({"nodes": "236"}, "The data has 235 rows, one per node: choose at most as many nodes."),
         ({"follow": "235"}, "There is no node 235 to follow: nodes are 0 to 234."),
-        ({"kernel": "auc"}, "Kernel 'auc' takes 2 columns"),
+        ({"kernel": "auc"}, "Kernel 'auc' compares labels: choose the label's column."),
+        (
+            {"kernel": "auc", "column": ["income", "foodexp", "income"], "label": "foodexp"},
+            "Column 'foodexp' is the label",
+        ),
+        ({"kernel": "kendall"}, "Kernel 'kendall' takes 2 columns"),
         ({"graph": "torus", "graph-rows": "7"}, "A torus with rows=7 cannot have n=235 nodes"),
         ({"graph": "watts-strogatz", "graph-k": "3"}, "even"),
         ({"kernel": "", "loss": "auc-logit"}, "Unknown loss 'auc-logit'"),

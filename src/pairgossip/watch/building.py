@@ -46,6 +46,8 @@ def build_courses(settings: Settings, uploads: Uploads) -> list[Course]:
 
 
 def _check_labels(found: Observations, settings: Settings) -> None:
+    if settings.kernel and settings.label is None and _lacks_label(settings.kernel, found):
+        raise InputError(f"Kernel '{settings.kernel}' compares labels: choose the label's column.")
     if not isinstance(found.labels, list) or not (settings.loss or settings.kernel):
         return
     measure = as_loss(settings.loss) if settings.loss else as_kernel(settings.kernel)
@@ -54,6 +56,12 @@ def _check_labels(found: Observations, settings: Settings) -> None:
             f"'{measure.name}' compares labels by size, but column '{settings.label}' holds "
             f"text such as '{found.labels[0][:40]}': choose a column of numbers."
         )
+
+
+def _lacks_label(kernel: str, found: Observations) -> bool:
+    """Whether all columns are there that a kernel takes, except the one of labels."""
+    takes = [name for name in as_kernel(kernel).columns or () if not name.endswith("?")]
+    return takes[-1:] in (["label"], ["cluster"]) and len(found.columns) == len(takes) - 1
 
 
 def _graph(run: RunChoice, n: int, seed: int) -> Graph:
