@@ -91,12 +91,14 @@ def _risk(model: FloatArray, features: FloatArray, signs: FloatArray) -> float:
         return np.nan
     n, d = features.shape
     start, total = 0, 0.0
-    points = features * np.sqrt(model)
-    squares = np.einsum("ij,ij->i", points, points)
+    # Columns of negative weight take part with their sign, as a check of the loss may ask for.
+    points = features * np.sqrt(np.abs(model))
+    signed = points * np.sign(model)
+    squares = np.einsum("ij,ij->i", points, signed)
     while start < n:
         rows = slice(start, start + min(MOST_ROWS, max(2, PRODUCTS_AT_ONCE // (d * (n - start)))))
         # Pairs with earlier rows mirror those seen already: later columns count twice.
-        u = _margins(points[rows], squares[rows], points[start:], squares[start:])
+        u = _margins(points[rows], squares[rows], signed[start:], squares[start:])
         u *= signs[rows, start:]
         sums = np.log(np.multiply.reduce(1.0 + np.exp(-np.abs(u)), axis=0))
         sums -= np.minimum(u, 0.0).sum(axis=0)
