@@ -96,6 +96,13 @@ def a_waiting_offer(stage: Stage) -> None:
     stage.ring(A, B)
 
 
+def two_offers(stage: Stage) -> None:
+    """A asks both others at once, if it has the rows, and B asks A."""
+    stage.ring(A, B)
+    stage.ring(A, C)
+    stage.ring(B, A)
+
+
 def an_eviction(stage: Stage) -> None:
     """A generation begins while the exchange is on its way."""
     stage.ring(A, B)
@@ -147,6 +154,7 @@ SCRIPTS: dict[str, Script] = {
         two_exchanges,
         a_rejection,
         a_waiting_offer,
+        two_offers,
         *CHANGES,
     )
 }
@@ -197,13 +205,13 @@ def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
 
 def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
     """Kill two peers, or one twice, also while it starts again; take every so-manieth way."""
-    ways = 0
-    for first in every_kill(script, 1, defect):
-        stage = run(script, 1, (first,), defect)
+    ways, rows = 0, 2 if script is two_offers else 1
+    for first in every_kill(script, rows, defect):
+        stage = run(script, rows, (first,), defect)
         if not stage.is_over:
             seconds = list(_second_kills(first, stage.plan.passed))
             for second in seconds[first.point % stride :: stride]:
-                ways += not run(script, 1, (first, second), defect).is_over
+                ways += not run(script, rows, (first, second), defect).is_over
     return ways
 
 

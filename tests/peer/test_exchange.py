@@ -17,9 +17,10 @@ from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
 from pairgossip.peer.actions import RepeatLater, Save, Send
-from pairgossip.peer.exchange import Exchange, first_state
+from pairgossip.peer.exchange import REPEATS_UNTIL_AWAY, Exchange, first_state
 from pairgossip.peer.messages import Accept, Hello, Notice, Offer, Reject, encode
 from pairgossip.peer.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.state import Pending
 from pairgossip.peer.transitions import Phase
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
@@ -279,3 +280,121 @@ def test_a_frozen_row_stays_as_it_is() -> None:
     for seq in range(1, 30):
         peer.receive(LOW, an_offer(peer, seq))
         assert peer.state.nodes[pending.node] is frozen
+
+
+# Several offers in doubt
+
+
+def hello(peer: Exchange) -> bytes:
+    return encode(Hello(peer.setting.spec, "", peer.state.generation, False))
+
+
+def test_offers_to_different_neighbors_freeze_different_rows() -> None:
+    for rows in (3, 4, 9):
+        peer = many_rows(rows)
+        peer.ring(HIGH)
+        peer.ring(LOW)
+        assert len(peer.state.pending) == len(set(peer.state.frozen)) == 2
+        assert peer.state.pending[LOW].seq > peer.state.pending[HIGH].seq
+
+
+def test_rows_are_offered_evenly_whatever_is_frozen() -> None:
+    offered: Counter[int] = Counter()
+    trials = 600
+    for seq in range(trials):
+        peer = many_rows(4)
+        peer.state = replace(peer.state, seq=seq, pending={HIGH: Pending(seq, 1)})
+        peer.ring(LOW)
+        offered[peer.state.pending[LOW].node] += 1
+    assert set(offered) == {0, 2, 3}
+    assert all(abs(count / trials - 1 / 3) < 0.08 for count in offered.values())
+
+
+def test_a_row_drawn_before_a_crash_is_drawn_again() -> None:
+    first, second = many_rows(9), many_rows(9)
+    for peer in (first, second):
+        peer.ring(HIGH)
+        peer.ring(LOW)
+    assert first.state == second.state
+
+
+def test_a_neighbor_is_not_asked_while_an_offer_to_it_is_in_doubt() -> None:
+    peer = many_rows(4)
+    peer.ring(HIGH)
+    before = peer.state
+    assert peer.ring(HIGH) == []
+    assert peer.state is before
+
+
+def test_an_answer_frees_the_row_of_its_own_offer_only() -> None:
+    peer = many_rows(4)
+    peer.ring(HIGH)
+    peer.ring(LOW)
+    peer.receive(HIGH, encode(Reject(0, peer.state.pending[LOW].seq, "busy")))
+    assert set(peer.state.pending) == {HIGH, LOW}
+    peer.receive(LOW, encode(Reject(0, peer.state.pending[LOW].seq, "busy")))
+    assert set(peer.state.pending) == {HIGH}
+
+
+def test_the_last_free_row_is_offered_only_to_one_that_has_just_answered() -> None:
+    peer = many_rows(2)
+    peer.ring(HIGH)
+    (asked,) = peer.ring(LOW)
+    assert isinstance(asked, Send)
+    assert isinstance(asked.message, Hello)
+    assert set(peer.state.pending) == {HIGH}
+    assert peer.receive(HIGH, hello(peer)) == []  # not the one that was asked
+    peer.receive(LOW, hello(peer))
+    assert set(peer.state.pending) == {HIGH, LOW}
+
+
+def test_nothing_is_offered_after_a_stop() -> None:
+    peer = many_rows(1)
+    peer.ring(LOW)
+    peer.calm()
+    assert peer.receive(LOW, hello(peer)) == []
+
+
+def test_one_that_is_away_is_greeted_and_asked_when_it_is_back() -> None:
+    peer = many_rows(4)
+    peer.lose(LOW)
+    (asked,) = peer.ring(LOW)
+    assert isinstance(asked, Send)
+    assert isinstance(asked.message, Hello)
+    peer.receive(LOW, hello(peer))
+    assert (peer.away, set(peer.state.pending)) == (set(), {LOW})
+
+
+def test_one_that_does_not_answer_is_away_until_any_word_of_it() -> None:
+    peer = many_rows(4)
+    peer.ring(HIGH)
+    for _ in range(REPEATS_UNTIL_AWAY):
+        assert peer.away == set()
+        peer.repeat(HIGH)
+    assert peer.away == {HIGH}
+    peer.receive(HIGH, an_offer(peer, 1))
+    assert peer.away == set()
+    peer.repeat(HIGH)
+    assert peer.away == set()
+
+
+def test_with_too_few_free_rows_the_local_exchange_is_left_out_and_counted() -> None:
+    peer = many_rows(3)
+    peer.ring(HIGH)
+    peer.ask(LOW)
+    save, _ = peer.receive(HIGH, an_offer(peer, 1))
+    assert isinstance(save, Save)
+    assert len(save.nodes) == 1
+    assert peer.state.left_out == 1
+    assert sum(node.private[1] for node in peer.state.nodes) == 1
+
+
+def test_a_lower_id_waits_as_long_as_one_answer_is_not_overdue() -> None:
+    """Here neighbors may wait: all rows are in offers, one of which was repeated."""
+    peer = make_victim(is_asking=True, rows=2)
+    peer.ask(LOW)
+    peer.repeat(HIGH)
+    assert peer.receive(LOW, an_offer(peer, 6)) == []
+    actions = peer.repeat(LOW)
+    assert actions[-1] == Send(LOW, Reject(0, 6, "busy"))
+    assert peer.receive(LOW, an_offer(peer, 7))[-1] == Send(LOW, Reject(0, 7, "busy"))

@@ -65,6 +65,12 @@ def test_without_weights_records_and_updates_count(tmp_path: Path) -> None:
     assert audit(homes).violations == ("ann has counted 36 updates in 14 exchanges.",)
 
 
+def test_local_exchanges_that_were_left_out_are_not_missed(tmp_path: Path) -> None:
+    homes = exchanging(tmp_path, spec=PAPER)
+    change(homes[0], lambda state: replace(state, exchanges=state.exchanges + 2, left_out=3))
+    assert audit(homes).violations == ()
+
+
 @pytest.mark.parametrize("is_heard", [True, False])
 def test_what_was_decided_counts_as_done(tmp_path: Path, is_heard: bool) -> None:
     homes = exchanging(tmp_path)
