@@ -98,7 +98,8 @@ class TestWithToy:
         self, cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
     ) -> None:
         """Written when a case is finished, read for the report: both end in one warning."""
-        usual, opened = zipfile.ZipFile.open, []
+        usual = zipfile.ZipFile.open
+        opened: list[object] = []
 
         def interrupted(self: zipfile.ZipFile, *arguments: Any, **options: Any) -> Any:
             entry = usual(self, *arguments, **options)

@@ -204,7 +204,8 @@ ROWS = (
         "B",
         "every node has a clock of rate 1, edges are drawn uniformly, and nodes are drawn in "
         "proportion to their degrees",
-        "true together on regular graphs only; uniform edges are clocks of rate 1 at the edges",
+        "true together on regular graphs (and on bipartite ones of two degrees); uniform edges are "
+        "clocks of rate 1 at the edges",
         edge_laws,
         {NOT_BIPARTITE: "1927"},
     ),
