@@ -61,7 +61,7 @@ class Note:
     """How many of them no loss of power can undo."""
     digest: int
     """Of the state that the last of them has left."""
-    system: bytes = NAMELESS
+    system: bytes
     """The system that was running."""
 
 
@@ -96,7 +96,7 @@ class Witness:
         """Note that the database has come so far; to be called once that is committed."""
         if is_synced:
             self._synced = saves
-        packed = _packed(Note(saves, self._synced, digest, self._system))
+        packed = _packed(saves, self._synced, digest, self._system)
         self._turn = 1 - self._turn
         try:
             os.pwrite(self._file, packed, PLACES[self._turn])
@@ -122,7 +122,7 @@ def create_witness(database: Path) -> None:
     """Make the witness of a database in which nothing was saved yet."""
     path = witness_of(database)
     content = bytearray(SIZE)
-    packed = _packed(Note(0, 0, 0))
+    packed = _packed(0, 0, 0, NAMELESS)
     content[: len(packed)] = packed
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -177,8 +177,8 @@ def running_system() -> bytes:
         return NAMELESS
 
 
-def _packed(note: Note) -> bytes:
-    body = _NOTE.pack(_MARK, note.saves, note.synced, note.digest, note.system)
+def _packed(saves: int, synced: int, digest: int, system: bytes) -> bytes:
+    body = _NOTE.pack(_MARK, saves, synced, digest, system)
     return body + struct.pack("<I", zlib.crc32(body))
 
 
