@@ -120,8 +120,7 @@ def _is_sound(content: dict[str, Any]) -> bool:
         return False
     if not all(isinstance(content[name], dict) for name in ("settings", "versions")):
         return False
-    seed, step = (content["settings"].get(name) for name in ("seed", "step"))
-    if type(seed) is not int or not isinstance(step, dict) or not _is_number(step.get("scale")):
+    if not _is_training(content["settings"]):
         return False
     texts = all(isinstance(entry, str) for entry in classes)
     if not (len(classes) == 2 if content["loss"].startswith("auc-") else not texts):
@@ -133,6 +132,14 @@ def _is_sound(content: dict[str, Any]) -> bool:
         and (texts or all(map(_is_number, classes)))
         and len(set(classes)) == len(classes)
     )
+
+
+def _is_training(settings: dict[str, Any]) -> bool:
+    """Whether settings tell how a model was learned: by a seed, or by a peer, which has none."""
+    if isinstance(settings.get("peer"), str):
+        return True
+    seed, step = settings.get("seed"), settings.get("step")
+    return type(seed) is int and isinstance(step, dict) and _is_number(step.get("scale"))
 
 
 def _is_number(entry: Any) -> bool:
