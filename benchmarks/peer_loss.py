@@ -67,8 +67,14 @@ def _without(
         flush=True,
     )
     gone.start()
-    _wait("the peer to be back", lambda: not any(_complains(one, gone) for one in neighbors))
+    _wait("the peer to be back", lambda: _is_back(gone, neighbors))
     return ratio
+
+
+def _is_back(peer: PeerProcess, neighbors: Sequence[PeerProcess]) -> bool:
+    status = _told(peer)
+    has_met_all = status.pid == peer.pid and all(one.agreed for one in status.neighbors.values())
+    return has_met_all and not any(_complains(one, peer) for one in neighbors)
 
 
 def _rate(

@@ -507,6 +507,21 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
         )
 
 
+def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.0)
+    ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
+    introduce_each_other([ann, bob, carl])
+    with closing(assemble(ann)) as parts:
+        observer = Observer(parts, Exchange(parts.setting, parts.state), Log("ann"))
+        observer.heard(load_identity(bob.folder).id, time.monotonic() + 10.0)
+        observer.look({}, set(), {}, {}, is_last=False)
+        assert observer.status is not None
+        (problem,) = observer.status.problems
+        assert problem.startswith("'carl' is away, and was not heard of for 0 s: exchanges with")
+
+
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -279,13 +280,16 @@ class Observer:
         """Say which neighbors do not answer or have gone, and what that means."""
         found = []
         for neighbor in self._exchange.present:
+            # Who was never heard of is told only beside others that were: see LONELY.
+            is_missed = bool(self._heard_at) and neighbor not in self._heard_at
+            never = LONELY if is_missed else math.inf
             since = now - self._heard_at.get(neighbor, self._started_at)
             name = self._names.get(neighbor, neighbor)
             advice = f"If it is gone for good, run: pairgossip peer evict {name}."
             if waiting.get(neighbor, 0.0) > UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
                 found.append(f"{said}{self._frozen(neighbor)}. {advice}")
-            elif neighbor in self._exchange.away and since > UNANSWERED:
+            elif since > (UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
                 found.append(f"{said}{self._going_on(neighbor)}. {advice}")
         return found
