@@ -72,7 +72,9 @@ def test_examples_can_be_copied(cli: CommandLine, chain: tuple[str, ...]) -> Non
         app.parse_args(words, exit_on_error=False, print_error=False)
 
 
-@pytest.mark.parametrize("command", ["exact", "estimate", "train", "swarm run"])
+@pytest.mark.parametrize(
+    "command", ["exact", "estimate", "train", "score", "graph", "plot", "swarm run"]
+)
 def test_examples_fit_the_data_they_begin_with(
     cli: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,12 +84,11 @@ def test_examples_fit_the_data_they_begin_with(
     briefly = {
         "estimate": ["--iterations", "20", "--trials", "1"],
         "train": ["--iterations", "20"],
-        "swarm run": ["--within", "-1"],  # refused once everything else is found to be in order
+        "swarm": ["--within", "-1"],  # refused once everything else is found to be in order
     }
     for line in filter(str.strip, found[1].splitlines()):
         words = shlex.split(line)[1:]
-        more = [] if words[0] == "dataset" else briefly.get(command, [])
-        answer = cli(*words, *more)
+        answer = cli(*words, *briefly.get(words[0], []))
         assert answer.code == 0 or "--within is -1" in answer.err, answer.err
 
 

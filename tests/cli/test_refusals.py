@@ -19,6 +19,7 @@ SITES = ", with a column that says which file a row is from for --group-by"
         ("peer joi", "Unknown command 'joi': did you mean 'join'?"),
         ("kernels --jsn", "Unknown option --jsn: did you mean --json?"),
         ("kernels --jsn=yes", "Unknown option --jsn: did you mean --json?"),
+        ("kernels --no-json", "Unknown option --no-json: did you mean --json?"),
         ("train a.csv --modle m.json", "Unknown option --modle: did you mean --model?"),
         (
             "kernels --zzz",

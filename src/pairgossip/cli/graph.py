@@ -44,7 +44,7 @@ def graph_command(
     For example:
 
         pairgossip graph torus --rows 26 --cols 26
-        pairgossip graph watts-strogatz --nodes 699 --k 4 --p 0.3 --seed 0
+        pairgossip graph watts-strogatz --nodes 100 --save-edges net.graphml
         pairgossip graph --file net.graphml
 
     Parameters

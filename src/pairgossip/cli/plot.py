@@ -24,7 +24,9 @@ def plot_command(
 
     For example:
 
-        pairgossip plot complete.npz cycle.npz --out comparison.png
+        pairgossip dataset engel --out incomes.csv
+        pairgossip estimate incomes.csv --column income --kernel gini --save run.npz
+        pairgossip plot run.npz --out run.png
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from cyclopts import Parameter
 from cyclopts.exceptions import (
     CoercionError,
     CycloptsError,
@@ -113,4 +114,6 @@ def _options(problem: CycloptsError) -> list[str]:
     """Return the names of all options and arguments of the command."""
     if problem.app is None:
         return []
-    return [name for each in problem.app.assemble_argument_collection() for name in each.names]
+    # Left out: --no-json and the like, which the parser makes up unless told otherwise.
+    taken = problem.app.assemble_argument_collection(default_parameter=Parameter(negative=()))
+    return [name for each in taken for name in each.names]

@@ -25,6 +25,8 @@ def score_command(
 
     For example:
 
+        pairgossip dataset breast-cancer-wisconsin --out cells.csv
+        pairgossip train cells.csv --label class --radius 10 --model cells.json
         pairgossip score cells.json cells.csv --label class --out scores.csv
 
     Parameters

@@ -52,7 +52,7 @@ def watch_command(
     For example:
 
         pairgossip watch
-        pairgossip watch --swarm my-swarm
+        pairgossip watch --data wine --column alcohol --kernel variance
         pairgossip watch --text --data engel --column income --kernel gini
 
     Parameters
