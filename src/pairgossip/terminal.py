@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
+from rich.text import Text
 
 from pairgossip.errors import printable
 
@@ -20,6 +21,10 @@ class PlainConsole(Console):
 
     def __init__(self, *, stderr: bool = False, **options: Any) -> None:
         super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Spell control characters out before widths are measured and rich drops some of them."""
+        return super().render_str(printable(text), **options)
 
     def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as usual; what remains of control characters comes from the text shown."""

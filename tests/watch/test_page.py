@@ -425,9 +425,10 @@ def test_the_label_of_an_upload_is_a_column_of_two_values(
     expect(page.locator("article .sub")).to_contain_text("40 nodes")
     quiet(page)
     assert address(page)["label"] == ["state"] and address(page)["column"] == ["score"]
-    file.write_text("name,score\n" + "\n".join(f"p{k},{k * k}" for k in range(40)))
+    file.write_text(",name,score\n" + "\n".join(f"{k},p{k},{k * k}" for k in range(40)))
     page.set_input_files("#file", file)
     expect(page.locator("#label option:checked")).to_have_text("choose a column")
+    expect(page.locator("#label option")).to_have_text(["choose a column", "name", "score"])
     expect(page.get_by_role("alert")).to_be_visible()
     page.select_option("#label", "score")
     expect(page.locator("#label option:checked")).to_have_text("score")

@@ -128,7 +128,7 @@ export class CurveChart {
     this.drawLegend();
   }
 
-  // What the axis shows, for whoever cannot see it.
+  // The axis is painted: without this a test could not read it.
   noteAxis() {
     const { min, max } = this.plot?.scales.y ?? {};
     if (min !== undefined) Object.assign(this.place.dataset, { low: min, high: max });

@@ -278,7 +278,8 @@ export class SettingsForm {
   labelPart() {
     const set = this.dataset;
     if (!set || !this.needs.label) return null;
-    const columns = set.columns.map((name) => [name, name || "(unnamed)"]);
+    // Without a name a column cannot be the label: an empty one says that there is none.
+    const columns = set.columns.filter((name) => name).map((name) => [name, name]);
     if (!set.columns.includes(this.fields.label)) columns.unshift(["", "choose a column"]);
     return this.field("label", this.select("label", columns, this.fields.label ?? "", (value) => {
       this.set("column", (this.fields.column ?? []).filter((name) => name !== value));
