@@ -109,7 +109,7 @@ def peers(place: Path) -> Iterator[Processes]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 200  # a shared machine may be slow; this is only against hanging
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -127,6 +127,7 @@ def held(folder: Path) -> Counter[tuple[str, int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(700)
 def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> None:
     exact = float(pg.exact([1.0, 8.0, 30.0], "gini"))
     peers.start(*NAMES)
