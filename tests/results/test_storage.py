@@ -249,12 +249,16 @@ def test_a_header_that_is_too_long(saved: Path, monkeypatch: pytest.MonkeyPatch)
     refuse(saved)
 
 
-def test_a_graph_of_more_nodes_than_numbers_is_not_built(saved: Path) -> None:
+@pytest.mark.parametrize("wide", [None, "|V0", "|u1"])
+def test_a_graph_of_more_nodes_than_numbers_is_not_built(saved: Path, wide: str | None) -> None:
+    nodes = 1 << 20
     with zipfile.ZipFile(saved) as archive, archive.open("header.npy") as member:
         header = json.loads(np.lib.format.read_array(member).tobytes())
-    header["graph"] |= {"n": 10**8, "complete": False}
+    header["graph"] |= {"n": nodes, "complete": False}
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     repacked(saved, header=packed(text), graph_edges=packed(np.array([[0, 1]])))
+    if wide is not None:
+        repacked(saved, more=packed(np.zeros(nodes, dtype=wide)))
     refuse(saved)
 
 

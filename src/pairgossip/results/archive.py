@@ -130,8 +130,9 @@ def graph_of(archive: Archive) -> Graph:
     """Restore the graph of a result: of its rows where it has groups, unless sets are swapped."""
     about = archive.header["graph"]
     construction = archive.header.get("construction")
-    if about["n"] > max(array.size for array in archive.arrays.values()):
-        raise ValueError("no array has an entry for every node")
+    # In bytes: entries of no width, or of one byte, would promise nodes that cost far more.
+    if about["n"] > max(array.nbytes for array in archive.arrays.values()) // 8:
+        raise ValueError("no array has a number for every node")
     sites = restored(
         about["n"],
         None if about["complete"] else archive.arrays["graph_edges"],
