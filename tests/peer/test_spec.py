@@ -74,6 +74,8 @@ def test_files_that_mean_something_else_have_another_hash(other: str) -> None:
     assert parse_spec(other).hash != parse_spec(GINI).hash
 
 
+LONG = "0x" + "f" * 5000
+"""So many digits that Python does not print it."""
 WRONG = [
     ("", 'kernel is missing: name what to estimate, as in kernel = "auc", or what to learn'),
     (GINI + 'loss = "x"', "loss stands under [ranges]: move it above all tables."),
@@ -89,6 +91,8 @@ WRONG = [
     (GINI.replace('["income"]', '["income", ""]'), "A column has an empty name"),
     (GINI.replace('["income"]', '["income", "income"]'), "columns names 'income' twice"),
     (AUC.replace('["score"]', '["score", "diseased"]'), "label 'diseased' is also among columns"),
+    (AUC.replace('"diseased"', '["diseased"]'), "label must be the name of a column, as in label"),
+    (AUC.replace('"diseased"', "{a = 1}"), "label must be the name of a column, as in label"),
     (AUC.replace('label = "diseased"', ""), "ranges.diseased is for no column of this run"),
     (
         AUC.replace('label = "diseased"', "").replace("diseased = [0, 1]", ""),
@@ -133,6 +137,11 @@ WRONG = [
     (LOSS.replace("0.01", "-0.01"), "learning.l2 is -0.01: give a finite number > 0."),
     (U.replace("members = 4", ""), 'target = "u" needs members: say how many rows'),
     (U.replace("= 4", "= 1"), "members is 1: a run needs at least 2 rows in all."),
+    (U.replace("= 4", f"= {LONG}"), "members is a whole number beyond 64 bits: give another."),
+    (GINI + f"[stop]\nexchanges = {LONG}", "stop.exchanges is a whole number beyond 64 bits"),
+    (GINI + f"[stop]\nexchanges = -1{'0' * 400}", "stop.exchanges is a whole number beyond 64"),
+    (GINI + f"[privacy]\nepsilon = 1\nbins = {LONG}", "privacy.bins is a whole number beyond 64"),
+    (GINI + f"[privacy]\nepsilon = 1\nbins = [{LONG}]", "privacy.bins is a whole number beyond 64"),
     (U.replace("= 4", "= 4.5"), "members must be a whole number, but it is a number."),
     (U.replace('"u"', '"w"'), 'target is "w": choose "v" or "u".'),
     (

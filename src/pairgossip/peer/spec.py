@@ -10,7 +10,7 @@ import hashlib
 import json
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LARGEST_TEXT = 60_000
 """Canonical text travels in every hello, whose frames have a limit."""
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -65,7 +67,7 @@ class Stop(_Strict, frozen=True):
 
     error: float | None = None
     """The half-width of the interval, relative to the estimate."""
-    exchanges: int | None = None
+    exchanges: Whole | None = None
 
 
 class Privacy(_Strict, frozen=True):
@@ -73,7 +75,7 @@ class Privacy(_Strict, frozen=True):
 
     epsilon: float
     """What one report may tell about its row."""
-    bins: int | tuple[int, ...]
+    bins: Whole | tuple[Whole, ...]
     """Into how many equal parts the range of each column is cut."""
     rounding: str = "bins"
     """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
@@ -93,7 +95,7 @@ class Spec(_Strict, frozen=True):
     loss: str | None = None
     label: str | None = None
     target: str = "v"
-    members: int | None = None
+    members: Whole | None = None
     """How many rows all members have together."""
     algorithm: Algorithm = Algorithm()
     learning: Learning | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,8 @@ def wrong_kind(problem: msgspec.ValidationError) -> InputError:
     missing = _MISSING.search(text)
     if missing:
         return InputError(f"{f'{key}.' if key else ''}{missing[1]} is missing: add it.")
+    if text.startswith("Expected `int` "):  # with a bound
+        return InputError(f"{key} is a whole number beyond 64 bits: give another.")
     kinds = _COMPLAINT.search(text)
     if kinds is None:
         return InputError(f"{key} is not as it must be: {text.partition(' - ')[0]}.")
@@ -87,9 +90,11 @@ def _check_columns(columns: Any, label: Any) -> None:
         raise InputError('columns must be a list of names, as in columns = ["score"].')
     if not columns:
         raise InputError("columns is empty: name at least one column.")
+    if label is not None and not isinstance(label, str):
+        raise InputError('label must be the name of a column, as in label = "diseased".')
     if not all(columns) or label == "":
         raise InputError("A column has an empty name: give every column a name.")
-    repeated = next((name for name in columns if columns.count(name) > 1), None)
+    repeated = next((name for name, count in Counter(columns).items() if count > 1), None)
     if repeated is not None:
         raise InputError(f"columns names '{repeated}' twice: name it once.")
     if label in columns:
@@ -106,10 +111,11 @@ def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
             f"ranges is missing: add a table [ranges] with a line such as {wanted[0]} = [0, 1] "
             f"for every column."
         )
+    known = set(wanted)
     for name in ranges:
-        if name not in wanted and name in top:
+        if name not in known and name in top:
             raise _misplaced(name, "ranges")
-        if name not in wanted:
+        if name not in known:
             raise InputError(
                 f"ranges.{name} is for no column of this run: remove it, or name the column."
             )
