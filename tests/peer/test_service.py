@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
@@ -520,6 +521,52 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
         assert observer.status is not None
         (problem,) = observer.status.problems
         assert problem.startswith("'carl' is away, and was not heard of for 0 s: exchanges with")
+
+
+def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
+    introduce_each_other(homes)
+    bob, carl = (load_identity(home.folder).id for home in homes[1:])
+    with closing(assemble(homes[0])) as parts:
+        exchange = Exchange(parts.setting, parts.state)
+        observer = Observer(parts, exchange, Log("ann"))
+
+        def problems(versions: dict[str, int]) -> list[str]:
+            observer.look({}, set(), versions, {}, is_last=False)
+            assert observer.status is not None
+            return list(observer.status.problems)
+
+        version, lonely = problems({bob: 99})
+        assert version.startswith("Neighbor 'bob' speaks version 99")
+        assert lonely.startswith("No other neighbor was heard of for 0 seconds: see that they run")
+        assert all("speaks version" in one for one in problems({bob: 99, carl: 99}))
+        exchange.lose(bob)
+        observer.heard(carl, time.monotonic() + 10.0)
+        (only,) = problems({bob: 99})
+        assert only == version
+
+
+def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
+    introduce_each_other(homes)
+    first, second = (load_identity(home.folder).id for home in homes[1:])
+    written = io.StringIO()
+    with closing(assemble(homes[0])) as parts, writing_logs(written):
+        exchange = Exchange(parts.setting, parts.state)
+        observer = Observer(parts, exchange, Log("ann"))
+        for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
+            observer.look({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
+    assert [written.getvalue().count(f"No answer from '{name}'") for name in ("p-1", "p-2")] == [
+        1,
+        1,
+    ]
 
 
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ MOST_UNANSWERED = 5
 MOST_DIFFERENCES = 5
 MOST_LOGGED = 8
 """Entries of an estimate in one line of the log."""
+_COUNT = re.compile(r"(?<= )\d+(?= )")
+"""A number of seconds or rows; digits in a name are not set off by spaces."""
 
 
 class Observer:
@@ -254,15 +257,15 @@ class Observer:
             dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
         )
         found += [self._other_version(*one) for one in sorted(versions.items())]
-        found += self._silences(now, waiting)[:MOST_UNANSWERED]
+        found += self._silences(now, versions, waiting)[:MOST_UNANSWERED]
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        if now - last > LONELY and not versions:
+        if now - last > LONELY and len(versions) < len(self._exchange.setting.neighbors):
             found.append(
-                f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
-                "they have joined this peer and not evicted it, and that the addresses in "
-                "members.json are right."
+                f"No{' other' * bool(versions)} neighbor was heard of for {now - last:.0f} "
+                "seconds: see that they run, that they have joined this peer and not evicted it, "
+                "and that the addresses in members.json are right."
             )
         if self._unwritten is not None:
             found.append(self._unwritten)
@@ -276,7 +279,9 @@ class Observer:
             f"{VERSION}: update pairgossip at {older}; until then the two do not exchange."
         )
 
-    def _silences(self, now: float, waiting: Mapping[str, float]) -> list[str]:
+    def _silences(
+        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
+    ) -> list[str]:
         """Say which neighbors do not answer or have gone, and what that means."""
         found = []
         for neighbor in self._exchange.present:
@@ -289,6 +294,8 @@ class Observer:
             if waiting.get(neighbor, 0.0) > UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
                 found.append(f"{said}{self._frozen(neighbor)}. {advice}")
+            elif neighbor in versions:
+                continue  # it is there, and the version is what to look at
             elif since > (UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
                 found.append(f"{said}{self._going_on(neighbor)}. {advice}")
@@ -341,7 +348,7 @@ def _announcer(state: State) -> str:
 
 def _kind(problem: str) -> str:
     """What makes two problems the same although a number in them has changed."""
-    return "".join(letter for letter in problem if not letter.isdigit())
+    return _COUNT.sub("", problem)
 
 
 def _told_before(parts: Assembly) -> Status | None:
