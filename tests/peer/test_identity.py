@@ -94,6 +94,22 @@ def test_a_signature_is_by_this_key_for_this_text(tmp_path: Path) -> None:
     assert identity.sign(b"text") == signature  # nothing is drawn for it
 
 
+def test_nothing_comes_along_with_a_certificate(tmp_path: Path) -> None:
+    """TLS would trust a second one, and a broken one would keep the network from opening."""
+    one, other = (Person(tmp_path, name).certificate for name in "ab")
+    broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    assert id_of_certificate(f"\n{one}\n") == id_of_certificate(one)
+    for text in (
+        one + other,
+        one + broken,
+        broken + one,
+        "a note\n" + one,
+        one.replace("\n", "\n "),
+    ):
+        with pytest.raises(InputError, match=r"has other text|cannot be read"):
+            id_of_certificate(text)
+
+
 def test_loading_gives_the_same_identity(tmp_path: Path) -> None:
     made = create_identity(tmp_path, "a")
     loaded = load_identity(tmp_path)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 LARGEST_CERTIFICATE = 4096
+MOST_REMEMBERED = 1 << 14
+"""More than a list of members holds: all of them are looked at every second."""
 CLOCK_SKEW = datetime.timedelta(days=1)
 """A certificate is valid a little before it is made, for members whose clocks are behind."""
 SEALING_KEY = "2.25.45210410215305739811610708537868535528"
@@ -155,9 +157,10 @@ def id_of_key(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(spelled).hexdigest()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _told(pem: str) -> Told:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import Encoding
     from cryptography.x509 import load_pem_x509_certificate
 
     if len(pem) > LARGEST_CERTIFICATE:
@@ -168,9 +171,13 @@ def _told(pem: str) -> Told:
         names, is_authority, sealing_key = _extensions(certificate)
         common_name, until = _common_name(certificate), certificate.not_valid_after_utc
         is_own = _is_own(certificate)
+        whole = certificate.public_bytes(Encoding.PEM).decode()
     except Exception:
         # The library reads parts only when asked for, and raises a dozen unrelated classes.
         raise InputError("The certificate cannot be read: it must be PEM text.") from None
+    # TLS trusts every certificate in the text, of which only the first was read.
+    if pem.strip() != whole.strip():
+        raise InputError("The certificate has other text before, in or after it: remove that.")
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
     return Told(key, common_name, names, is_authority, until, is_own, sealing_key)
