@@ -490,6 +490,36 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
         assert not observer.status.problems
 
 
+def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> None:
+    """Both rows are in offers, but one of these was made just now."""
+    homes = [make_home(tmp_path, name, [1.0, 2.0]) for name in ("ann", "bob", "carl", "dora")]
+    introduce_each_other(homes)
+    bob, carl, dora = (load_identity(home.folder).id for home in homes[1:])
+    with closing(assemble(homes[0])) as parts:
+        exchange = Exchange(parts.setting, parts.state)
+        exchange.ask(bob)
+        exchange.ask(carl)
+        exchange.lose(dora)
+        observer = Observer(parts, exchange, Log("ann"))
+        observer._started_at -= 10.0
+        told = []
+        for seconds in (0.1, 12.3):
+            observer.look({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
+            assert observer.status is not None
+            told.append(sorted(one.partition(" s: ")[2] for one in observer.status.problems))
+    advice = "If it is gone for good, run: pairgossip peer evict"
+    going_on = "exchanges with the others go on"
+    stuck = "all 2 rows of this peer wait for answers, and the peer stands still"
+    assert told == [
+        [f"{going_on}. {advice} dora.", f"one of 2 rows waits for it; {going_on}. {advice} bob."],
+        [
+            f"{stuck}. {advice} bob.",
+            f"{stuck}. {advice} carl.",
+            f"no row of this peer is free for the others either. {advice} dora.",
+        ],
+    ]
+
+
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

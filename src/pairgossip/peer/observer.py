@@ -284,6 +284,9 @@ class Observer:
     ) -> list[str]:
         """Say which neighbors do not answer or have gone, and what that means."""
         found = []
+        # An offer that was made just now freezes a row too, and is answered in a moment.
+        overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
+        is_stuck = overdue >= len(self._exchange.state.nodes)
         for neighbor in self._exchange.present:
             # Who was never heard of is told only beside others that were: see LONELY.
             is_missed = bool(self._heard_at) and neighbor not in self._heard_at
@@ -293,23 +296,25 @@ class Observer:
             advice = f"If it is gone for good, run: pairgossip peer evict {name}."
             if waiting.get(neighbor, 0.0) > UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
-                found.append(f"{said}{self._frozen(neighbor)}. {advice}")
+                found.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
             elif neighbor in versions:
                 continue  # it is there, and the version is what to look at
             elif since > (UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
-                found.append(f"{said}{self._going_on(neighbor)}. {advice}")
+                found.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
         return found
 
-    def _frozen(self, neighbor: str) -> str:
+    def _frozen(self, neighbor: str, is_stuck: bool) -> str:
         rows = len(self._exchange.state.nodes)
         if rows == 1:
             return "the only row of this peer waits for it, and the peer stands still until then"
-        if not self._exchange.free_rows:
+        if is_stuck:
             return f"all {rows} rows of this peer wait for answers, and the peer stands still"
-        return f"one of {rows} rows waits for it; {self._going_on(neighbor)}"
+        return f"one of {rows} rows waits for it; {self._going_on(neighbor, is_stuck)}"
 
-    def _going_on(self, neighbor: str) -> str:
+    def _going_on(self, neighbor: str, is_stuck: bool) -> str:
+        if is_stuck:
+            return "no row of this peer is free for the others either"
         there = set(self._exchange.present) - self._exchange.away - {neighbor}
         return "exchanges with the others go on" if there else "no other neighbor is there"
 
