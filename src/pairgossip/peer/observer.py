@@ -262,11 +262,12 @@ class Observer:
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
         if now - last > LONELY and len(versions) < len(self._exchange.setting.neighbors):
-            found.append(
-                f"No{' other' * bool(versions)} neighbor was heard of for {now - last:.0f} "
-                "seconds: see that they run, that they have joined this peer and not evicted it, "
-                "and that the addresses in members.json are right."
+            lonely = (
+                f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
+                "they have joined this peer and not evicted it, and that the addresses in "
+                "members.json are right."
             )
+            found.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
         if self._unwritten is not None:
             found.append(self._unwritten)
         return (*found, *([] if self._fatal is None else [self._fatal]))
