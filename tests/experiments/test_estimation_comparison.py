@@ -113,14 +113,18 @@ def test_an_error_above_the_bound_changes_the_verdict(scatter: dict[str, Any]) -
     assert changed["bound-scatter"] == "does not hold"
 
 
-def test_an_error_that_falls_slowly_changes_the_verdict(scatter: dict[str, Any]) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_an_error_of_gosta_that_falls_slowly_changes_the_verdict(
+    scatter: dict[str, Any], method: str
+) -> None:
+    """The paper's sentence is about GoSta-sync, whatever the other methods do."""
     changed = dict(scatter)
     for graph in GRAPHS:
-        for method in METHODS:
-            run = scatter[f"{graph}-{method}"]
-            slower = run.trial_error * run.iterations**0.6
-            changed[f"{graph}-{method}"] = replace(run, trial_error=slower)
-    assert verdicts(SCATTER.report(changed))["slope-scatter"] in ("holds in part", "does not hold")
+        run = scatter[f"{graph}-{method}"]
+        slower = run.trial_error * run.iterations
+        changed[f"{graph}-{method}"] = replace(run, trial_error=slower)
+    verdict = verdicts(SCATTER.report(changed))["slope-scatter"]
+    assert verdict == ("does not hold" if method == "gosta-sync" else "holds")
 
 
 def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> None:

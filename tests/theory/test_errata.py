@@ -14,7 +14,7 @@ from pairgossip.graphs import Graph, complete, cycle, path
 from pairgossip.losses import Ball, Unconstrained, constant, inverse_sqrt, power
 from pairgossip.theory import constants, expected_estimates, gosta_expectation_bound
 from pairgossip.theory.errata import ERRATA, Erratum, hypotheses, markdown_table
-from pairgossip.theory.errata.extensions import blow_up
+from pairgossip.theory.errata.extensions import blow_up, lexicographic
 from pairgossip.theory.errata.network import newman_watts
 from pairgossip.theory.errata.paths import ranking_problem
 
@@ -34,7 +34,6 @@ def test_the_page_holds_the_table_as_computed_now() -> None:
 
 ABOUT_NO_EXAMPLE = {
     "202",  # a loss and an indicator
-    "602",  # a convention
     "301, 323, 415, 490, 533, 656, 760, 779, 905, 958, 1716, 1766, 1927, 1955",  # a hypothesis
     "583",  # of any connected graph, as every Graph is
     "612",  # the data file
@@ -164,6 +163,21 @@ def test_the_proposition_on_several_points_holds_for_the_graph_of_its_proof(k: i
         assert gap == pytest.approx(k * graph.spectral_gap(), abs=1e-9)
         checked += 1
     assert checked == 2 + 6 + 21 + 112 - 4
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_exchanges_inside_nodes_attenuate_the_factor(k: int) -> None:
+    """Line 664 is right: per network exchange the slowest mode stays, and others decay faster."""
+    for graph in small_graphs(5):
+        spectra = [
+            np.linalg.eigvalsh(np.diag(adjacency.sum(axis=1)) - adjacency)
+            for adjacency in (blow_up(graph, k), lexicographic(graph, k))
+        ]
+        # Both have the same edges between nodes, which make an exchange one of the network.
+        gained = spectra[1] - spectra[0]
+        assert gained.min() > -1e-9 and gained.max() > 0.5
+        is_complete = 2 * graph.edge_count == graph.n * (graph.n - 1)
+        assert (gained[1] > 1e-9) == is_complete
 
 
 def test_newman_watts_graphs_are_those_of_networkx() -> None:

@@ -12,7 +12,8 @@ def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
     """List what the paper prints wrong, what is right, and the evidence, computed now.
 
     Every example satisfies the paper's own hypotheses, which are listed with their lines; what
-    fails only beyond them is not listed. Lines are those of the paper's LaTeX source. Class A
+    fails only beyond them is not listed (one row says that a hypothesis can be done without, by
+    examples beyond it). Lines are those of the paper's LaTeX source. Class A
     breaks an implementation, B makes a bound or a claim wrong, C is a slip of the pen, an
     inference, or a remark that does no harm.
 

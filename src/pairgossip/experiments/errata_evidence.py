@@ -42,7 +42,8 @@ def _report(results: Mapping[str, Any]) -> Section:
             "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "
             "slip of the pen, an inference, or a remark that does no harm. Every example satisfies "
             "the paper's own hypotheses, which are listed; what fails only beyond them is not an "
-            "error of the paper. Line numbers are those of the paper's LaTeX source.",
+            "error of the paper (one row says that a hypothesis can be done without, by examples "
+            "beyond it). Line numbers are those of the paper's LaTeX source.",
         ],
         tables=[Table("Errata", columns, [[row[name] for name in columns] for row in rows])],
         claims=[

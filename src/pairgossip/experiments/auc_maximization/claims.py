@@ -42,10 +42,10 @@ def faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> Claim:
         "Watts-Strogatz graphs outperform the grid.",
         SAID[clock].format(641),
         faster_verdict(best, middle, worst),
-        f"Relative to zero the mean objective ends at {best:.4f} (complete), {middle:.4f} "
-        f"(Watts-Strogatz) and {worst:.4f} (torus): the torus is {100 * apart:+.1f} % from the "
-        f"complete graph, and the Watts-Strogatz graph is {ahead} the torus. "
-        f"{100 * MATTERS:.0f} % count as a difference: "
+        "Features as in the file. Relative to zero the mean objective ends at "
+        f"{best:.4f} (complete), {middle:.4f} (Watts-Strogatz) and {worst:.4f} (torus): the torus "
+        f"is {100 * apart:+.1f} % from the complete graph, and the Watts-Strogatz graph is {ahead} "
+        f"the torus. {100 * MATTERS:.0f} % count as a difference: "
         + ("the mean loss hardly depends on the graph." if abs(apart) < MATTERS else "it is one."),
     )
 
@@ -59,7 +59,7 @@ def dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
         "The dispersion of the local estimates decreases as network connectivity improves.",
         SAID[clock].format(641),
         dispersion_verdict(*spreads),
-        "Standard deviation of the objective over nodes at the end: "
+        "Features as in the file. Standard deviation of the objective over nodes at the end: "
         + ", ".join(f"{s:.2e} ({name})" for name, s in zip(GRAPHS, spreads, strict=True))
         + ". "
         + in_order_from(fits[GRAPHS[0]].iterations, *curves),

@@ -66,23 +66,6 @@ def virtual_graph() -> Evidence:
     )
 
 
-def attenuation() -> Evidence:
-    """The normalized gap per iteration and per exchange over the network."""
-    graph, k = cycle(7), 3
-    proof, text = blow_up(graph, k), lexicographic(graph, k)
-    network = _edges(proof)
-    per_iteration = [_gap(adjacency) / _edges(adjacency) for adjacency in (proof, text)]
-    per_exchange = [per_iteration[0], per_iteration[1] * _edges(text) / network]
-    expected = graph.normalized_gap() / k
-    return Evidence(
-        f"cycle of 7, k = 3: normalized gap per iteration {per_iteration[0]:.4f} without and "
-        f"{per_iteration[1]:.4f} with exchanges inside nodes; per network exchange "
-        f"{per_exchange[0]:.4f} and {per_exchange[1]:.4f}, x/k = {expected:.4f}",
-        bool(np.allclose(per_exchange, expected)) and per_iteration[1] < per_iteration[0],
-        not_bipartite(graph) | not_complete(graph),
-    )
-
-
 def eigenpair_of_the_proof() -> Evidence:
     """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
     graph, k = clique_with_pendant(3), 2
@@ -157,15 +140,6 @@ ROWS = (
         "the blow-up of the proof (2266), for which both are right; the sentence before describes "
         "the lexicographic product, k^2|E| + nk(k - 1)/2 edges and gap k lambda",
         virtual_graph,
-        ASSUMED,
-    ),
-    Erratum(
-        "664",
-        "C",
-        "iterations inside a node attenuate the factor k",
-        "they cost nothing, but the gap is smaller in proportion: x/k per network exchange either "
-        "way",
-        attenuation,
         ASSUMED,
     ),
     Erratum(

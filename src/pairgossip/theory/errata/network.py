@@ -204,8 +204,9 @@ ROWS = (
         "B",
         "every node has a clock of rate 1, edges are drawn uniformly, and nodes are drawn in "
         "proportion to their degrees",
-        "true together on regular graphs (and on bipartite ones of two degrees); uniform edges are "
-        "clocks of rate 1 at the edges",
+        "if a node draws among its neighbors uniformly, true together only on regular graphs and "
+        "on bipartite ones of two degrees; if it draws otherwise, not on all graphs. Uniform edges "
+        "are clocks of rate 1 at the edges",
         edge_laws,
         {NOT_BIPARTITE: "1927"},
     ),

@@ -80,9 +80,9 @@ def bias_sign() -> Evidence:
                 violated += excess + 2 * rate.C3 > 1e-9
                 worst = max(worst, excess + 2 * rate.C3)
     return Evidence(
-        f"{runs} short runs on four graphs, path by path and with the disagreement as measured: "
-        f"the inequality fails with the printed sign in {violated}, by up to {worst:.2f}, with the "
-        f"corrected one in {corrected}",
+        f"{runs} short runs on four graphs, the inequality of the proof (1794 to 1803) path by "
+        f"path, with the disagreement as measured: it fails with the printed sign in {violated}, "
+        f"by up to {worst:.2f}, with the corrected one in {corrected}",
         violated > 0 and corrected == 0,
         assumed,
     )
@@ -212,7 +212,8 @@ ROWS = (
         "426, 1930",
         "B",
         "bias term (1/T) sum E (omega - theta*) . eps",
-        "the opposite sign, (1/T) sum E (theta* - omega) . eps, as 1803 gives it",
+        "the opposite sign, (1/T) sum E (theta* - omega) . eps, as 1803 gives it; in 1930 the "
+        "constant C is open and may make up for it",
         bias_sign,
         {NOT_BIPARTITE: "415", BALL: "338", CONVEX: "338", FALLING: "415"},
     ),
@@ -254,7 +255,8 @@ ROWS = (
         "B",
         "the running gap (1838) has a bound as in the centralized case, where it is 6 L^2 tau "
         "gamma(t) (1447)",
-        "only the network's model moves so little; a node's jumps when it averages",
+        "not term by term: a node's model jumps when it averages, and only the network's moves so "
+        "little. Whether the sum over t has that bound is open",
         node_jumps,
         {NOT_BIPARTITE: "490", CONVEX: "338", POWER: "490", BALL: "338"},
     ),

@@ -183,9 +183,9 @@ ROWS = (
     ),
     Erratum(
         "2219, 2229-2234, 2238",
-        "B",
+        "C",
         "f_i = sum_j f_ij with coefficients n: F remains unchanged",
-        "(1/n) sum_j f_ij, as in 338, and coefficients n^2",
+        "(1/n) sum_j f_ij, as in 338, and coefficients n^2: a factor that the free constants take",
         sums_and_averages,
     ),
 )
