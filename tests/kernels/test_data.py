@@ -120,6 +120,8 @@ def test_labels(labels: Any, numbers: list[float]) -> None:
         (["low", "high"], "text such as 'low'"),
         (["8", "9", "10"], "text such as '8'"),
         (np.array([None, "b"], dtype=object), "text such as 'b'"),
+        ([1, None, 2], None),
+        (np.array([1, "b"], dtype=object), "text such as 'b'"),
         (np.array([b"no", b"yes"]), "text such as 'b'no''"),
         (np.array(["2024-02-01"], "datetime64[D]"), "datetime64 values such as '2024-02-01'"),
     ],
@@ -282,4 +284,5 @@ def test_spelled_rows() -> None:
 def test_two_classes_spelled_as_numbers_are_ordered_as_numbers() -> None:
     assert check_data([1.0, 2.0], ["9", "10"])[:, 1].tolist() == [0.0, 1.0]
     assert pg.exact([1.0, 2.0], "auc", labels=["9", "10"]) == 1.0
+    assert check_data([1.0, 2.0, 3.0], ["nan", "10", "9"])[:, 1].tolist() == [2.0, 0.0, 1.0]
     assert check_data([1.0, 2.0], ["9", "1x"])[:, 1].tolist() == [1.0, 0.0]

@@ -274,6 +274,9 @@ def test_text_may_name_classes() -> None:
 def test_a_function_shows_whether_the_size_of_labels_matters() -> None:
     exact(SCORES, label_differs, labels=GRADES)
     exact(SCORES, label_gap, labels=["no", "yes"] * 3)
+    exact(SCORES, label_differs, labels=list("abcdef"))
+    with pytest.raises(InputError, match="gives other values if classes are numbered"):
+        exact(SCORES, label_gap, labels=list("abcdef"))
     with pytest.raises(InputError, match="Kernel 'label_gap' gives other values if classes are"):
         exact(SCORES, label_gap, labels=GRADES)
     with pytest.raises(InputError, match="Kernel 'ratio' gives other values if classes are"):

@@ -84,6 +84,8 @@ def test_text_grades_and_broken_labels_are_refused() -> None:
         GossipRanker(iterations=200, random_state=0).fit(X, words)
     with pytest.raises(InputError, match="pass numbers, or an ordered pandas categorical"):
         GossipRanker(iterations=200, random_state=0).fit(X, np.arange(40).astype(str))
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        GossipRanker(iterations=200, random_state=0).fit(X, [None, *range(39)])
     ranker = GossipRanker(iterations=200, random_state=0).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="NaN"):
         ranker.score(X, np.full(40, np.nan))

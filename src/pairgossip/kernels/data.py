@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -84,9 +85,9 @@ def class_example(labels: Any) -> str | None:
     if labels is None or ordered_codes(labels) is not None:
         return None
     array = _as_array(labels, "labels").ravel()
-    if array.dtype.kind in "fiubc" or all(map(_is_number, array)):
+    if array.dtype.kind in "fiubc":
         return None
-    first = next((item for item in array if not _is_missing(item)), None)
+    first = next((item for item in array if not (_is_missing(item) or _is_number(item))), None)
     kind = "text" if isinstance(first, str | bytes) else f"{type(first).__name__} values"
     return None if first is None else f"{kind} such as '{str(first)[:40]}'"
 
@@ -137,8 +138,9 @@ def _minds_numbering(
     classes = np.unique(data[:, -1])
     if len(classes) < 3:  # of two, the last in alphabetical order is the higher one
         return False
-    chosen = [np.flatnonzero(data[:, -1] == label)[:ROWS_TRIED] for label in classes]
-    rows = np.concatenate(chosen[:CLASSES_TRIED])
+    # The last class becomes the first; classes without it would keep their order.
+    tried = classes[-CLASSES_TRIED:]
+    rows = np.concatenate([np.flatnonzero(data[:, -1] == one)[:ROWS_TRIED] for one in tried])
     first, second = (index.ravel() for index in np.meshgrid(rows, rows, indexing="ij"))
     moved = data.copy()
     # Rotated, not reversed: reversed classes are as far from each other as before.
@@ -280,9 +282,10 @@ def ordered_codes(labels: Any) -> Any:
 def _are_numerals(classes: set[Any]) -> bool:
     """Whether all classes are text that spells different numbers."""
     try:
-        return len({float(label) for label in classes if isinstance(label, str)}) == len(classes)
+        numbers = {float(label) for label in classes if isinstance(label, str)}
     except ValueError:
         return False
+    return len(numbers) == len(classes) and all(map(math.isfinite, numbers))
 
 
 def _encoded(array: NDArray[Any]) -> FloatArray:
