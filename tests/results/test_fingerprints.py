@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import pairgossip as pg
 from pairgossip import estimation
+from pairgossip.algorithms import METHODS, Method, Plain, gosta_sync, register
+from pairgossip.algorithms.gosta_sync import State
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import UnknownTarget
 from pairgossip.results.fingerprints import difference, of_estimation
@@ -140,6 +144,59 @@ def test_kernels_of_the_same_name_are_told_apart() -> None:
     ties = [estimated(pg.kernels.auc(ties), k, DATA[:, :2] > 0) for k, ties in enumerate((0, 0.5))]
     with pytest.raises(pg.InputError, match=r"differ in kernel \(auc, ties=0"):
         pg.join_trials(ties)
+
+
+def own_method(step: Callable[..., State], trial: int, **settings: Any) -> pg.Run:
+    """A trial of a method of one's own, registered anew."""
+    claims = {"averaged_numbers": settings.pop("averaged_numbers", 1)}
+    with patch.dict(METHODS):
+        register(
+            Method(
+                name="mine", description="", plain={"sync": Plain(gosta_sync.init, step)},
+                estimates="statistic", **claims,
+            )
+        )  # fmt: skip
+        return estimated("gini", trial, method="mine", **settings)
+
+
+def halved(state: State, *given: Any) -> State:
+    after = gosta_sync.step(state, *given)
+    return after._replace(z=after.z / 2)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"graph": "path", "groups": np.arange(30) % 5, "construction": "whole-sets"},
+        {"privacy": pg.privacy.RandomizedResponse(4.0, 3, (-400, 400))},
+    ],
+)
+def test_methods_of_the_same_name_are_told_apart(settings: Any, tmp_path: Path) -> None:
+    first = own_method(gosta_sync.step, 0, **settings)
+    first.save(tmp_path / "first.npz")
+    again = own_method(lambda *given: gosta_sync.step(*given), 1, **settings)
+    assert pg.join_trials([pg.load(tmp_path / "first.npz"), again]).trials == 2
+    others = (
+        own_method(halved, 1, **settings),
+        own_method(gosta_sync.step, 1, averaged_numbers=2, **settings),
+    )
+    for other in others:
+        with pytest.raises(pg.InputError) as refusal:
+            pg.join_trials([first, other])
+        assert str(refusal.value) == (
+            "The results differ in method ('mine' gives other values): join results of the same "
+            "settings."
+        )
+
+
+def test_a_method_that_takes_its_own_problem_only_is_compared_by_name() -> None:
+    def picky(state: State, exchanges: Any, h: Any) -> State:
+        own = np.arange(len(state.held))
+        assert not h(own, own).any()  # as for gini
+        return gosta_sync.step(state, exchanges, h)
+
+    assert pg.join_trials([own_method(picky, trial) for trial in (0, 1)]).trials == 2
 
 
 def test_other_data_of_the_same_target_are_told_apart() -> None:

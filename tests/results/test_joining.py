@@ -65,6 +65,11 @@ def test_what_cannot_be_joined(others: list[Any], message: str) -> None:
         pg.join_trials([run(), *others])
 
 
+def test_fits_on_another_graph_are_not_said_to_have_another_step() -> None:
+    with pytest.raises(pg.InputError, match="The results have another graph: join results"):
+        pg.join_trials([fit(trials=[0]), fit(trials=[1], graph="star")])
+
+
 def test_nothing_cannot_be_joined() -> None:
     with pytest.raises(pg.InputError, match="nothing to join"):
         pg.join_trials([])

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent import Descent, Steps
+from pairgossip.engine.trial import Setup
 from pairgossip.errors import is_number
-from pairgossip.kernels import Kernel, PairProblem, Ratio
+from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.means import Means
@@ -32,6 +35,8 @@ TOLERANCE = 1e-9
 PROJECTIONS = np.sqrt([2.0, 3.0, 5.0, 7.0])
 """Frequencies of the cosines by which many values are summed up in a few numbers."""
 MARGINS = np.linspace(-3.0, 3.0, 13)
+ITERATIONS = 64
+"""For how long a method is tried."""
 
 
 class Mark(NamedTuple):
@@ -72,6 +77,32 @@ def of_learning(descent: Descent) -> Fingerprint:
         "loss": _loss_mark(problem.loss, problem.data, problem.dimension),
         "penalty or constraint": Mark(repr(descent.proximal)),
     } | marks
+
+
+def method_mark(setup: Setup, iterations: int) -> Mark:
+    """Return what tells the method of a run of so many iterations from others of its name.
+
+    That of a method without a twin is what its steps make of other values on the same network.
+    """
+    method = setup.method
+    if setup.clock in method.twins:
+        return Mark(f"{method.name}, {method.twins[setup.clock].name}")
+    values = 1.5 + 0.5 * np.cos(np.arange(1.0, setup.graph.n + 1.0))
+    trial = replace(
+        setup,
+        problem=Means(values) if method.estimates == "mean" else Pairs(values, np.divide),
+        checkpoints=np.array([min(ITERATIONS, iterations)]),
+        keep_history=False,
+        engine="plain",
+        privacy_error=None,
+    )
+    record = trial.new_record()
+    with np.errstate(all="ignore"):
+        try:
+            trial.run_trial(SeedSequence(0), record, lambda block: None)
+        except Exception:  # a run is not lost for steps that take its own values only
+            return Mark(method.name)
+    return Mark(method.name, _summed_up([record.estimates, record.traffic.astype(np.float64)]))
 
 
 def step_mark(descent: Descent, iterations: int) -> Mark:

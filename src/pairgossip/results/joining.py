@@ -52,7 +52,8 @@ def join_trials(results: Sequence[Result]) -> Result:
 
     Made with the same settings and seed, and different trials, they equal what one call with all
     the trials would have given: so trials can be divided among machines, or days. Functions of
-    yours are the same if they give the same values at a few pairs of the data.
+    yours are the same if they give the same values at a few pairs of the data, methods of yours if
+    their first steps give the same estimates.
 
     Examples
     --------
@@ -93,14 +94,15 @@ def _check_alike(first: Any, other: Any) -> None:
     for name in _SAME[type(first)]:
         if not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
+    # First of all the graph: the steps of fingerprints are those made on it.
+    if first.graph != other.graph or first.seed != other.seed:
+        what = "seed" if first.graph == other.graph else "graph"
+        raise InputError(f"The results have another {what}: join results of the same settings.")
     found = difference(first.fingerprint, other.fingerprint)
     if found is not None:
         raise InputError(
             f"The results differ in {found.part}{found.how}: join results of the same settings."
         )
-    if first.graph != other.graph or first.seed != other.seed:
-        what = "seed" if first.graph == other.graph else "graph"
-        raise InputError(f"The results have another {what}: join results of the same settings.")
 
 
 def _is_same(one: Any, other: Any) -> bool:

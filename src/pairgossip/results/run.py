@@ -18,7 +18,7 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels import WholeSets
 from pairgossip.kernels.means import Means
 from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
-from pairgossip.results.fingerprints import Fingerprint
+from pairgossip.results.fingerprints import Fingerprint, method_mark
 from pairgossip.results.traffic import AGAINST, Counted, Traffic, groups_of, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 
@@ -67,7 +67,7 @@ class Run(Counted):
     trial_numbers: IntArray
     """Which trials these are; an interrupted run may keep the third without the second."""
     fingerprint: Fingerprint
-    """What data and kernel were; trials are joined only if they are of the same."""
+    """What data, kernel and method were; trials are joined only if they are of the same."""
     groups: IntArray | None = None
     """The site of every row; None without groups."""
     construction: str | None = None
@@ -120,7 +120,10 @@ class Run(Counted):
                 else None
             ),
             trial_numbers=np.array(outcome.numbers),
-            fingerprint=fingerprint,
+            fingerprint={
+                **fingerprint,
+                "method": method_mark(setup, int(setup.checkpoints[kept - 1])),
+            },
             groups=groups,
             construction=construction,
             traffic=Traffic.of_records(records, kept),
