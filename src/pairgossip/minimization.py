@@ -112,7 +112,8 @@ def minimize(
     judged
         How many nodes' models are judged at each checkpoint; by default all, up to 2,000. Of a
         loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
-        all n^2 pairs: by default all up to 406 nodes, beyond as many as take 67 million pairs.
+        all n^2 pairs: by default all up to 406 nodes, beyond as many as take 67 million pairs, at
+        least 10. They are evenly spaced; objectives and their spread are of these nodes alone.
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,

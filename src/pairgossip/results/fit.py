@@ -75,9 +75,9 @@ class Fit(Counted):
     status: str
     """``"done"`` or ``"interrupted"``."""
     trial_objective: FloatArray
-    """Mean over nodes of the objective of their models, shape (trials, checkpoints)."""
+    """Mean over the judged nodes of the objective of their models, shape (trials, checkpoints)."""
     trial_spread: FloatArray
-    """Standard deviation over nodes of those objectives, shape (trials, checkpoints)."""
+    """Standard deviation over these nodes of the objectives, shape (trials, checkpoints)."""
     trial_disagreement: FloatArray
     """Root mean square distance of the nodes' models from their mean."""
     times: FloatArray | None
@@ -199,12 +199,12 @@ class Fit(Counted):
 
     @property
     def objective(self) -> FloatArray:
-        """Mean objective over nodes and trials, shape (checkpoints,)."""
+        """Mean objective over the judged nodes and trials, shape (checkpoints,)."""
         return self.trial_objective.mean(axis=0)
 
     @property
     def spread(self) -> FloatArray:
-        """Standard deviation of the objective over nodes, averaged over trials."""
+        """Standard deviation of the objective over the judged nodes, averaged over trials."""
         return self.trial_spread.mean(axis=0)
 
     @property
