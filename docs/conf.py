@@ -39,8 +39,8 @@ nitpick_ignore_regex = [
     # What is not public, and how Sphinx calls the aliases below.
     (
         r"py:.*",
-        r"(pairgossip\.(engine|algorithms|kernels\.means|privacy\.(means|whole_sets)|results\.joining)\..*"
-        r"|Snapshot|Sites|SeedSequence|TypeAliasForwardRef)",
+        r"(pairgossip\.(engine|algorithms|kernels\.means|privacy\.(means|whole_sets)|results\.(joining|fingerprints))\..*"
+        r"|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -50,28 +49,6 @@ def test_files_keep_groups_and_counts(make: Any, construction: str, tmp_path: Pa
     for name in ("network_exchanges", "local_exchanges", "trial_bytes", "messages", "bytes"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(result, name))
     assert repr(loaded) == repr(result)
-
-
-@pytest.mark.parametrize("make", [run_of, fit_of])
-def test_files_without_counts_still_load(make: Any, tmp_path: Path) -> None:
-    """As versions wrote them that knew no groups and counted no bytes."""
-    ungrouped: Any = {"groups": None}
-    settings: Any = {"iterations": 60, "trials": 2, "seed": 1} | ungrouped
-    if make is run_of:
-        result: Any = pg.estimate(rows(9), "gini", "cycle", **settings)
-    else:
-        result = pg.minimize(rows(9, 2), np.arange(9) % 2, graph="cycle", **settings)
-    result.save(tmp_path / "new.npz")
-    with np.load(tmp_path / "new.npz") as stored:
-        kept = {name: stored[name] for name in stored.files if not name.startswith("traffic")}
-    assert json.loads(kept["header"].tobytes())["format"] == 1
-    np.savez(tmp_path / "old.npz", **kept)
-    old = pg.load(tmp_path / "old.npz")
-    assert old.groups is None and old.traffic is None
-    np.testing.assert_array_equal(old.messages, result.messages)
-    np.testing.assert_array_equal(old.network_exchanges, result.network_exchanges)
-    with pytest.raises(InputError, match="did not count bytes"):
-        old.axis("bytes")
 
 
 def test_files_with_foreign_groups_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from pairgossip.experiments import reproduction
 from tests.experiments.toy import TOY
-from tests.watch.conftest import browser as browser
 
 mpl.use("Agg")
 

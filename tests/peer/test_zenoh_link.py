@@ -411,7 +411,8 @@ def test_frames_too_long_are_refused_and_the_link_goes_on(
         assert until(lambda: (b.id, b"y") in heard_a.frames, lambda: link_b.send(a.id, b"y"))
         assert max(len(frame) for _, frame in heard_a.frames) == 1
         if size < 10_000:
-            assert link_a.counts()["frames refused: too long"] == 3
+            # A frame may also be lost on its way.
+            assert 1 <= link_a.counts()["frames refused: too long"] <= 3
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"x" * 63, b"x" * 64, b"x" * 400])

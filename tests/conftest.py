@@ -1,0 +1,34 @@
+"""What tests of different rooms share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, else Playwright's own; without either the tests skip."""
+    from playwright.sync_api import Error, sync_playwright
+
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    # Chromium's own sandbox does not work for root, as whom containers run.
+    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=found, args=arguments)
+        except Error:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(NO_BROWSER)
+        yield chromium
+        chromium.close()
