@@ -190,7 +190,11 @@ def test_forgetting_what_came_before_goes_nowhere(flaw: str) -> None:
 def test_wrong_weights_stall_at_the_optimum_of_another_objective(flaw: str) -> None:
     problem = ranking(PENDANT.n)
     degrees = PENDANT.degrees / PENDANT.degrees.sum()
-    weights = gradient_weights(PENDANT, True) if flaw == "averaging inside" else degrees
+    weights = (
+        gradient_weights(PENDANT, PENDANT.edges, sequential=True)
+        if flaw == "averaging inside"
+        else degrees
+    )
     floor = gap(problem, optimum(problem, weights)[None])
     assert floor > 5e-3
     assert flawed_gap(flaw, LONG) == pytest.approx(floor, rel=0.25)
@@ -199,4 +203,4 @@ def test_wrong_weights_stall_at_the_optimum_of_another_objective(flaw: str) -> N
 
 def test_averaging_inside_the_loop_does_no_harm_on_a_star() -> None:
     """By luck: there the two distortions cancel."""
-    np.testing.assert_allclose(gradient_weights(star(8), True), 1 / 8)
+    np.testing.assert_allclose(gradient_weights(star(8), star(8).edges, sequential=True), 1 / 8)
