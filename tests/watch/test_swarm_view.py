@@ -276,7 +276,8 @@ def a_peer_is_killed_and_evicted(swarm: RealSwarm, server: Viewed, page: Page) -
     look = state(server, "peer-03", "down")
     assert look["peers"][2]["exchanges"] > 0  # what it told before is known still
     expect(page.locator("table.peers .badge").nth(2)).to_have_text("down")
-    assert main(["peer", "evict", "peer-03", "--home", str(swarm.folder / "peer-02")]) == 0
+    command = ["peer", "evict", "peer-03", "--home", str(swarm.folder / "peer-02"), "--yes"]
+    assert main(command) == 0
     look = state(server, "peer-03", "evicted")
     expect(page.locator("table.peers .badge").nth(2)).to_have_text("evicted")
     with server.watching(EVENTS) as events:
