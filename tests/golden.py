@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -18,8 +19,9 @@ from numpy._core._multiarray_umath import __cpu_features__  # type: ignore[impor
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.losses import CATALOG
+from pairgossip.losses import CATALOG, MARGINS
 from pairgossip.privacy import RandomizedResponse
+from tests.peer.golden import SCRIPTS, play
 from tests.problems import labeled_rows, rows, skewed
 
 FILE = Path(__file__).with_name("golden.json")
@@ -42,7 +44,8 @@ VARIANTS: list[dict[str, Any]] = [
 REPORTS = RandomizedResponse(2.0, 4, (0, 12))
 ROUNDED = RandomizedResponse(2.0, 3, (0, 12), rounding="stochastic")
 LABELED = RandomizedResponse(4.0, 3, (0, 12), classes=(0, 1))
-LABELS = np.arange(N) % 2
+LARGER = 41
+"""Nodes from which on all pairs are judged by compiled sums, where there is no closed form."""
 LIMITS: dict[str, dict[str, Any]] = {
     "none": {},
     "ball": {"constraint": pg.Ball(0.5)},
@@ -60,6 +63,7 @@ def cases() -> Iterator[Case]:
     yield from _grouped_and_private_estimations()
     yield from _descents()
     yield from _special_descents()
+    yield from _larger_descents()
 
 
 def _estimations() -> Iterator[Case]:
@@ -140,13 +144,25 @@ def _special_descents() -> Iterator[Case]:
         )
 
 
+def _larger_descents() -> Iterator[Case]:
+    graph = pg.graphs.watts_strogatz(LARGER, 4, 0.3, seed=3)
+    for phi in MARGINS:
+        own = pg.Loss(lambda first, second: first[:, :2] - second[:, :2], phi, name=f"own {phi}")
+        yield _descent(own, {"clock": "sync"}, f"n={LARGER}", graph, n=LARGER)
+
+
 def _descent(
-    loss: Any, options: dict[str, Any], remark: str = "", graph: pg.Graph = GRAPH, columns: int = 2
+    loss: Any,
+    options: dict[str, Any],
+    remark: str = "",
+    graph: pg.Graph = GRAPH,
+    columns: int = 2,
+    n: int = N,
 ) -> Case:
     def numbers() -> FloatArray:
         fit = pg.minimize(
-            rows(N, 2)[:, :columns], LABELS, loss, graph, iterations=200, trials=2, seed=5,
-            n_jobs=1, **{"step": pg.steps.inverse_sqrt(0.05), **options},
+            rows(n, 2)[:, :columns], np.arange(n) % 2, loss, graph, iterations=200, trials=2,
+            seed=5, n_jobs=1, **{"step": pg.steps.inverse_sqrt(0.05), **options},
         )  # fmt: skip
         bias = () if fit.bias is None else (fit.bias.gradient, fit.bias.network_model)
         found = (fit.models, fit.trial_objective, fit.trial_disagreement, fit.state.z, *bias)
@@ -190,9 +206,19 @@ def record() -> None:
         assert name not in results, name
         found = numbers()
         results[name] = {"bits": digest(found), "outline": outline(found)}
-    lines = (f" {json.dumps(name)}: {json.dumps(found)}" for name, found in results.items())
-    listed = ",\n".join(lines)
-    FILE.write_text(f'{{"machine": {json.dumps(machine())}, "results": {{\n{listed}\n}}}}\n')
+    parts = {"results": results, "exchanges": {name: exchange(name) for name in SCRIPTS}}
+    listed = ", ".join(f'"{part}": {{\n{_lines(found)}\n}}' for part, found in parts.items())
+    FILE.write_text(f'{{"machine": {json.dumps(machine())}, {listed}}}\n')
+
+
+def exchange(name: str) -> dict[str, Any]:
+    """Return the frames and rows of a scripted exchange of peers."""
+    with tempfile.TemporaryDirectory() as folder:
+        return play(name, Path(folder))
+
+
+def _lines(found: dict[str, Any]) -> str:
+    return ",\n".join(f" {json.dumps(name)}: {json.dumps(one)}" for name, one in found.items())
 
 
 if __name__ == "__main__":

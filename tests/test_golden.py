@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pairgossip.arrays import FloatArray
-from tests.golden import FILE, cases, digest, machine, outline
+from tests.golden import FILE, cases, digest, exchange, machine, outline
+from tests.peer.golden import SCRIPTS
 
 RECORDED = json.loads(FILE.read_text())
 CASES = dict(cases())
@@ -17,6 +18,7 @@ CASES = dict(cases())
 
 def test_every_recorded_run_is_made_again() -> None:
     assert CASES.keys() == RECORDED["results"].keys()
+    assert SCRIPTS.keys() == RECORDED["exchanges"].keys()
 
 
 @pytest.mark.parametrize(("name", "numbers"), CASES.items(), ids=CASES)
@@ -26,3 +28,8 @@ def test_a_seeded_run_gives_the_recorded_bits(name: str, numbers: Callable[[], F
     np.testing.assert_allclose(outline(found), recorded["outline"], rtol=0, atol=1e-9 * scale)
     if machine() == RECORDED["machine"]:  # other processors round otherwise
         assert digest(found) == recorded["bits"]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_scripted_exchange_gives_the_recorded_frames_and_rows(name: str) -> None:
+    assert exchange(name) == RECORDED["exchanges"][name]
