@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from pairgossip.errors import InputError
 from pairgossip.watch.guard import Guard
-from pairgossip.watch.page_files import FILES
+from pairgossip.watch.page_files import FILES, FOLDER
 from pairgossip.watch.server import Place, Service
 
 from .serving import GINI, Served
@@ -104,11 +104,16 @@ def test_the_files_of_the_page(served: Served, path: str) -> None:
 
 
 def test_every_file_of_the_page_is_in_the_table() -> None:
-    import pairgossip.watch
-
-    folder = Path(str(pairgossip.watch.__file__)).parent / "page"
+    folder = Path(str(FOLDER))
     on_disk = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
     assert on_disk == {name for name, _ in FILES.values()}
+
+
+def test_lines_of_the_page_are_as_short_as_in_python() -> None:
+    """Formatters leave long strings and comments alone."""
+    own = [name for name, _ in FILES.values() if not name.startswith("vendor/")]
+    lines = [line for name in own for line in FOLDER.joinpath(name).read_text().splitlines()]
+    assert [line for line in lines if len(line) > 100] == []
 
 
 @pytest.mark.parametrize(

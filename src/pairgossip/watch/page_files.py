@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import PurePath
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-HTML, CSS, SCRIPT, PICTURE = (
-    "text/html; charset=utf-8",
-    "text/css; charset=utf-8",
-    "text/javascript; charset=utf-8",
-    "image/svg+xml",
-)
-FILES = {
-    "/": ("index.html", HTML),
-    "/style.css": ("style.css", CSS),
-    "/views.css": ("views.css", CSS),
-    "/favicon.svg": ("favicon.svg", PICTURE),
-    "/main.js": ("main.js", SCRIPT),
-    "/api.js": ("api.js", SCRIPT),
-    "/chart.js": ("chart.js", SCRIPT),
-    "/colors.js": ("colors.js", SCRIPT),
-    "/elements.js": ("elements.js", SCRIPT),
-    "/form.js": ("form.js", SCRIPT),
-    "/network.js": ("network.js", SCRIPT),
-    "/numbers.js": ("numbers.js", SCRIPT),
-    "/peers.js": ("peers.js", SCRIPT),
-    "/plot.js": ("plot.js", SCRIPT),
-    "/readouts.js": ("readouts.js", SCRIPT),
-    "/results.js": ("results.js", SCRIPT),
-    "/simulation.js": ("simulation.js", SCRIPT),
-    "/stream.js": ("stream.js", SCRIPT),
-    "/swarm.js": ("swarm.js", SCRIPT),
-    "/vendor/uPlot.iife.min.js": ("vendor/uPlot.iife.min.js", SCRIPT),
-    "/vendor/uPlot.min.css": ("vendor/uPlot.min.css", CSS),
-    "/vendor/LICENSE-uPlot.txt": ("vendor/LICENSE-uPlot.txt", "text/plain; charset=utf-8"),
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
 }
-"""What can be fetched, by path."""
+
+
+def _list_files(folder: Traversable, prefix: str = "") -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _list_files(entry, f"{prefix}{entry.name}/")
+        elif PurePath(entry.name).suffix in KINDS:
+            yield prefix + entry.name
+
+
+FOLDER = resources.files("pairgossip.watch") / "page"
+FILES = {
+    "/" if name == "index.html" else f"/{name}": (name, KINDS[PurePath(name).suffix])
+    for name in sorted(_list_files(FOLDER))
+}
+"""What can be fetched, by path: the name of the file and its kind."""
 
 
 def page_routes() -> list[Route]:
     """One route per file."""
-    folder = resources.files("pairgossip.watch") / "page"
     return [
-        Route(path, _answering(folder.joinpath(name).read_bytes(), kind), methods=["GET"])
+        Route(path, _answering(FOLDER.joinpath(name).read_bytes(), kind), methods=["GET"])
         for path, (name, kind) in FILES.items()
     ]
 

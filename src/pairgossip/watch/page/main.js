@@ -1,15 +1,15 @@
 // The frame around the views: which one is shown, light or dark.
 
-import { ask } from "./api.js";
-import { alertUser } from "./elements.js";
-import { ResultsView } from "./results.js";
-import { SimulationView } from "./simulation.js";
-import { SwarmView } from "./swarm.js";
+import { ask } from "./common/api.js";
+import { alertUser } from "./common/elements.js";
+import { PeersView } from "./peers/view.js";
+import { ResultsView } from "./results/view.js";
+import { SimulationView } from "./simulation/view.js";
 
-const VIEWS = { simulation: SimulationView, swarm: SwarmView, results: ResultsView };
+const VIEWS = { simulation: SimulationView, swarm: PeersView, results: ResultsView };
 const REMEMBERED = "pairgossip-theme";
 
-function preferred() {
+function preferredTheme() {
   try {
     const kept = localStorage.getItem(REMEMBERED);
     if (kept === "light" || kept === "dark") return kept;
@@ -19,14 +19,16 @@ function preferred() {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-function show(theme) {
+function showTheme(theme) {
   document.documentElement.dataset.theme = theme;
   document.dispatchEvent(new Event("themechange"));
 }
 
 function begin() {
-  show(preferred());
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(preferred()));
+  showTheme(preferredTheme());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () =>
+    showTheme(preferredTheme()),
+  );
   document.getElementById("theme").addEventListener("click", () => {
     const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     try {
@@ -34,13 +36,13 @@ function begin() {
     } catch {
       // As above.
     }
-    show(next);
+    showTheme(next);
   });
-  choose().catch((problem) => alertUser(problem.message));
+  showView().catch((problem) => alertUser(problem.message));
 }
 
 // The server says which views there are; the first one is shown unless the address names another.
-async function choose() {
+async function showView() {
   const { views } = await ask("/api/views");
   const search = new URLSearchParams(location.search);
   const isRun = ["data", "kernel", "loss", "session"].some((field) => search.has(field));

@@ -3,12 +3,12 @@
 const PATIENCE = 1000;
 
 export class Stream {
-  // address() promises where to listen, heard is {event name: handler}, changed(state) hears of
-  // "connecting", "connected" and "disconnected".
-  constructor(address, heard, changed) {
+  // address() promises where to listen, handlers are {event name: handler},
+  // onChange(state, problem) is told "connected" and "disconnected".
+  constructor(address, handlers, onChange) {
     this.address = address;
-    this.heard = heard;
-    this.changed = changed;
+    this.handlers = handlers;
+    this.onChange = onChange;
     this.ended = false;
     this.open();
   }
@@ -18,26 +18,26 @@ export class Stream {
     try {
       place = await this.address();
     } catch (problem) {
-      if (!this.ended) this.lost(problem);
+      if (!this.ended) this.retry(problem);
       return;
     }
     if (this.ended || !place) return;
     this.source = new EventSource(place);
-    this.source.onopen = () => this.changed("connected");
+    this.source.onopen = () => this.onChange("connected");
     this.source.onerror = () => {
       this.source.close();
-      this.lost();
+      this.retry();
     };
-    for (const [name, handler] of Object.entries(this.heard)) {
+    for (const [name, handler] of Object.entries(this.handlers)) {
       this.source.addEventListener(name, (message) => {
         if (!this.ended) handler(JSON.parse(message.data));
       });
     }
   }
 
-  lost(problem) {
+  retry(problem) {
     if (this.ended) return;
-    this.changed("disconnected", problem);
+    this.onChange("disconnected", problem);
     if (problem && problem.status >= 400) return; // refused for a reason: asking again is no use
     this.timer = setTimeout(() => this.open(), PATIENCE);
   }

@@ -15,7 +15,9 @@ export async function ask(path, { json, csv } = {}) {
   try {
     answer = await fetch(path, request);
   } catch {
-    throw Object.assign(new Error("The server does not answer: is it still running?"), { status: 0 });
+    throw Object.assign(new Error("The server does not answer: is it still running?"), {
+      status: 0,
+    });
   }
   const found = await answer.json().catch(() => ({}));
   if (!answer.ok) {

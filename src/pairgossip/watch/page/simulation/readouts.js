@@ -1,7 +1,7 @@
 // The numbers beside a picture.
 
-import { make } from "./elements.js";
-import { counted, spelled } from "./numbers.js";
+import { make } from "../common/elements.js";
+import { formatCount, formatNumber } from "../common/numbers.js";
 
 // The first of each is the one to watch.
 const ESTIMATION = [
@@ -24,25 +24,25 @@ const LEARNING = [
 const COUNTS = ["exchanges", "messages"];
 
 export class Readouts {
-  constructor(place) {
-    this.place = place;
-  }
-
-  setup(run) {
+  constructor(place, run) {
     this.run = run;
     this.cells = {};
     const rows = run.kind === "learning" ? LEARNING : ESTIMATION;
-    this.place.replaceChildren(...rows.map(([name, label, meaning], k) => {
-      this.cells[name] = make("dd", { text: "–", "data-readout": name });
-      return make("div", { title: meaning, class: k === 0 ? "chief" : "" }, make("dt", { text: label }), this.cells[name]);
-    }));
+    place.replaceChildren(...rows.map((row, k) => this.makeRow(row, k === 0)));
+  }
+
+  makeRow([name, label, meaning], isChief) {
+    this.cells[name] = make("dd", { text: "–", "data-readout": name });
+    const term = make("dt", { text: label });
+    return make("div", { title: meaning, class: isChief ? "chief" : "" }, term, this.cells[name]);
   }
 
   update(frame, ratio) {
     const exchanges = frame.done * this.run.exchanges_per_iteration;
     const found = { ...frame, exact: this.run.exact, exchanges, messages: 2 * exchanges, ratio };
     for (const [name, cell] of Object.entries(this.cells)) {
-      cell.textContent = COUNTS.includes(name) ? counted(found[name]) : spelled(found[name]);
+      const format = COUNTS.includes(name) ? formatCount : formatNumber;
+      cell.textContent = format(found[name]);
     }
   }
 }

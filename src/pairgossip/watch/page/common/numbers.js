@@ -1,6 +1,6 @@
-// How numbers are spelled, and how packed ones are unpacked.
+// How numbers are formatNumber, and how packed ones are unpacked.
 
-export function spelled(value, digits = 4) {
+export function formatNumber(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return "∞";
   if (value === 0) return "0";
@@ -12,21 +12,24 @@ export function spelled(value, digits = 4) {
   return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 }
 
-export function counted(value) {
+export function formatCount(value) {
   return Math.round(value).toLocaleString("en-US");
 }
 
 export function superscript(number) {
-  return String(number).replace(/[-0-9]/g, (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[sign === "-" ? 0 : 1 + Number(sign)]);
+  return String(number).replace(
+    /[-0-9]/g,
+    (sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[sign === "-" ? 0 : 1 + Number(sign)],
+  );
 }
 
-export function bytes(packed) {
+export function decodeBytes(packed) {
   const text = atob(packed);
   const found = new Uint8Array(text.length);
   for (let k = 0; k < text.length; k += 1) found[k] = text.charCodeAt(k);
   return found;
 }
 
-export function words(packed) {
-  return new Uint16Array(bytes(packed).buffer);
+export function decodeWords(packed) {
+  return new Uint16Array(decodeBytes(packed).buffer);
 }

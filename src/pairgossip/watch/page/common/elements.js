@@ -24,7 +24,7 @@ export function alertUser(sentence) {
   place.hidden = !sentence;
 }
 
-export function color(name) {
+export function themeColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
@@ -32,6 +32,14 @@ export function isDark() {
   return document.documentElement.dataset.theme === "dark";
 }
 
-export function movesLittle() {
+export function prefersReducedMotion() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// Whether the page still hears of the server, beside the title.
+export function showConnection(state, text) {
+  const usual = { disconnected: "disconnected, trying again" }[state] ?? state;
+  const pill = document.getElementById("connection");
+  pill.dataset.state = state;
+  pill.textContent = text ?? usual;
 }

@@ -1,7 +1,7 @@
 // The picture of a swarm: peers colored by their estimates, marked by how they are.
 
-import { color } from "./elements.js";
-import { NetworkPicture } from "./network.js";
+import { themeColor } from "../common/elements.js";
+import { NetworkPicture } from "../common/network.js";
 
 const MOST_NAMED = 40;
 
@@ -34,9 +34,10 @@ export class PeersPicture extends NetworkPicture {
   drawState(context, k, state, unit) {
     const [x, y, r] = [this.x[k], this.y[k], this.radius];
     context.lineWidth = 2 * unit;
-    context.strokeStyle = color("--ink");
+    context.strokeStyle = themeColor("--ink");
     context.beginPath();
-    if (state === "frozen") { // a pause sign
+    if (state === "frozen") {
+      // a pause sign
       for (const side of [-0.32, 0.32]) {
         context.moveTo(x + side * r, y - 0.5 * r);
         context.lineTo(x + side * r, y + 0.5 * r);
@@ -50,17 +51,18 @@ export class PeersPicture extends NetworkPicture {
     } else if (state === "starting") {
       context.setLineDash([3 * unit, 3 * unit]);
       context.arc(x, y, r + 4 * unit, 0, 2 * Math.PI);
-    } else { // gone: hollow, and crossed out if it is gone for ever
+    } else {
+      // gone: hollow, and crossed out if it is gone for ever
       context.arc(x, y, r, 0, 2 * Math.PI);
-      context.fillStyle = color("--stage");
+      context.fillStyle = themeColor("--stage");
       context.fill();
-      context.strokeStyle = color("--soft");
+      context.strokeStyle = themeColor("--soft");
       if (state === "evicted" || state === "down") {
         context.moveTo(x - 0.5 * r, y - 0.5 * r);
         context.lineTo(x + 0.5 * r, y + 0.5 * r);
       }
       if (state === "evicted") {
-        context.strokeStyle = color("--warn");
+        context.strokeStyle = themeColor("--warn");
         context.moveTo(x + 0.5 * r, y - 0.5 * r);
         context.lineTo(x - 0.5 * r, y + 0.5 * r);
       }
@@ -72,8 +74,8 @@ export class PeersPicture extends NetworkPicture {
   drawNames(context, unit) {
     context.font = `${11 * unit}px system-ui, sans-serif`;
     context.textAlign = "center";
-    context.fillStyle = color("--ink");
-    context.strokeStyle = color("--stage");
+    context.fillStyle = themeColor("--ink");
+    context.strokeStyle = themeColor("--stage");
     context.lineWidth = 3 * unit;
     const edge = this.canvas.width - 2 * unit;
     this.run.names.forEach((name, k) => {

@@ -1,9 +1,9 @@
 // The picture of one network: nodes colored by what they know, exchanges that flash, one
 // observation that is followed.
 
-import { UNKNOWN, levelColor } from "./colors.js";
-import { color, isDark, movesLittle } from "./elements.js";
-import { bytes, words } from "./numbers.js";
+import { levelColor, UNKNOWN } from "./colors.js";
+import { isDark, prefersReducedMotion, themeColor } from "./elements.js";
+import { decodeBytes, decodeWords } from "./numbers.js";
 
 const FLASH = 450; // milliseconds
 const MOST_FLASHES = 16;
@@ -12,10 +12,11 @@ const MARGIN = 0.045;
 const LONGEST_TRAIL = 40; // older moves would only blacken the picture
 
 export class NetworkPicture {
-  // chosen(node) is called when a node is clicked or entered, pointed(node) when it is pointed at.
-  constructor(canvas, { chosen, pointed, forgotten }) {
+  // onChoose(node): a node is clicked or entered; onPoint(node): it is pointed at, null: no longer;
+  // onForget(): Escape is pressed.
+  constructor(canvas, { onChoose, onPoint, onForget }) {
     this.canvas = canvas;
-    this.pointed = pointed;
+    Object.assign(this, { onChoose, onPoint, onForget });
     this.edges = document.createElement("canvas");
     this.sprites = document.createElement("canvas");
     this.flashes = [];
@@ -24,11 +25,11 @@ export class NetworkPicture {
     this.levels = null;
     canvas.addEventListener("click", (event) => {
       const node = this.nodeAt(event);
-      if (node !== null) chosen(node);
+      if (node !== null) onChoose(node);
     });
     canvas.addEventListener("pointermove", (event) => this.point(this.nodeAt(event)));
     canvas.addEventListener("pointerleave", () => this.point(null));
-    canvas.addEventListener("keydown", (event) => this.key(event, chosen, forgotten));
+    canvas.addEventListener("keydown", (event) => this.pressKey(event));
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas);
     this.recolor = () => this.resize();
@@ -43,8 +44,8 @@ export class NetworkPicture {
 
   setup(run) {
     this.run = run;
-    this.positions = words(run.positions);
-    this.lines = run.edges === null ? null : words(run.edges);
+    this.positions = decodeWords(run.positions);
+    this.lines = run.edges === null ? null : decodeWords(run.edges);
     this.levels = new Uint8Array(run.nodes).fill(UNKNOWN);
     this.cursor = null;
     this.resize();
@@ -52,9 +53,10 @@ export class NetworkPicture {
 
   update(frame) {
     this.frame = frame;
-    this.levels = bytes(frame.levels);
+    this.levels = decodeBytes(frame.levels);
     const now = performance.now();
-    for (const [first, second] of frame.exchanges.slice(-MOST_FLASHES)) this.flashes.push({ first, second, began: now });
+    for (const [first, second] of frame.exchanges.slice(-MOST_FLASHES))
+      this.flashes.push({ first, second, began: now });
     if (this.flashes.length > MOST_FLASHES) this.flashes = this.flashes.slice(-MOST_FLASHES);
     this.draw();
   }
@@ -86,7 +88,8 @@ export class NetworkPicture {
     for (let k = 0; k < nodes; k += Math.max(1, Math.floor(nodes / 60))) {
       let least = Infinity;
       for (let m = 0; m < nodes; m += 1) {
-        if (m !== k) least = Math.min(least, (this.x[k] - this.x[m]) ** 2 + (this.y[k] - this.y[m]) ** 2);
+        if (m !== k)
+          least = Math.min(least, (this.x[k] - this.x[m]) ** 2 + (this.y[k] - this.y[m]) ** 2);
       }
       nearest.push(Math.sqrt(least));
     }
@@ -143,15 +146,23 @@ export class NetworkPicture {
     else this.drawNodes(context);
     this.drawMarks(context);
     cancelAnimationFrame(this.asked);
-    if (this.flashes.length && !movesLittle()) this.asked = requestAnimationFrame(() => this.draw());
+    if (this.flashes.length && !prefersReducedMotion())
+      this.asked = requestAnimationFrame(() => this.draw());
   }
 
   drawNodes(context) {
     const half = this.sprite / 2;
     for (let k = 0; k < this.levels.length; k += 1) {
       context.drawImage(
-        this.sprites, this.levels[k] * this.sprite, 0, this.sprite, this.sprite,
-        this.x[k] - half, this.y[k] - half, this.sprite, this.sprite,
+        this.sprites,
+        this.levels[k] * this.sprite,
+        0,
+        this.sprite,
+        this.sprite,
+        this.x[k] - half,
+        this.y[k] - half,
+        this.sprite,
+        this.sprite,
       );
     }
   }
@@ -166,12 +177,13 @@ export class NetworkPicture {
   }
 
   drawFlashes(context, now) {
-    context.strokeStyle = color("--accent");
+    context.strokeStyle = themeColor("--accent");
     context.lineCap = "round";
     for (const { first, second, began } of this.flashes) {
-      const fading = movesLittle() ? 0.8 : 1 - (now - began) / FLASH;
+      const fading = prefersReducedMotion() ? 0.8 : 1 - (now - began) / FLASH;
       context.globalAlpha = fading;
-      context.lineWidth = (this.run.pixels ? 1.2 : this.flashes.length > FEW ? 1.6 : 2.6) * devicePixelRatio;
+      context.lineWidth =
+        (this.run.pixels ? 1.2 : this.flashes.length > FEW ? 1.6 : 2.6) * devicePixelRatio;
       context.beginPath();
       if (!this.wraps(first, second)) {
         context.moveTo(this.x[first], this.y[first]);
@@ -197,13 +209,16 @@ export class NetworkPicture {
   drawTrail(context) {
     // The last moves are the widest; a rim sets them off from the edges below.
     const trail = (this.frame?.trail ?? []).slice(-LONGEST_TRAIL);
-    const [ink, rim] = [color("--ink"), color("--stage")];
+    const [ink, rim] = [themeColor("--ink"), themeColor("--stage")];
     for (let k = 1; k < trail.length; k += 1) {
       const [from, to] = [trail[k - 1], trail[k]];
       if (this.wraps(from, to)) continue;
       const newness = k / (trail.length - 1);
       context.globalAlpha = 0.15 + 0.85 * newness ** 2;
-      for (const [stroke, width] of [[rim, 4.5], [ink, 2]]) {
+      for (const [stroke, width] of [
+        [rim, 4.5],
+        [ink, 2],
+      ]) {
         context.strokeStyle = stroke;
         context.lineWidth = (0.5 + 0.5 * newness) * width * devicePixelRatio;
         context.beginPath();
@@ -219,10 +234,10 @@ export class NetworkPicture {
     const place = this.frame?.trail?.at(-1);
     const ring = Math.max(this.radius + 3 * devicePixelRatio, 6 * devicePixelRatio);
     if (place !== undefined) {
-      this.drawRing(context, place, ring + 1.5 * devicePixelRatio, color("--stage"), 6);
-      this.drawRing(context, place, ring, color("--ink"), 3);
+      this.drawRing(context, place, ring + 1.5 * devicePixelRatio, themeColor("--stage"), 6);
+      this.drawRing(context, place, ring, themeColor("--ink"), 3);
     }
-    if (this.cursor !== null) this.drawRing(context, this.cursor, ring, color("--accent"), 2);
+    if (this.cursor !== null) this.drawRing(context, this.cursor, ring, themeColor("--accent"), 2);
   }
 
   drawRing(context, node, radius, stroke, width) {
@@ -251,19 +266,26 @@ export class NetworkPicture {
   point(node) {
     if (node === this.cursor) return;
     this.cursor = node;
-    this.pointed(node);
+    this.onPoint(node);
     this.draw();
   }
 
-  key(event, chosen, forgotten) {
-    const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
+  pressKey(event) {
+    const moves = {
+      ArrowRight: 1,
+      ArrowDown: 1,
+      ArrowLeft: -1,
+      ArrowUp: -1,
+      PageDown: 10,
+      PageUp: -10,
+    };
     if (!this.run) return;
     if (event.key in moves) {
       const { nodes } = this.run;
       const from = this.cursor ?? (moves[event.key] > 0 ? -1 : 0);
       this.point((((from + moves[event.key]) % nodes) + nodes) % nodes);
-    } else if (event.key === "Enter" && this.cursor !== null) chosen(this.cursor);
-    else if (event.key === "Escape") forgotten();
+    } else if (event.key === "Enter" && this.cursor !== null) this.onChoose(this.cursor);
+    else if (event.key === "Escape") this.onForget();
     else return;
     event.preventDefault();
   }

@@ -1,0 +1,31 @@
+// The legend of a plot: one button per curve, which switches it off and on.
+
+import { make } from "./elements.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+export const DASHES = { solid: [], dashed: [7, 5], dotted: [2, 4] };
+
+// onToggle(isShown) is called when the button is pressed.
+export function makeLegendButton(line, stroke, isShown, onToggle) {
+  const button = make("button", { type: "button", "aria-pressed": String(isShown) });
+  button.append(drawSample(line, stroke), document.createTextNode(line.label));
+  button.addEventListener("click", () => {
+    const isNowShown = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(isNowShown));
+    onToggle(isNowShown);
+  });
+  return button;
+}
+
+function drawSample(line, stroke) {
+  const dash = (DASHES[line.dash] ?? []).join(" ");
+  const picture = document.createElementNS(SVG, "svg");
+  const mark = document.createElementNS(SVG, line.points ? "circle" : "line");
+  const shape = line.points
+    ? { cx: 12, cy: 4, r: 3.5, fill: stroke }
+    : { x1: 0, y1: 4, x2: 24, y2: 4, stroke, "stroke-width": 2.4, "stroke-dasharray": dash };
+  for (const [name, value] of Object.entries(shape)) mark.setAttribute(name, value);
+  picture.setAttribute("aria-hidden", "true");
+  picture.append(mark);
+  return picture;
+}

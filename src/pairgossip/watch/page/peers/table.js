@@ -1,0 +1,155 @@
+// The table of peers. Names come from peers: they only ever go in as text.
+
+import { make } from "../common/elements.js";
+import { formatCount, formatNumber } from "../common/numbers.js";
+
+const UNITS = [
+  ["d", 86400],
+  ["h", 3600],
+  ["min", 60],
+];
+
+function formatAge(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  for (const [unit, size] of UNITS) {
+    if (seconds >= 2 * size) return `${Math.round(seconds / size)} ${unit} ago`;
+  }
+  return seconds < 1.5 ? "now" : `${Math.round(seconds)} s ago`;
+}
+
+export function formatEstimate(peer) {
+  if (peer.parameters) return `${formatCount(peer.parameters)} parameters`;
+  return peer.estimate === null ? "–" : formatNumber(peer.estimate, 6);
+}
+
+function formatInterval({ interval }) {
+  return interval ? interval.map((end) => formatNumber(end, 5)).join(" and ") : "–";
+}
+
+// Those with a format are numbers.
+const COLUMNS = [
+  { key: "name", label: "peer", meaning: "as it calls itself" },
+  {
+    key: "state",
+    label: "state",
+    meaning:
+      "up; starting; frozen: its process stands still; down: gone without a word; " +
+      "stopped: ended in good order; evicted: the others no longer talk to it",
+  },
+  {
+    key: "estimate",
+    label: "estimate",
+    meaning: "what it has found",
+    format: formatEstimate,
+  },
+  {
+    key: "interval",
+    label: "likely between",
+    meaning:
+      "where the value over all rows (under privacy, over all reports) is likely to lie, " +
+      "as far as the peer can tell",
+    format: formatInterval,
+  },
+  {
+    key: "covers",
+    label: "has met",
+    meaning: "members whose records it met in this generation, of those that take part",
+    format: ({ covers }) => (covers ? `${covers[0]} of ${covers[1]}` : "–"),
+  },
+  {
+    key: "exchanges",
+    label: "exchanges",
+    meaning: "since the first look, over all generations",
+    format: (peer) => formatCount(peer.exchanges),
+  },
+  {
+    key: "rate",
+    label: "per second",
+    meaning: "exchanges per second, over the last ten seconds",
+    format: (peer) => formatNumber(peer.rate, 3),
+  },
+  {
+    key: "refused",
+    label: "refused",
+    meaning: "frames it refused, because they were not what they should be",
+    format: (peer) => formatCount(peer.refused),
+  },
+  {
+    key: "generation",
+    label: "generation",
+    meaning: "a new one begins when a peer is evicted or gets more rows",
+    format: ({ generation }) => (generation === null ? "–" : formatCount(generation)),
+  },
+  {
+    key: "heard",
+    label: "last heard",
+    meaning: "since it last told of itself",
+    format: (peer) => formatAge(peer.heard),
+  },
+];
+
+function columnClass({ format }) {
+  return format ? "number" : "";
+}
+
+export class PeersTable {
+  constructor(names) {
+    const heads = COLUMNS.map((column) =>
+      make("th", {
+        scope: "col",
+        class: columnClass(column),
+        title: column.meaning,
+        text: column.label,
+      }),
+    );
+    this.rows = names.map((name) => this.makeRow(name));
+    const body = make("tbody", {}, ...this.rows.flatMap(({ row, below }) => [row, below]));
+    const head = make("thead", {}, make("tr", {}, ...heads));
+    this.element = make(
+      "section",
+      { class: "card table-card", "aria-label": "Peers" },
+      make(
+        "div",
+        { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Table of peers" },
+        make("table", { class: "peers" }, head, body),
+      ),
+    );
+  }
+
+  makeRow(name) {
+    const cells = {};
+    for (const column of COLUMNS) {
+      cells[column.key] = make("td", { class: columnClass(column), "data-cell": column.key });
+    }
+    cells.name = make("th", { scope: "row", text: name, "data-cell": "name" });
+    const badge = make("span", { class: "badge" });
+    cells.state.append(badge);
+    const row = make("tr", {}, ...COLUMNS.map(({ key }) => cells[key]));
+    const problems = make("span");
+    const cell = make("td", { colSpan: COLUMNS.length, class: "problems" }, problems);
+    return { cells, badge, row, problems, below: make("tr", { hidden: true }, cell) };
+  }
+
+  update(peers) {
+    for (const [k, peer] of peers.entries()) this.fillRow(this.rows[k], peer);
+  }
+
+  fillRow({ cells, badge, row, problems, below }, peer) {
+    for (const { key, format } of COLUMNS) {
+      const text = format?.(peer);
+      if (format && cells[key].textContent !== text) cells[key].textContent = text;
+    }
+    badge.textContent = peer.state;
+    badge.dataset.state = peer.state;
+    row.dataset.state = peer.state;
+    cells.refused.classList.toggle("bad", peer.refused > 0);
+    problems.textContent = peer.problems.join(" ");
+    below.hidden = !peer.problems.length;
+  }
+
+  // Mark the row of one peer, or of none.
+  choose(peer) {
+    for (const [k, { row }] of this.rows.entries()) row.classList.toggle("chosen", k === peer);
+    if (peer !== null) this.rows[peer].row.scrollIntoView({ block: "nearest" });
+  }
+}

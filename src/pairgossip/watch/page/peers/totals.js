@@ -1,0 +1,55 @@
+// The tiles above the table: what all peers have found and done together.
+
+import { make } from "../common/elements.js";
+import { formatCount, formatNumber } from "../common/numbers.js";
+
+const AWAY = ["starting", "frozen", "down", "stopped", "evicted", "unclear"];
+
+// One tile per total; exact: the value that all should find, or null.
+export function makeTotals(look, exact) {
+  // What evicted peers and those of an earlier generation say is about something else.
+  const present = look.peers.filter(
+    (peer) => peer.state !== "evicted" && peer.generation === look.generation,
+  );
+  const known = present.map((peer) => peer.estimate).filter((value) => value !== null);
+  const isLater = look.generation > 1;
+  const tiles = [
+    countPeers(look.peers),
+    averageEstimate(known),
+    ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`],
+    ["refused frames", formatCount(look.refused), "by all peers"],
+    [
+      "generation",
+      formatCount(look.generation),
+      isLater ? "members or rows have changed" : "the first",
+    ],
+  ];
+  if (exact !== null) {
+    tiles.splice(2, 0, ["exact value", formatNumber(exact, 6), aboutFarthest(known, exact)]);
+  }
+  return tiles.map(makeTile);
+}
+
+function makeTile([label, value, more]) {
+  const detail = make("dd", {}, make("strong", { text: value }), make("span", { text: more }));
+  return make("div", { "data-total": label }, make("dt", { text: label }), detail);
+}
+
+function countPeers(peers) {
+  const count = (state) => peers.filter((peer) => peer.state === state).length;
+  const away = AWAY.filter(count).map((state) => `${count(state)} ${state}`);
+  return ["peers", `${count("up")} up`, away.join(", ") || "all of them"];
+}
+
+function averageEstimate(known) {
+  if (!known.length) return ["mean estimate", "–", "none yet"];
+  const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+  const [low, high] = [Math.min(...known), Math.max(...known)].map((value) => formatNumber(value));
+  return ["mean estimate", formatNumber(mean, 6), `from ${low} to ${high}`];
+}
+
+function aboutFarthest(known, exact) {
+  if (!known.length || !exact) return "";
+  const worst = Math.max(...known.map((value) => Math.abs(value - exact))) / Math.abs(exact);
+  return `farthest peer ${formatNumber(100 * worst, 3)} % off`;
+}

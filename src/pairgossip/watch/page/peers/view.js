@@ -1,0 +1,158 @@
+// The view of real peers, read-only.
+
+import { makeChart } from "../common/chart.js";
+import { paintBar } from "../common/colors.js";
+import { alertUser, make, showConnection } from "../common/elements.js";
+import { formatCount, formatNumber } from "../common/numbers.js";
+import { Plot } from "../common/plot.js";
+import { Stream } from "../common/stream.js";
+import { History } from "./history.js";
+import { PeersPicture } from "./picture.js";
+import { formatEstimate, PeersTable } from "./table.js";
+import { makeTotals } from "./totals.js";
+
+const CHART_HEIGHT = 400;
+
+export class PeersView {
+  constructor(place) {
+    this.place = place;
+    this.looks = 0;
+    this.pointedAt = null;
+  }
+
+  async begin() {
+    const handlers = {
+      setup: (message) => this.setup(message),
+      history: (message) => this.showHistory(message),
+      look: (message) => this.showLook(message),
+    };
+    const changeConnection = (state) => {
+      showConnection(state);
+      this.place.classList.toggle("stale", state === "disconnected");
+    };
+    this.stream = new Stream(async () => "/api/swarm/events", handlers, changeConnection);
+  }
+
+  setup(swarm) {
+    this.picture?.close();
+    this.plot?.close();
+    this.swarm = swarm;
+    this.history = new History(swarm);
+    this.table = new PeersTable(swarm.names);
+    this.totals = make("dl", { class: "tiles" });
+    const chart = makeChart({
+      id: "swarm-curves",
+      label: "Estimates over time",
+      title: "Estimates over time",
+    });
+    const canvas = make("canvas", {
+      tabIndex: 0,
+      role: "application",
+      "aria-label": `Network of ${swarm.nodes} peers. Arrow keys choose a peer.`,
+    });
+    this.place.replaceChildren(
+      make(
+        "div",
+        { class: "swarm", id: "stage" },
+        this.makeHead(),
+        this.totals,
+        make("div", { class: "swarm-two" }, this.makePicture(canvas), chart.element),
+        this.table.element,
+      ),
+    );
+    this.picture = new PeersPicture(canvas, {
+      onChoose: (peer) => this.table.choose(peer),
+      onPoint: (peer) => this.point(peer),
+      onForget: () => this.table.choose(null),
+    });
+    this.picture.setup(swarm);
+    this.plot = new Plot(chart.place, { ...chart, height: CHART_HEIGHT });
+  }
+
+  makeHead() {
+    const { nodes, link_count: links, family, measure, title } = this.swarm;
+    const peers = `${formatCount(nodes)} ${nodes === 1 ? "peer" : "peers"}`;
+    const facts = [peers, links ? `${formatCount(links)} links` : null, family, measure];
+    this.status = make("span", {
+      class: "pill",
+      role: "status",
+      id: "swarm-status",
+      text: "looking",
+    });
+    return make(
+      "div",
+      { class: "swarm-head" },
+      make("h2", { text: title }),
+      make("span", { class: "sub", text: facts.filter(Boolean).join(", ") }),
+      this.status,
+      make("span", { class: "note", text: "read-only" }),
+    );
+  }
+
+  makePicture(canvas) {
+    const { exact, note } = this.swarm;
+    const bar = make("canvas", { "aria-hidden": "true" });
+    paintBar(bar);
+    this.about = make("p", { class: "about", "aria-live": "polite", text: note ?? "" });
+    this.ticks = [make("span"), make("span"), make("span")];
+    const middle = exact === null ? "median of the peers" : "exact value";
+    const text = `estimate: blue below, orange above the ${middle}; gray: not known yet`;
+    return make(
+      "section",
+      { class: "card swarm-picture", "aria-label": "Network" },
+      make("div", { class: "picture" }, canvas),
+      make(
+        "div",
+        { class: "bar" },
+        bar,
+        make("div", { class: "ticks" }, ...this.ticks),
+        make("p", { text }),
+      ),
+      this.about,
+    );
+  }
+
+  showHistory(history) {
+    this.history.restore(history);
+    this.plot.show(this.history.plot());
+  }
+
+  showLook(look) {
+    this.looks += 1;
+    this.look = look;
+    alertUser("");
+    this.history.add(look);
+    this.table.update(look.peers);
+    this.totals.replaceChildren(...makeTotals(look, this.swarm.exact));
+    this.picture.updatePeers(look);
+    this.showTicks(look);
+    this.showStatus(look.running);
+    document.body.dataset.looks = String(this.looks);
+    this.plot.show(this.history.plot());
+    if (this.pointedAt !== null) this.point(this.pointedAt);
+  }
+
+  showTicks({ middle, reach }) {
+    const format = (sign) =>
+      middle === null || reach === null ? "" : formatNumber(middle + sign * reach);
+    const texts = [format(-1), middle === null ? "" : formatNumber(middle), format(1)];
+    for (const [k, text] of texts.entries()) this.ticks[k].textContent = text;
+  }
+
+  // Whether the swarm runs, or null where nobody knows yet.
+  showStatus(isRunning) {
+    const ended = isRunning === false;
+    const text = ended ? "the swarm has ended" : "running";
+    this.status.textContent = isRunning === null ? "looking" : text;
+    this.status.dataset.state = ended ? "ended" : "connected";
+  }
+
+  point(peer) {
+    this.pointedAt = peer;
+    const found = this.look?.peers[peer];
+    this.about.textContent = found
+      ? `${this.swarm.names[peer]}: ${found.state}, estimate ${formatEstimate(found)}, ` +
+        `${formatCount(found.exchanges)} exchanges`
+      : (this.swarm.note ?? "");
+  }
+}

@@ -1,0 +1,70 @@
+// The curves of one or two runs: what was measured, and what theory says of it.
+
+const RUN_COLORS = ["--accent", "--second"];
+const ABOUT_BIAS =
+  "exact bias: size of the expected estimates' distance from the exact value; one run also has " +
+  "its own randomness on top. The axis fits the measured error; a bound may lie above it.";
+
+// runs: as set up; curves: their measured points; theory: of each run; frames: the newest of each.
+export function plotRuns({ runs, curves, theory, frames }) {
+  const isLearning = runs[0].kind === "learning";
+  const lines = runs.flatMap((run, k) => {
+    const measured = measure(run, curves[k] ?? [], frames[k]);
+    const found = isLearning ? learningLines(measured) : errorLines(measured, run, theory[k]);
+    const number = runs.length > 1 ? ` (${k + 1})` : "";
+    return found.map((line) => ({ ...line, label: line.label + number, color: RUN_COLORS[k] }));
+  });
+  return {
+    lines,
+    xLabel: "iterations (steps)",
+    yLabel: isLearning ? "objective (mean loss over pairs)" : "error (units of the statistic)",
+    xLog: true,
+    yLog: true,
+    last: runs[0].checkpoints.at(-1),
+  };
+}
+
+// Curves by place in a point; where the run is ahead of its checkpoints, up to where it is now.
+function measure(run, points, now) {
+  const x = run.checkpoints.slice(0, points.length);
+  const past = (place) => ({ x, y: points.map((point) => point[place]) });
+  const live = (place, value) => {
+    const { y } = past(place);
+    const isAhead = now && now.done > (x.at(-1) ?? 0) && value !== null && value !== undefined;
+    return isAhead ? { x: [...x, now.done], y: [...y, value] } : { x, y };
+  };
+  return { past, live, now };
+}
+
+function learningLines({ past, live, now }) {
+  return [
+    { label: "objective of the mean model", ...live(1, now?.objective), dash: "solid" },
+    { label: "mean objective of nodes", ...past(0), dash: "dashed" },
+  ];
+}
+
+function errorLines({ live, now }, run, theory) {
+  const lines = [{ label: "error", ...live(0, now?.error), dash: "solid" }];
+  if (!theory?.expected_error) return lines;
+  const x = run.checkpoints;
+  const bound = `bound on the ${theory.bound_on}`;
+  lines.push(
+    { label: "exact bias", x, y: theory.expected_error, dash: "dashed", aside: true },
+    { label: bound, x, y: theory.bound, dash: "dotted", aside: true },
+  );
+  return lines;
+}
+
+export function explainCurves({ runs, theory }) {
+  const absent = [...new Set(theory.map((each) => each.absent).filter(Boolean))].join(" ");
+  if (absent || runs[0].kind === "learning") return absent;
+  return theory.length ? ABOUT_BIAS : "Computing the exact expectation and the bound…";
+}
+
+// How many times larger the bound is than what was measured, or null.
+export function boundRatio(theory, points) {
+  if (!theory?.bound || !points?.length || theory.bound_on !== "error") return null;
+  const measured = points.at(-1)[0];
+  const bound = theory.bound[points.length - 1];
+  return measured > 0 && bound !== null ? bound / measured : null;
+}

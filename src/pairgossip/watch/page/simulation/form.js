@@ -1,0 +1,283 @@
+// The settings as a form.
+
+import { ask } from "../common/api.js";
+import { alertUser, make, option } from "../common/elements.js";
+import { makeColumns, makeField, makeGroup, makePart, makeSelect, namePairs } from "./inputs.js";
+import { findNamed, NO_PAIRS, Settings } from "./settings.js";
+
+const FRACTIONS = ["p", "radius"]; // parameters of graphs that are no whole numbers
+const TARGETS = [
+  ["v", "all pairs (V-statistic)"],
+  ["u", "different rows (U-statistic)"],
+];
+const CLOCKS = { sync: "synchronous: all update", async: "asynchronous: two update" };
+const LAWS = [
+  ["uniform-edges", "every edge equally often"],
+  ["node-clocks", "a node calls a neighbor"],
+];
+
+export class SettingsForm {
+  // onChange() is called whenever the fields describe another run.
+  constructor(place, choices, onChange) {
+    this.place = place;
+    this.choices = choices;
+    this.onChange = onChange;
+    this.settings = new Settings(choices);
+  }
+
+  get fields() {
+    return this.settings.fields;
+  }
+
+  read(search) {
+    this.settings.read(search);
+    this.draw();
+  }
+
+  // Do something to the settings, then show them and tell of it.
+  change(act) {
+    act();
+    this.draw();
+    this.onChange();
+  }
+
+  update(name, value) {
+    this.change(() => this.settings.update(name, value));
+  }
+
+  // Mark the field that a refusal names.
+  blame(sentence) {
+    for (const field of document.querySelectorAll("[aria-invalid]")) {
+      field.removeAttribute("aria-invalid");
+    }
+    const name = /^The setting '([\w-]+)'/.exec(sentence)?.[1];
+    const field = name && document.getElementById(name);
+    if (!field) return;
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-errormessage", "alert");
+    const more = field.closest("details.more");
+    if (more) more.open = true;
+  }
+
+  async upload(file) {
+    if (!file) return;
+    const most = this.choices.largest_upload;
+    if (file.size > most) {
+      alertUser(`${file.name} is too large: at most ${most / 2 ** 20} MiB are taken.`);
+      return;
+    }
+    try {
+      await this.send(file);
+    } catch (problem) {
+      alertUser(problem.message);
+      return;
+    }
+    this.change(() => this.settings.presetData());
+  }
+
+  async send(file) {
+    const path = `/api/uploads?name=${encodeURIComponent(file.name)}`;
+    this.settings.addUpload(await ask(path, { csv: await file.text() }), file);
+  }
+
+  // After a restart the server has forgotten the file, but this page still has it.
+  async sendAgain() {
+    const file = this.settings.takeUpload();
+    if (!file) return false;
+    await this.send(file);
+    this.draw();
+    return true;
+  }
+
+  // Drawing.
+
+  draw() {
+    const focused = document.activeElement?.id;
+    const isOpen = this.place.querySelector("details.more")?.open ?? false;
+    const { isComparing } = this.settings;
+    this.place.replaceChildren(
+      this.drawData(),
+      this.drawStatistic(),
+      this.drawRun("", isComparing ? "First run" : "Network and algorithm"),
+      this.drawComparison(),
+      ...(isComparing ? [this.drawRun("-2", "Second run")] : []),
+      this.drawMore(isOpen),
+    );
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  select(name, choices, chosen) {
+    return makeSelect(name, choices, chosen, (value) => this.update(name, value));
+  }
+
+  number(name, bounds) {
+    return make("input", {
+      id: name,
+      type: "number",
+      value: this.fields[name] ?? "",
+      ...bounds,
+      onchange: (event) => this.update(name, event.target.value),
+    });
+  }
+
+  drawData() {
+    const { data } = this.fields;
+    const { dataset, uploads } = this.settings;
+    const sets = namePairs(this.choices.data);
+    for (const [id, { name }] of uploads) sets.push([id, name]);
+    if (data && !sets.some(([id]) => id === data)) {
+      sets.push([data, data.startsWith("upload-") ? "an uploaded file" : data]);
+    }
+    const file = make("input", {
+      id: "file",
+      type: "file",
+      accept: ".csv,text/csv,.txt,.tsv",
+      onchange: (event) => this.upload(event.target.files[0]),
+    });
+    const select = this.select("data", sets, data ?? "engel");
+    return makePart(
+      "Data",
+      makeField("data set", select, dataset?.description),
+      makeField("or a CSV file of yours", file),
+      this.drawNodes(dataset),
+    );
+  }
+
+  drawNodes(dataset) {
+    const input = this.number("nodes", {
+      min: 2,
+      max: this.choices.most_nodes,
+      step: 1,
+      placeholder: dataset ? `all ${dataset.rows}` : "all rows",
+    });
+    const nodes = Number(this.fields.nodes);
+    const isPart = dataset && nodes > 1 && nodes < dataset.rows;
+    const hint = isPart ? `${nodes} of ${dataset.rows} rows, evenly spaced` : null;
+    return makeField("nodes, one per row", input, hint);
+  }
+
+  drawStatistic() {
+    const { kernel, loss, statistic } = this.settings;
+    const options = (kind, all) =>
+      all.map(({ name }) => option(`${kind}:${name}`, name, statistic));
+    const choose = (value) => this.change(() => this.settings.chooseStatistic(value));
+    const select = make(
+      "select",
+      { id: "statistic", onchange: (event) => choose(event.target.value) },
+      makeGroup("estimated: kernels", options("kernel", this.choices.kernels)),
+      makeGroup("learned: losses", options("loss", this.choices.losses)),
+      makeGroup("no pairs", [option(NO_PAIRS, "mean (classic averaging)", statistic)]),
+    );
+    const hint = kernel
+      ? `${kernel.description}: ${kernel.expression}`
+      : (loss?.description ?? "the mean of one column");
+    const pairs = () => this.select("target", TARGETS, this.fields.target ?? "v");
+    return makePart(
+      "What the nodes find out",
+      makeField("kernel or loss", select, hint),
+      this.drawColumns(),
+      this.drawLabel(),
+      kernel ? makeField("pairs", pairs()) : null,
+    );
+  }
+
+  drawColumns() {
+    const { dataset, needs } = this.settings;
+    if (!dataset) return null;
+    const chosen = this.fields.column ?? [];
+    const isSingle = needs.count === 1;
+    return makeColumns(dataset.columns, chosen, isSingle, (next) => this.update("column", next));
+  }
+
+  drawLabel() {
+    const { dataset, needs } = this.settings;
+    if (!dataset || !needs.label) return null;
+    // Without a name a column cannot be the label: an empty one says that there is none.
+    const columns = dataset.columns.filter((name) => name).map((name) => [name, name]);
+    const { label } = this.fields;
+    if (!dataset.columns.includes(label)) columns.unshift(["", "choose a column"]);
+    const choose = (value) => {
+      const others = (this.fields.column ?? []).filter((name) => name !== value);
+      this.settings.set("column", others);
+      this.update("label", value);
+    };
+    return makeField("label", makeSelect("label", columns, label ?? "", choose));
+  }
+
+  drawRun(suffix, title) {
+    const { settings } = this;
+    const family = settings.graphOf(suffix);
+    const choose = (graph) => this.change(() => settings.chooseGraph(suffix, graph));
+    const graphs = namePairs(this.choices.graphs);
+    const clocks = settings.clocksOf(suffix).map((clock) => [clock, CLOCKS[clock]]);
+    const clock = settings.ofRun("clock", suffix) ?? "sync";
+    return makePart(
+      title,
+      makeField(
+        "graph",
+        makeSelect(`graph${suffix}`, graphs, family?.name, choose),
+        family?.description,
+      ),
+      this.drawParameters(family, suffix),
+      this.drawMethod(suffix),
+      makeField("clock", this.select(`clock${suffix}`, clocks, clock)),
+    );
+  }
+
+  drawParameters(family, suffix) {
+    if (!family?.parameters.length) return null;
+    const inputs = family.parameters.map((name) => {
+      const step = FRACTIONS.includes(name) ? "any" : "1";
+      const placeholder = String(family.defaults[name] ?? "auto");
+      const input = this.number(`graph-${name}${suffix}`, { step, min: 0, placeholder });
+      return makeField(name, input);
+    });
+    return make("div", { class: "pair" }, ...inputs);
+  }
+
+  drawMethod(suffix) {
+    if (this.fields.loss || this.settings.statistic === NO_PAIRS) {
+      const name = this.fields.loss ? "gossip dual averaging" : "gossip averaging";
+      return make("p", { class: "hint", text: `algorithm: ${name}` });
+    }
+    const methods = this.choices.methods.filter((method) => method.pairs);
+    const name = this.settings.methodOf(suffix);
+    const select = this.select(`method${suffix}`, namePairs(methods), name);
+    return makeField("algorithm", select, findNamed(methods, name)?.description);
+  }
+
+  drawComparison() {
+    const box = make("input", {
+      id: "compare",
+      type: "checkbox",
+      checked: this.settings.isComparing,
+      onchange: (event) => this.change(() => this.settings.compare(event.target.checked)),
+    });
+    const text = make("span", { text: "Compare with a second run, on the same data" });
+    return make("fieldset", {}, make("label", { class: "check" }, box, text));
+  }
+
+  drawMore(isOpen) {
+    const law = this.select("law", LAWS, this.fields.law ?? "uniform-edges");
+    const iterations = { min: 1, step: 1, placeholder: "200 per node" };
+    const details = make(
+      "details",
+      { class: "more", open: isOpen },
+      make("summary", { text: "More" }),
+      makeField("which exchange comes next", law),
+      makeField("iterations", this.number("iterations", iterations)),
+      this.fields.loss ? this.drawLearning() : null,
+    );
+    return make("fieldset", {}, details);
+  }
+
+  drawLearning() {
+    const input = (name, placeholder) => this.number(name, { step: "any", min: 0, placeholder });
+    return make(
+      "div",
+      { class: "pair" },
+      makeField("step size c of c/√t", input("step", "auto")),
+      makeField("radius of models", input("ball", "none")),
+    );
+  }
+}

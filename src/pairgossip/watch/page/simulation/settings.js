@@ -1,0 +1,214 @@
+// The settings of a run, as fields of the address, and what one of them means for the others.
+
+const DEFAULTS = {
+  data: "engel",
+  column: ["income"],
+  kernel: "gini",
+  graph: "random-geometric",
+  method: "gosta",
+  clock: "sync",
+  law: "uniform-edges",
+  target: "v",
+};
+const DESCRIBING = ["data", "kernel", "loss", "graph", "method"];
+const NO_SETTINGS = ["session", "seed", "speed", "follow", "view"];
+const MOST_PRESET_COLUMNS = 16;
+const RECTANGLES = ["grid", "torus"];
+const LONGEST_SHAPE = 1.5;
+export const NO_PAIRS = "mean"; // the statistic of plain averaging
+
+// The most nodes, up to so many, that make a rectangle which is not a ribbon: 178 would be 2 by 89.
+function largestRectangle(most) {
+  for (let nodes = most; nodes > 9; nodes -= 1) {
+    let side = Math.floor(Math.sqrt(nodes));
+    while (nodes % side) side -= 1;
+    if (nodes / side <= LONGEST_SHAPE * side) return nodes;
+  }
+  return most;
+}
+
+export class Settings {
+  // choices: what the server offers.
+  constructor(choices) {
+    this.choices = choices;
+    this.uploads = new Map();
+    this.fields = { ...DEFAULTS };
+  }
+
+  // From the address, or as on a first visit where it says nothing.
+  read(search) {
+    if (!DESCRIBING.some((name) => search.has(name))) return;
+    const names = [...search.keys()].filter((name) => !NO_SETTINGS.includes(name));
+    this.fields = Object.fromEntries(
+      names.map((name) => [name, name === "column" ? search.getAll(name) : search.get(name)]),
+    );
+  }
+
+  get isComparing() {
+    return Object.keys(this.fields).some((name) => name.endsWith("-2"));
+  }
+
+  // What the names of the fields of every run end in.
+  get suffixes() {
+    return this.isComparing ? ["", "-2"] : [""];
+  }
+
+  get dataset() {
+    const { data } = this.fields;
+    return this.uploads.get(data) ?? findNamed(this.choices.data, data ?? DEFAULTS.data);
+  }
+
+  get statistic() {
+    if (this.fields.loss) return `loss:${this.fields.loss}`;
+    return this.isAveraging(this.fields.method) ? NO_PAIRS : `kernel:${this.fields.kernel ?? ""}`;
+  }
+
+  get kernel() {
+    return this.statistic.startsWith("kernel:")
+      ? findNamed(this.choices.kernels, this.fields.kernel)
+      : undefined;
+  }
+
+  get loss() {
+    return findNamed(this.choices.losses, this.fields.loss);
+  }
+
+  // Which columns the statistic takes: how many besides the label (null for any), and whether it
+  // has one.
+  get needs() {
+    if (this.fields.loss) return { count: null, label: true };
+    if (this.statistic === NO_PAIRS) return { count: 1, label: false };
+    const names = this.kernel?.columns ?? null;
+    if (names === null) return { count: null, label: false };
+    const label = ["label", "cluster"].includes(names.at(-1));
+    const rest = names.filter((name) => !name.endsWith("?")).length - (label ? 1 : 0);
+    return { count: names.some((name) => name.endsWith("...")) ? null : rest, label };
+  }
+
+  // A field of one of two runs, else that of both.
+  ofRun(name, suffix) {
+    return this.fields[name + suffix] ?? this.fields[name];
+  }
+
+  methodOf(suffix) {
+    return this.ofRun("method", suffix) ?? DEFAULTS.method;
+  }
+
+  clocksOf(suffix) {
+    const method = this.fields.loss ? null : findNamed(this.choices.methods, this.methodOf(suffix));
+    return method?.clocks ?? ["sync", "async"];
+  }
+
+  graphOf(suffix) {
+    return findNamed(this.choices.graphs, this.ofRun("graph", suffix) ?? "complete");
+  }
+
+  // Whether a method averages one value per node instead of pairs.
+  isAveraging(method) {
+    return findNamed(this.choices.methods, method)?.pairs === false;
+  }
+
+  set(name, value) {
+    if (value === "" || value === null || value === undefined) delete this.fields[name];
+    else this.fields[name] = value;
+  }
+
+  update(name, value) {
+    this.set(name, value);
+    if (name === "data") this.presetData();
+    this.fixClocks();
+  }
+
+  // A method that knows one clock only decides it.
+  fixClocks() {
+    for (const suffix of this.suffixes) {
+      const clocks = this.clocksOf(suffix);
+      const clock = this.ofRun("clock", suffix) ?? DEFAULTS.clock;
+      if (!clocks.includes(clock)) this.set(`clock${suffix}`, clocks[0]);
+    }
+  }
+
+  chooseStatistic(value) {
+    const [kind, name] = value.split(":");
+    this.set("loss", kind === "loss" ? name : null);
+    this.set("kernel", kind === "kernel" ? name : null);
+    for (const suffix of this.suffixes) {
+      const field = `method${suffix}`;
+      if (kind === NO_PAIRS) this.set(field, "averaging");
+      else if (kind === "loss") this.set(field, null);
+      else if (this.isAveraging(this.fields[field])) this.set(field, DEFAULTS.method);
+    }
+    if (kind !== "kernel") this.set("target", null);
+    if (kind !== "loss") for (const field of ["step", "ball"]) this.set(field, null);
+    this.presetColumns();
+    this.fixClocks();
+  }
+
+  chooseGraph(suffix, graph) {
+    const parameters = this.choices.graphs.flatMap((family) => family.parameters);
+    for (const name of parameters) this.set(`graph-${name}${suffix}`, null);
+    this.set(`graph${suffix}`, graph);
+    this.presetNodes();
+    this.fixClocks();
+  }
+
+  compare(isComparing) {
+    for (const name of Object.keys(this.fields)) if (name.endsWith("-2")) this.set(name, null);
+    if (isComparing) {
+      this.set("graph-2", this.fields.graph === "complete" ? "cycle" : "complete");
+      if (!this.fields.loss) this.set("method-2", this.methodOf(""));
+      this.set("clock-2", this.fields.clock ?? DEFAULTS.clock);
+    }
+    this.presetNodes();
+  }
+
+  presetData() {
+    this.set("nodes", null);
+    this.presetColumns();
+    this.presetNodes();
+  }
+
+  presetColumns() {
+    const set = this.dataset;
+    if (!set) return;
+    const { count, label } = this.needs;
+    this.set("label", label ? set.label : null);
+    const isNumeric = (name) => name !== this.fields.label && set.numbers?.[name] !== false;
+    const numeric = set.columns.filter(isNumeric);
+    const others = numeric.filter((name) => label || name !== set.label);
+    this.set("column", (others.length ? others : numeric).slice(0, count ?? MOST_PRESET_COLUMNS));
+  }
+
+  // A few rows less where a grid of all of them would be too thin to look at.
+  presetNodes() {
+    if (this.fields.nodes === this.presetCount) this.set("nodes", null);
+    const isGiven = (name) => this.suffixes.some((suffix) => this.fields[name + suffix]);
+    const isShaped = isGiven("nodes") || isGiven("graph-rows") || isGiven("graph-cols");
+    const graphs = this.suffixes.map((suffix) => this.fields[`graph${suffix}`]);
+    const isRectangle = graphs.some((graph) => RECTANGLES.includes(graph));
+    if (isShaped || !isRectangle || !this.dataset) return;
+    const most = Math.min(this.dataset.rows, this.choices.most_nodes);
+    this.presetCount = String(largestRectangle(most));
+    if (largestRectangle(most) !== most) this.set("nodes", this.presetCount);
+  }
+
+  // A file as the server has read it; the page keeps it, to send it again after a restart.
+  addUpload(found, file) {
+    const columns = found.columns.map((column) => column.name);
+    const numbers = Object.fromEntries(found.columns.map(({ name, numbers }) => [name, numbers]));
+    const description = `${found.rows} rows, uploaded.`;
+    this.uploads.set(found.id, { ...found, columns, numbers, description, file });
+    this.fields.data = found.id;
+  }
+
+  // Forget the file of these settings and return it, if it was sent from this page.
+  takeUpload() {
+    const known = this.uploads.get(this.fields.data);
+    this.uploads.delete(this.fields.data);
+    return known?.file;
+  }
+}
+
+export function findNamed(all, name) {
+  return all.find((each) => each.name === name);
+}
