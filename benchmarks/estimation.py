@@ -15,10 +15,9 @@ from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import graphs
 from pairgossip.algorithms import find_method
-from pairgossip.engine.engines import build_engine
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
-from pairgossip.engine.trial import BLOCK
+from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.estimation.trial import BLOCK
+from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 

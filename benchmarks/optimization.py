@@ -15,16 +15,14 @@ from numba import njit
 from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import datasets, graphs
-from pairgossip.engine import descent_trial
-from pairgossip.engine.descent import Descent, build_descent
-from pairgossip.engine.judging import Judge, PairsJudge, RankingJudge
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
-from pairgossip.engine.trial import BLOCK
+from pairgossip.engine.descent import trial
+from pairgossip.engine.descent.state import Descent, build_descent
+from pairgossip.engine.estimation.trial import BLOCK
+from pairgossip.engine.judging.judge import Judge, PairsJudge, RankingJudge
+from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.losses import Loss, Unconstrained, inverse_sqrt
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.risk import risks
+from pairgossip.losses.learning import LearningProblem, risks
 from pairgossip.minimization import minimize
 
 Array = transcription.Array
@@ -211,7 +209,7 @@ def judged_by_numpy(work: Callable[[], object]) -> Callable[[], object]:
     """The same run as it was before losses without closed form had a compiled judge."""
 
     def as_before() -> object:
-        with patch.object(descent_trial, "build_judge", lambda engine, problem: problem):
+        with patch.object(trial, "build_judge", lambda engine, problem: problem):
             return work()
 
     return as_before

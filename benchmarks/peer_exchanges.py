@@ -17,11 +17,12 @@ import time
 from pathlib import Path
 from queue import SimpleQueue
 
-from pairgossip.peer.access import Neighbor, Site
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.invitations import admitted, invitation, read_invitation
-from pairgossip.peer.zenoh_link import ZenohLink
+from pairgossip.peer.identity.access import Neighbor, Site
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.service.zenoh_link import ZenohLink
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 
 SPEC = """
 kernel = "gini"

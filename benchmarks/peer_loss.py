@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.peer.status import Status, read_status
-from pairgossip.swarm.founding import found_peers, introduce, make_folder
-from pairgossip.swarm.plan import Plan, kernel_spec, make_plan
-from pairgossip.swarm.ports import HOST, free_ports
+from pairgossip.peer.service.status import Status, read_status
+from pairgossip.swarm.machine import HOST, free_ports
+from pairgossip.swarm.plan import Plan, found_peers, introduce, kernel_spec, make_folder, make_plan
 from pairgossip.swarm.processes import PeerProcess, kill_all, start_all, stop_all
 
 LEAST = 0.8

@@ -16,14 +16,15 @@ import time
 from collections import deque
 from pathlib import Path
 
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.invitations import admitted, invitation, read_invitation
-from pairgossip.peer.logs import Log
-from pairgossip.peer.observer import Observer
-from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.service.logs import Log
+from pairgossip.peer.service.observer import Observer
+from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 
 SPEC = """
 kernel = "gini"

@@ -71,7 +71,7 @@ def _without_type_checking(tree: ast.Module) -> ast.Module:
 def _circles(arrows: Arrows) -> list[list[str]]:
     """Return the groups of modules that reach each other."""
     reached = {module: _reachable(module, arrows) for module in arrows}
-    groups = defaultdict(set)
+    groups: defaultdict[str, set[str]] = defaultdict(set)
     for module, others in reached.items():
         group = {other for other in others if module in reached[other]}
         if group - {module}:

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.cli.swarm_report import intervals_with, verdict
+from pairgossip.cli.summaries.swarm import intervals_with, verdict
 from pairgossip.swarm.chaos import Faults
 from pairgossip.swarm.plan import kernel_spec, make_plan
 from pairgossip.swarm.running import Course, run_swarm

@@ -12,7 +12,7 @@ import time
 import httpx
 
 from benchmarks.timing import only_help, row
-from pairgossip.watch.server import Place, Service
+from pairgossip.watch.server.server import Place, Service
 
 SECONDS = 5.0
 CASES = ((100, "1000"), (1_000, "1000"), (1_000, "max"), (10_000, "10000"), (10_000, "max"))

@@ -9,8 +9,7 @@ from scipy.optimize import minimize as scipy_minimize
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import as_loss, risk
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.risk import auc_of_scores
+from pairgossip.losses.learning import LearningProblem, auc_of_scores
 
 X, Y = pg.datasets.breast_cancer_wisconsin()
 DATA = np.column_stack([X, Y])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.cli import main
-from pairgossip.peer.spec import parse_spec
+from pairgossip.peer.spec.spec import parse_spec
 
 ROOT = Path(__file__).parents[1]
 FIELD = ROOT / "docs" / "field"

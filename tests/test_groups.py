@@ -19,8 +19,7 @@ from pairgossip.algorithms import (
     weighted_gosta,
 )
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import child, root_seed
+from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Pairs

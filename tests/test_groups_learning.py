@@ -13,8 +13,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.losses import as_proximal
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.losses.learning import LearningProblem, WholeSetsLearning
 from tests.problems import rows
 from tests.test_groups import are_edges, schedule_of
 

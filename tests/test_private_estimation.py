@@ -11,7 +11,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.privacy import PrivacyError, RandomizedResponse
-from pairgossip.privacy.recording import as_record, from_record
+from pairgossip.privacy.estimation import as_record, from_record
 from tests.problems import skewed
 
 N = 14

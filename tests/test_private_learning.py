@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.learning import LearningProblem
 from pairgossip.privacy import RandomizedResponse
 
 N = 30

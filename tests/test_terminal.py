@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pairgossip.errors import InputError, printable
 from pairgossip.graphs import Graph
-from pairgossip.terminal import PlainConsole
+from pairgossip.progress import PlainConsole
 
 from .cli.running import CommandLine
 

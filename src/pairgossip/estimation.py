@@ -19,19 +19,19 @@ from pairgossip.checks import (
     trial_numbers,
     whole,
 )
-from pairgossip.engine.engines import ENGINES, check_engine
+from pairgossip.engine.estimation.engines import ENGINES, check_engine
+from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.problems import PRIVATE, Asked, swapped
-from pairgossip.engine.seeds import root_seed
-from pairgossip.engine.trial import Setup
+from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import law_name
 from pairgossip.kernels import Kernel, PairProblem, Ratio
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Advance, Show, progress_bar
-from pairgossip.results.fingerprints import of_estimation
+from pairgossip.results.provenance import of_estimation
 from pairgossip.results.run import Run
 
 LARGEST_HISTORY_BYTES = 1 << 28

@@ -21,10 +21,10 @@ from pairgossip.checks import (
     trial_numbers,
     whole,
 )
-from pairgossip.engine.descent import Descent, Snapshot, check_descent_engine
-from pairgossip.engine.descent_trial import DescentSetup
-from pairgossip.engine.judging import judged_unasked
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.descent.state import Descent, Snapshot, check_descent_engine
+from pairgossip.engine.descent.trial import DescentSetup
+from pairgossip.engine.judging.judge import judged_unasked
+from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun
 from pairgossip.graphs import Graph
@@ -39,14 +39,13 @@ from pairgossip.losses import (
     check_steps,
     inverse_sqrt,
 )
-from pairgossip.losses.problem import LearningProblem, PairwiseLearning
+from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
 from pairgossip.losses.steps import AnyStep
-from pairgossip.losses.whole_sets import WholeSetsLearning
 from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.privacy.columns import Cells
 from pairgossip.progress import Show, progress_bar
-from pairgossip.results.fingerprints import Fingerprint, difference, of_learning, step_mark
 from pairgossip.results.fit import Fit
+from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
 from pairgossip.results.storage import load
 from pairgossip.results.traffic import groups_of
 

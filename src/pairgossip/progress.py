@@ -5,8 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.text import Text
+
+from pairgossip.errors import printable
 
 SHOW_AFTER_SECONDS = 1.0
 
@@ -40,8 +47,6 @@ class _LateBar:
     def __init__(self, what: str, total: int) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        from pairgossip.terminal import PlainConsole
-
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -65,3 +70,29 @@ class _LateBar:
     def stop(self) -> None:
         if self._started:
             self._bar.stop()
+
+
+# The one way to a terminal: text from files passes, but nothing in it that steers a terminal.
+
+
+class PlainConsole(Console):
+    """Shows text as it is, with control characters spelled out.
+
+    Names of files and columns may hold what rich takes for markup or emoji, or escape sequences
+    that clear the screen, rename the window or hide what follows.
+    """
+
+    def __init__(self, *, stderr: bool = False, **options: Any) -> None:
+        super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Spell control characters out before widths are measured and rich drops some of them."""
+        return super().render_str(printable(text), **options)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render as usual; what remains of control characters comes from the text shown."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)

@@ -26,14 +26,12 @@ from pairgossip import InputError
 from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import child, root_seed
+from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.kernels import Pairs
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.watch.building import build_courses
-from pairgossip.watch.choices import choices
-from pairgossip.watch.observations import Uploads
-from pairgossip.watch.settings import Settings
+from pairgossip.watch.simulation.building import build_courses
+from pairgossip.watch.simulation.observations import Uploads, choices
+from pairgossip.watch.simulation.settings import Settings
 from tests.problems import rows, skewed
 
 ROOT = Path(__file__).parents[2]

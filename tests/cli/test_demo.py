@@ -78,7 +78,7 @@ def test_ctrl_c_saves_the_run(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pairgossip.engine import trials
-    from pairgossip.engine.trial import TrialRecord
+    from pairgossip.engine.estimation.trial import TrialRecord
 
     def cut_short(*arguments: object) -> trials.Outcome[TrialRecord]:
         outcome: trials.Outcome[TrialRecord] = trials.run_trials(*arguments)  # type: ignore[arg-type]

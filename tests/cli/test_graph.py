@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
-from pairgossip.cli.graph_report import Unknown, facts_of
+from pairgossip.cli.summaries.graph import Unknown, facts_of
 from pairgossip.errors import InputError
 
 from .running import CommandLine

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.folder import open_home
-from pairgossip.peer.status import Coverage, Ended, keep_ended, write_status
-from pairgossip.peer.view import view as read_view
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.service.assembly import view as read_view
+from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
+from pairgossip.peer.storage.folder import open_home
 
 from .running import CommandLine
 
@@ -321,7 +321,7 @@ def test_a_model_is_one_that_score_reads(
     (files / "loss.toml").write_text(LOSS)
     (files / "labeled.csv").write_text("a,b,class\n1,2,0\n2,1,1\n3,0,1\n")
     init(cli, "ann", spec="loss.toml")
-    monkeypatch.setattr("pairgossip.peer.status.estimate_of", lambda *_: (1.0, -0.5))
+    monkeypatch.setattr("pairgossip.peer.service.status.estimate_of", lambda *_: (1.0, -0.5))
     assert cli("peer", "result", "--out", "model.json").code == 0
     model = json.loads((files / "model.json").read_text())
     assert (model["format"], model["theta"]) == ("pairgossip-model", [1.0, -0.5])

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys, time
 from pairgossip.cli import main
-from pairgossip.engine import trial
+from pairgossip.engine.estimation import trial
 from pairgossip.experiments import reproduction
 from tests.experiments.toy import TOY
 

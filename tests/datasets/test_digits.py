@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from pairgossip.datasets.digits import digits, digits_table
+from pairgossip.datasets.bundled import digits, digits_table
 
 COUNTS = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 

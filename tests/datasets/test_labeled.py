@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pairgossip.datasets import Dataset, LabeledData
-from pairgossip.datasets.labeled import labeled, standardized
+from pairgossip.datasets.dataset import labeled, standardized
 
 
 def _table() -> Dataset:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from pairgossip.datasets.wine import wine, wine_table
+from pairgossip.datasets.bundled import wine, wine_table
 
 
 def test_the_shipped_values() -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pairgossip.engine.clock import PoissonClock
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.schedule import PoissonClock, root_seed
 
 
 def test_gaps_are_exponential_within_and_across_blocks() -> None:

@@ -10,9 +10,8 @@ import pytest
 
 from pairgossip import InputError, graphs
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent import Descent, build_descent
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.descent.state import Descent, build_descent
+from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.losses import (
     L1,
     PSD,
@@ -25,7 +24,7 @@ from pairgossip.losses import (
     inverse_sqrt,
     power,
 )
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.learning import LearningProblem
 
 N = 14
 GRAPH = graphs.barabasi_albert(N, 2, seed=3)
@@ -160,7 +159,7 @@ def test_a_general_loss_agrees_with_the_same_loss_in_parts() -> None:
 
 
 def test_logistic_slopes_are_accurate_over_the_whole_range() -> None:
-    from pairgossip.engine.margin_slopes import logistic_slopes
+    from pairgossip.engine.descent.loops import logistic_slopes
 
     u = np.concatenate([np.linspace(-40, 40, 4001), [-800.0, 800.0, 0.0, 1e-300]])
     bits = np.zeros(len(u), dtype=np.int64)

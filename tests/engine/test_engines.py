@@ -20,11 +20,11 @@ from pairgossip.algorithms import (
     weighted_gosta,
 )
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.cli.network import FamilyParameters
-from pairgossip.cli.watch_options import PaceOptions, SimulatedOptions, simulation_fields
-from pairgossip.engine.engines import build_engine
-from pairgossip.engine.fused import FusedEngine
-from pairgossip.engine.tokens import TokenEngine
+from pairgossip.cli.options import FamilyParameters
+from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields
+from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.estimation.fused import FusedEngine
+from pairgossip.engine.estimation.tokens import TokenEngine
 from pairgossip.kernels import Pairs, metric_learning_risk
 from tests.problems import labeled_rows, rows, skewed
 

@@ -10,8 +10,8 @@ import pytest
 
 from pairgossip import graphs, minimize, steps
 from pairgossip.arrays import FloatArray
-from pairgossip.engine import judging
-from pairgossip.engine.judging import (
+from pairgossip.engine.judging import judge as judging
+from pairgossip.engine.judging.judge import (
     PairsJudge,
     RankingJudge,
     build_judge,
@@ -19,9 +19,9 @@ from pairgossip.engine.judging import (
     spans,
 )
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
-from pairgossip.losses.pair_features import difference, higher_label
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.ranking_risk import centered, ranking_risks
+from pairgossip.losses.builtin import difference, higher_label
+from pairgossip.losses.learning import LearningProblem
+from pairgossip.losses.sums import centered, ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 

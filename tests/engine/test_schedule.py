@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip import graphs
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.schedule import Schedule, root_seed
 
 
 @pytest.mark.parametrize("law", graphs.LAWS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip import InputError
-from pairgossip.engine.seeds import child, root_seed, stream
+from pairgossip.engine.schedule import child, root_seed, stream
 
 
 def test_children_do_not_depend_on_what_was_asked_before() -> None:

@@ -12,17 +12,17 @@ from numpy.random import SeedSequence
 from pairgossip import graphs
 from pairgossip.algorithms import METHODS, find_method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent import Descent
-from pairgossip.engine.descent_trial import DescentSetup
-from pairgossip.engine.engines import check_engine
-from pairgossip.engine.seeds import TRIAL_PROBLEM, child, root_seed
-from pairgossip.engine.trial import Setup
+from pairgossip.engine.descent.state import Descent
+from pairgossip.engine.descent.trial import DescentSetup
+from pairgossip.engine.estimation.engines import check_engine
+from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.schedule import TRIAL_PROBLEM, child, root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError
 from pairgossip.kernels import PairProblem, Pairs
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from pairgossip.losses import as_proximal, steps
-from pairgossip.losses.problem import LearningProblem, PairwiseLearning
+from pairgossip.losses.learning import LearningProblem, PairwiseLearning
 from tests.problems import labeled_rows, rows
 
 GRAPH = graphs.cycle(6)

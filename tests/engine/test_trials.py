@@ -132,7 +132,7 @@ def test_workers_stop_after_ctrl_c() -> None:
 
 
 def test_progress_is_reported_in_full() -> None:
-    from pairgossip.engine.seeds import root_seed
+    from pairgossip.engine.schedule import root_seed
     from pairgossip.engine.trials import run_trials
 
     finished = run(trials=3)

@@ -11,12 +11,11 @@ import pytest
 from pairgossip import kernels
 from pairgossip.algorithms import METHODS, Method, Twin, find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.engines import build_engine
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from tests.problems import SMALL_GRAPHS, labeled_rows, rows, skewed
 
 VARIANTS = [

@@ -11,18 +11,18 @@ import pytest
 import pairgossip as pg
 from pairgossip.experiments import auc_maximization
 from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
-from pairgossip.experiments.auc_maximization.claims import vanished
-from pairgossip.experiments.auc_maximization.scalings import (
+from pairgossip.experiments.auc_maximization.findings import (
     SCALINGS,
     WORDS,
     largest_share,
     scaled,
+    vanished,
 )
 from pairgossip.experiments.framework.experiment import Experiment, Plan
 from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.framework.store import Store
-from pairgossip.experiments.setting import (
+from pairgossip.experiments.paper_setup import (
     GRAPHS,
     Dealt,
     dealt,

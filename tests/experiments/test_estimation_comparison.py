@@ -10,9 +10,9 @@ import pytest
 from pairgossip.datasets import breast_cancer_wisconsin
 from pairgossip.experiments import estimation_comparison
 from pairgossip.experiments.estimation_comparison import AUC, METHODS, SCATTER
-from pairgossip.experiments.estimation_comparison.measures import Measured, reached
+from pairgossip.experiments.estimation_comparison.findings import Measured, reached
 from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.setting import GRAPHS, dealt
+from pairgossip.experiments.paper_setup import GRAPHS, dealt
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.exact import row_means
 from tests.experiments.running import PLAN, results_of, texts, verdicts

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments.graph_gaps import GAPS, dense_eigenvalues
-from pairgossip.experiments.setting import PRINTED_GAPS
+from pairgossip.experiments.paper_setup import PRINTED_GAPS
 from pairgossip.graphs import torus, watts_strogatz
 from tests.experiments.running import results_of, verdicts
 

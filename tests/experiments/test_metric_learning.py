@@ -9,23 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.engine.descent import Snapshot
+from pairgossip.engine.descent.state import Snapshot
 from pairgossip.experiments import metric_learning
 from pairgossip.experiments.framework.experiment import Experiment
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
-from pairgossip.experiments.metric_learning.claims import Measures, digits_claim, paired
-from pairgossip.experiments.metric_learning.findings import shares
-from pairgossip.experiments.metric_learning.problems import (
+from pairgossip.experiments.metric_learning.findings import (
     HELD_OUT,
     INFORMATIVE,
+    Measures,
     accuracy,
     best_metric,
     diagonal_risks,
+    digits_claim,
     images,
     mixture,
+    paired,
+    shares,
 )
-from pairgossip.experiments.setting import GRAPHS
+from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.losses import risks
 from pairgossip.results import Fit
 from tests.experiments.running import PLAN, results_of, texts, verdicts

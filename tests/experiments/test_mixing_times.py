@@ -8,7 +8,7 @@ import pytest
 from pairgossip.experiments import mixing_times
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.mixing_times import MIXING
-from pairgossip.experiments.networks import network
+from pairgossip.experiments.paper_setup import network
 from tests.experiments.running import PLAN, results_of, verdicts
 
 NODES, OTHERS = 25, 16

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.private_estimation import EPSILONS, PRIVATE, claims
+from pairgossip.experiments.private_estimation import EPSILONS, PRIVATE, findings
 from tests.experiments.running import results_of, texts, verdicts
 
 
@@ -61,4 +61,4 @@ def test_noise_that_falls_otherwise_is_noticed(exponent: float, verdict: str) ->
     by_size = {
         1.0: {size: {"values": spread * size**exponent} for size in (100, 1600, 4000, 10_000)}
     }
-    assert claims.size_claim(by_size).verdict == verdict
+    assert findings.size_claim(by_size).verdict == verdict

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from pairgossip.experiments import report as pieces
 from pairgossip.experiments import reproduce
 from pairgossip.experiments.framework.section import Claim, Table, written
-from pairgossip.experiments.report import pieces
 
 pytestmark = pytest.mark.usefixtures("toy_catalog")
 

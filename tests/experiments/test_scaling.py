@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments import scaling
-from pairgossip.experiments.framework.fitting import power_law, straight_line
+from pairgossip.experiments.framework.experiment import power_law, straight_line
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.scaling import SCALING
-from pairgossip.experiments.scaling.fits import Point
+from pairgossip.experiments.scaling.findings import Point
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from pairgossip.experiments import separable_and_pairwise
 from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
-from pairgossip.experiments.setting import GRAPHS
 from tests.experiments.running import results_of, texts, verdicts
 
 

@@ -10,8 +10,7 @@ from pairgossip.experiments import several_points
 from pairgossip.experiments.framework.experiment import Plan
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.several_points import SEVERAL_POINTS
-from pairgossip.experiments.several_points.measures import Curve, ratio_at_end
-from pairgossip.experiments.several_points.places import UNEQUAL, Place
+from pairgossip.experiments.several_points.measures import UNEQUAL, Curve, Place, ratio_at_end
 from tests.experiments.running import results_of, texts, verdicts
 
 

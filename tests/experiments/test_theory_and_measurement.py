@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.networks import incomes, network
+from pairgossip.experiments.paper_setup import incomes, network
 from pairgossip.experiments.theory_and_measurement import THEORY
 from pairgossip.experiments.theory_and_measurement import simulations as theory_cases
 from pairgossip.experiments.theory_and_measurement.findings import agreement, agreement_claim

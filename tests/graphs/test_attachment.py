@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pairgossip.graphs import Graph, barabasi_albert
-from pairgossip.graphs.attachment import attached_edges
+from pairgossip.graphs.random_families import attached_edges
 
 
 @pytest.mark.parametrize(

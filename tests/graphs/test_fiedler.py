@@ -11,11 +11,11 @@ from pairgossip.graphs import (
     barabasi_albert,
     cycle,
     erdos_renyi,
-    fiedler,
     grid,
     path,
     random_geometric,
     random_regular,
+    spectrum,
     torus,
     watts_strogatz,
 )
@@ -38,7 +38,7 @@ LARGE = [
 def test_large_graphs_agree_with_dense_eigenvalues(
     graph: Graph, law: str | None, easy: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fiedler, "_EASY_FACTORIZATION", easy)
+    monkeypatch.setattr(spectrum, "_EASY_FACTORIZATION", easy)
     expected = np.linalg.eigvalsh(graph.laplacian_dense(law))[1]
     found = graph.spectral_gap() if law is None else graph.normalized_gap(law)
     assert found == pytest.approx(expected, rel=1e-8)
@@ -58,9 +58,9 @@ def test_a_result_is_repeatable() -> None:
 
 
 def test_a_hopeless_graph_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fiedler, "_EASY_FACTORIZATION", 0.0)
-    monkeypatch.setattr(fiedler, "_LARGEST_FACTORIZATION", 1.0)
-    monkeypatch.setattr(fiedler, "_RESTARTS", 2)
+    monkeypatch.setattr(spectrum, "_EASY_FACTORIZATION", 0.0)
+    monkeypatch.setattr(spectrum, "_LARGEST_FACTORIZATION", 1.0)
+    monkeypatch.setattr(spectrum, "_RESTARTS", 2)
     with pytest.raises(InputError) as refusal:
         Graph(5000, cycle(5000).edges).spectral_gap()
     assert str(refusal.value) == (
@@ -74,13 +74,13 @@ def refuse(*_: object) -> None:
 
 
 def test_a_small_world_is_not_factored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fiedler, "_by_factors", refuse)
+    monkeypatch.setattr(spectrum, "_by_factors", refuse)
     assert watts_strogatz(10_000, 4, 0.3, seed=0).spectral_gap() > 0
 
 
 @pytest.mark.parametrize("extra", [0, 500])
 def test_trees_and_near_trees_are_factored(extra: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fiedler, "_by_filter", refuse)
+    monkeypatch.setattr(spectrum, "_by_filter", refuse)
     tree = barabasi_albert(20_000, 1, seed=0)
     leaves = np.flatnonzero(tree.degrees == 1)[: 2 * extra].reshape(-1, 2)
     graph = Graph(tree.n, np.concatenate([tree.edges, leaves]))
@@ -96,24 +96,24 @@ def joined(size: int) -> Graph:
 
 def test_a_tiny_gap_far_from_all_else_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = np.linalg.eigvalsh(joined(400).laplacian_dense())[1]
-    monkeypatch.setattr(fiedler, "_EASY_FACTORIZATION", 0.0)
-    monkeypatch.setattr(fiedler, "_LARGEST_FACTORIZATION", 0.0)
+    monkeypatch.setattr(spectrum, "_EASY_FACTORIZATION", 0.0)
+    monkeypatch.setattr(spectrum, "_LARGEST_FACTORIZATION", 0.0)
     # What rounding does to 30,000 nodes: the residual never gets small beside the eigenvalue.
-    monkeypatch.setattr(fiedler, "_RESIDUAL", 0.0)
+    monkeypatch.setattr(spectrum, "_RESIDUAL", 0.0)
     assert joined(400).spectral_gap() == pytest.approx(expected, rel=1e-10)
 
 
 def test_a_poor_eigenvalue_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = joined(400)
-    problem = fiedler.Problem(graph.laplacian(), 10.0)
+    problem = spectrum.Problem(graph.laplacian(), 10.0)
     start = problem.centered(np.random.default_rng(0).standard_normal(graph.n))
-    look = fiedler._filter(problem.matrix, problem.bound, 0.0, 1)
-    poor = fiedler._leading(problem, look, start, 0.1)
+    look = spectrum._filter(problem.matrix, problem.bound, 0.0, 1)
+    poor = spectrum._leading(problem, look, start, 0.1)
     assert poor is not None
-    assert not fiedler._has_exact_value(problem, start, poor)
+    assert not spectrum._has_exact_value(problem, start, poor)
     # The third eigenvector is exact, but its eigenvalue is not the second.
     third = np.linalg.eigh(graph.laplacian_dense())[1][:, 2]
-    assert not fiedler._has_exact_value(problem, start, third)
+    assert not spectrum._has_exact_value(problem, start, third)
 
 
 def give_up(vector: FloatArray) -> FloatArray:
@@ -125,12 +125,12 @@ def test_factors_that_do_not_converge_give_way_to_the_filter(
 ) -> None:
     graph = watts_strogatz(800, 4, 0.3, seed=0)
     expected = graph.spectral_gap()
-    monkeypatch.setattr(fiedler, "_pseudo_inverse", lambda problem: give_up)
+    monkeypatch.setattr(spectrum, "_pseudo_inverse", lambda problem: give_up)
     assert graph.spectral_gap() == pytest.approx(expected, rel=1e-8)
 
 
 def test_nothing_that_converges_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fiedler, "_RESTARTS", 1)
-    monkeypatch.setattr(fiedler, "_BASIS_SIZE", 2)
+    monkeypatch.setattr(spectrum, "_RESTARTS", 1)
+    monkeypatch.setattr(spectrum, "_BASIS_SIZE", 2)
     with pytest.raises(InputError, match="is too small to be computed"):
         watts_strogatz(800, 4, 0.3, seed=0).spectral_gap()

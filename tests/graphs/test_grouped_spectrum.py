@@ -15,14 +15,14 @@ from pairgossip.graphs import (
     barabasi_albert,
     complete,
     cycle,
-    fiedler,
     grid,
-    grouped_spectrum,
     path,
     spectrum,
     star,
     watts_strogatz,
 )
+from pairgossip.graphs import spectrum as fiedler
+from pairgossip.graphs.grouped import spectrum as grouped_spectrum
 from tests.graphs.virtual import GROUPED, NETWORKS, listed_by_definition
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.graphs.locating import EvenParts, GuidedParts, locator
+from pairgossip.graphs.grouped.laws import EvenParts, GuidedParts, locator
 
 
 def laid_out(lengths: list[int]) -> list[tuple[int, int]]:

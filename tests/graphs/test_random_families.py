@@ -15,9 +15,9 @@ from pairgossip.graphs import (
     barabasi_albert,
     build,
     erdos_renyi,
+    random_families,
     random_geometric,
     random_regular,
-    sampling,
     watts_strogatz,
 )
 
@@ -222,7 +222,7 @@ def test_bad_luck_is_told(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sampling, "is_connected", lambda n, edges: False)
+    monkeypatch.setattr(random_families, "is_connected", lambda n, edges: False)
     with pytest.raises(InputError) as refusal:
         family(*parameters)
     assert str(refusal.value) == message

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pairgossip.graphs import Graph, checks, random_regular
-from pairgossip.graphs.regular import regular_edges
+from pairgossip.graphs.random_families import regular_edges
 
 
 @pytest.mark.parametrize("n", range(2, 12))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
-from pairgossip.graphs import sampling
+from pairgossip.graphs import random_families
 
 PATH = np.array([[0, 1], [1, 2]])
 
@@ -19,17 +19,17 @@ PATH = np.array([[0, 1], [1, 2]])
 def test_numbers_name_pairs(j: int, data: st.DataObject) -> None:
     i = data.draw(st.integers(0, min(j - 1, 2**31)))
     number = np.array([j * (j - 1) // 2 + i])
-    assert sampling.pairs_from_numbers(number).tolist() == [[i, j]]
+    assert random_families.pairs_from_numbers(number).tolist() == [[i, j]]
 
 
 def test_all_pairs_in_order() -> None:
     expected = [[i, j] for j in range(1, 30) for i in range(j)]
-    assert sampling.pairs_from_numbers(np.arange(len(expected))).tolist() == expected
+    assert random_families.pairs_from_numbers(np.arange(len(expected))).tolist() == expected
 
 
 def test_the_first_connected_draw_is_taken() -> None:
     draws = iter([PATH[:1], PATH[:1], PATH, PATH[:1]])
-    found = sampling.draw_until_connected(3, lambda: next(draws), 2, "It", "do better")
+    found = random_families.draw_until_connected(3, lambda: next(draws), 2, "It", "do better")
     assert np.array_equal(found, PATH)
     assert len(list(draws)) == 1
 
@@ -43,17 +43,17 @@ def test_giving_up_is_bounded(expected_edges: float, draws: int) -> None:
         return PATH[:1]
 
     with pytest.raises(InputError) as refusal:
-        sampling.draw_until_connected(3, draw, expected_edges, "It", "do better")
+        random_families.draw_until_connected(3, draw, expected_edges, "It", "do better")
     assert str(refusal.value) == f"It stayed disconnected in {draws} draws: do better."
     assert len(asked) == draws
 
 
 def test_seeds() -> None:
     given_generator = np.random.default_rng(3)
-    assert sampling.generator(given_generator) is given_generator
-    assert sampling.noted(3) == 3
-    assert sampling.noted(given_generator) is None
+    assert random_families.generator(given_generator) is given_generator
+    assert random_families.noted(3) == 3
+    assert random_families.noted(given_generator) is None
     bad: Any = "lucky"
     for seed in (-1, bad):
         with pytest.raises(InputError, match=r"^The seed must be a whole number of at least 0, "):
-            sampling.generator(seed)
+            random_families.generator(seed)

@@ -10,7 +10,7 @@ import pytest
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, distance
-from pairgossip.kernels.blocked import (
+from pairgossip.kernels.kernel import (
     NUMBERS_PER_BLOCK,
     blocked_rows,
     blocked_total,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairgossip.kernels import CATALOG, exact
-from pairgossip.kernels.blocked import blocked_rows, blocked_total
+from pairgossip.kernels.kernel import blocked_rows, blocked_total
 
 from .reference import random_data
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.kernels.counting import (
+from pairgossip.kernels.closed_forms import (
     ascending_pairs,
     pairs_above,
     pairs_above_at_ties,

@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio
-from pairgossip.kernels.probe import probe, scattered_pairs
+from pairgossip.kernels.exact import probe, scattered_pairs
 
 from .reference import random_data
 

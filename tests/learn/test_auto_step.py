@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from pairgossip.learn.auto_step import automatic_step, curvature
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.learn.base import automatic_step, curvature
+from pairgossip.losses.learning import LearningProblem
 
 
 def test_the_curvature_of_all_pairs_is_found_from_a_sample() -> None:

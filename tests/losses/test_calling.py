@@ -9,7 +9,7 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.losses.calling import one_per_pair, row_per_pair
+from pairgossip.losses.checks import one_per_pair, row_per_pair
 
 BLOCK = np.arange(6.0).reshape(3, 2)
 

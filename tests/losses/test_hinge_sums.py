@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.losses.hinge_sums import hinge_sums
-from pairgossip.losses.phi import margin
+from pairgossip.losses.loss import margin
+from pairgossip.losses.sums import hinge_sums
 from tests.losses.reference import brute_sums, hard_scores, relative_error
 
 HARD = hard_scores()

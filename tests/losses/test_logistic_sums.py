@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.losses.logistic_sums import logistic_sums
+from pairgossip.losses.sums import logistic_sums
 from tests.losses.reference import brute_sums, hard_scores, relative_error
 
 HARD = hard_scores()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.losses import CATALOG, Loss, as_loss
-from pairgossip.losses.pair_features import difference
+from pairgossip.losses.builtin import difference
 
 
 def labeled(n: int, d: int = 3, seed: int = 0, classes: int = 2) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.losses import pair_features as features
+from pairgossip.losses import builtin as features
 
 FIRST = np.array([[3.0, 1.0, 1.0], [0.0, 0.0, 0.0], [2.0, 2.0, 5.0]])
 SECOND = np.array([[1.0, 2.0, 0.0], [1.0, 0.0, 0.0], [2.0, 2.0, 5.0]])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairgossip.losses import panels
-from pairgossip.losses.panels import FAR, WIDTH, join, lay_out
+from pairgossip.losses import sums
+from pairgossip.losses.sums import FAR, WIDTH, join, lay_out
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0, 1e9])
@@ -14,7 +14,7 @@ from pairgossip.losses.panels import FAR, WIDTH, join, lay_out
 def test_moments_are_sums_of_chebyshev_polynomials(
     scale: float, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(panels, "BLOCK", block)
+    monkeypatch.setattr(sums, "BLOCK", block)
     scores = scale * np.random.default_rng(0).normal(size=(3, 40))
     side = lay_out(scores, 6)
     assert side.moments[:, 0].sum() == scores.size

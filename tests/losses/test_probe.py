@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.losses.probe import check_finite, check_gradient, sample_pairs
+from pairgossip.losses.checks import check_finite, check_gradient, sample_pairs
 
 
 def test_a_few_observations_are_paired_with_each_other() -> None:

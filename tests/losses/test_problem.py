@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.losses.risk import risks
+from pairgossip.losses.learning import LearningProblem, risks
 
 
 @pytest.mark.parametrize("loss", ["auc-logistic", "auc-hinge", "metric-diagonal-logistic"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.losses.projections import norms, onto_ball, onto_cone, symmetric
+from pairgossip.losses.proximal import norms, onto_ball, onto_cone, symmetric
 
 
 def test_norms_of_any_size() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.losses import MARGINS, margin, ranking_risk
-from pairgossip.losses.ranking_risk import ordered_sums, ranking_risks
+from pairgossip.losses import MARGINS, margin
+from pairgossip.losses import sums as ranking_risk
+from pairgossip.losses.sums import ordered_sums, ranking_risks
 from tests.losses.reference import brute_ranking, relative_error
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss, as_loss
-from pairgossip.losses.pair_features import difference
+from pairgossip.losses.builtin import difference
 
 X = np.arange(6.0).reshape(3, 2)
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pairgossip.peer.exchange import Setting
-from pairgossip.peer.generations import Changes, count
-from pairgossip.peer.messages import Accept, Mass, Offer, Reject, decode
-from pairgossip.peer.records import Record
-from pairgossip.peer.state import Node, Pending, State
+from pairgossip.peer.protocol.context import Setting
+from pairgossip.peer.protocol.generations import Changes, count
+from pairgossip.peer.protocol.messages import Accept, Mass, Offer, Reject, decode
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.state import Node, Pending, State
 
 Row = tuple[str, int]
 MOST_GENERATIONS = 60

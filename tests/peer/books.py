@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.peer.rules import Numbers, WeightedMixing
+from pairgossip.peer.protocol.rules import Numbers, WeightedMixing
 
 
 @dataclass(frozen=True)

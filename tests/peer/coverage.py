@@ -16,10 +16,10 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Kernel, Ratio
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.records import Record
-from pairgossip.peer.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.state import Node, State, picks_per_exchange
-from pairgossip.peer.uncertainty import Uncertainty
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.state import Node, State, picks_per_exchange
+from pairgossip.peer.service.uncertainty import Uncertainty
 
 KERNELS = ("gini", "variance", "auc")
 

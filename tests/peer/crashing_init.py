@@ -17,8 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pairgossip.peer import ledger_file
-from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.storage import ledger
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 
 CALLS = ("open", "fsync", "replace", "rename", "unlink", "mkdir", "fchmod", "chmod")
 KILLED = 9
@@ -64,7 +65,7 @@ def init(folder: Path) -> None:
 
 def in_ledger(folder: Path) -> list[int] | None:
     """All reports that the ledger holds, by the names of their rows."""
-    book = ledger_file.load(folder / "rows.csv.ledger")
+    book = ledger.load(folder / "rows.csv.ledger")
     if book is None:
         return None
     (drawn,) = book.drawn

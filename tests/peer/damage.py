@@ -13,10 +13,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.actions import Save
-from pairgossip.peer.journal import SqliteJournal, export
-from pairgossip.peer.records import Record
-from pairgossip.peer.state import Node, Outcome, Pending, State
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import export
 
 NAMES = ("state.sqlite", "state.sqlite-wal", "state.sqlite-shm", "state.witness")
 Files = Mapping[str, bytes]

@@ -7,14 +7,13 @@ from dataclasses import replace as with_fields
 
 from msgspec.structs import replace
 
-from pairgossip.peer.actions import Action, Save
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.generations import Changes, Growth
-from pairgossip.peer.messages import Accept, Mass, Notice, Offer, Reason
-from pairgossip.peer.records import Record
-from pairgossip.peer.rows import Rows
-from pairgossip.peer.runtime import Runtime
-from pairgossip.peer.state import Outcome, Pending, State
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.generations import Changes, Growth
+from pairgossip.peer.protocol.messages import Accept, Mass, Notice, Offer, Reason
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
+from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.storage.rows import Rows
 from tests.peer.disk import Disk
 from tests.peer.schedules import Defect
 

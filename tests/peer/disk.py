@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from pairgossip.peer.actions import Save
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.state import Save, State
 from tests.peer.audit import Violated
 
 

@@ -23,14 +23,14 @@ import msgspec
 import numpy.random  # noqa: F401  importing it draws a seed, which must not be of given chance
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.growth import request_growth, settled, taking_up
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.journal import SqliteJournal
-from pairgossip.peer.runtime import Runtime
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.growth import request_growth, settled, taking_up
+from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.journal import SqliteJournal
 from tests.peer.homes import AUC, GINI, LOSS, introduce_each_other
 
 RATE = "[algorithm]\nrate = 1.0\n"

@@ -6,12 +6,13 @@ import random
 from collections import deque
 from pathlib import Path
 
-from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.invitations import admitted, invitation, read_invitation
-from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.service.assembly import Assembly, assemble
+from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 
 GINI = """
 kernel = "gini"

@@ -10,11 +10,18 @@ from typing import Any
 
 import msgspec
 
-from pairgossip.peer.actions import Action, Save
-from pairgossip.peer.exchange import Exchange, RestoredBackup, first_state
-from pairgossip.peer.generations import Growth, number
-from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.state import Outcome, State
+from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup, first_state
+from pairgossip.peer.protocol.generations import Growth, number
+from pairgossip.peer.protocol.messages import (
+    Accept,
+    AnyMessage,
+    Hello,
+    Notice,
+    Offer,
+    Reject,
+    encode,
+)
+from pairgossip.peer.protocol.state import Action, Outcome, Save, State
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.settings import (

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.rules import Rule
-from pairgossip.peer.runtime import Runtime
-from pairgossip.peer.state import picks_per_exchange
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.rules import Rule
+from pairgossip.peer.protocol.state import picks_per_exchange
+from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import Violated, check_grown, check_settled
 from tests.peer.books import BookedMixing, QuickMixing
 from tests.peer.disk import Disk

@@ -6,12 +6,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from pairgossip.peer.exchange import Setting
-from pairgossip.peer.generations import Growth, growth_payload, signed_growth
-from pairgossip.peer.messages import Notice, frame_limit
-from pairgossip.peer.records import Record, RecordCheck, signed_record
-from pairgossip.peer.rules import Rule
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.context import Setting
+from pairgossip.peer.protocol.generations import Growth, growth_payload, signed_growth
+from pairgossip.peer.protocol.messages import Notice, frame_limit
+from pairgossip.peer.protocol.records import Record, RecordCheck, signed_record
+from pairgossip.peer.protocol.rules import Rule
+from pairgossip.peer.protocol.state import State
 
 SPEC = "spec-hash"
 RANGE = (-1e6, 1e6)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.access import (
+from pairgossip.peer.identity.access import (
     Neighbor,
     Site,
     access_control,

@@ -11,17 +11,19 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.peer import assembly as assembly_module
-from pairgossip.peer import generations, invitations, records, setting
-from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.journal import SqliteJournal
-from pairgossip.peer.journal_reading import read_about
-from pairgossip.peer.messages import Notice, encode
-from pairgossip.peer.records import signed_record
-from pairgossip.peer.rules import WeightedMixing
-from pairgossip.peer.witness import witness_of
+from pairgossip.peer.identity import members
+from pairgossip.peer.protocol import context, generations, records
+from pairgossip.peer.protocol.messages import Notice, encode
+from pairgossip.peer.protocol.records import signed_record
+from pairgossip.peer.protocol.rules import WeightedMixing
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.service import assembly as assembly_module
+from pairgossip.peer.service.assembly import Assembly, assemble
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import read_about
+from pairgossip.peer.storage.witness import witness_of
 from tests.peer.homes import (
     GINI,
     LOSS,
@@ -52,13 +54,13 @@ def ann(homes: list[Home]) -> Iterator[Assembly]:
 def test_the_setting_follows_from_the_folder(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    setting = ann.setting
-    assert (setting.me, setting.neighbors) == (ann.identity.id, (bob.identity.id,))
-    assert (setting.spec, setting.text) == (ann.spec.hash, ann.spec.text)
-    assert setting.own == ((1.0,), (4.0,))
-    assert isinstance(setting.rule, WeightedMixing)
-    assert setting.rule.weight == pytest.approx(2.0)
-    assert setting.frame_limit < 1 << 20
+    context = ann.setting
+    assert (context.me, context.neighbors) == (ann.identity.id, (bob.identity.id,))
+    assert (context.spec, context.text) == (ann.spec.hash, ann.spec.text)
+    assert context.own == ((1.0,), (4.0,))
+    assert isinstance(context.rule, WeightedMixing)
+    assert context.rule.weight == pytest.approx(2.0)
+    assert context.frame_limit < 1 << 20
     assert ann.problems == ()
     assert ann.settings.name == "ann"
 
@@ -137,7 +139,7 @@ def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> Non
 
 
 def test_no_purpose_begins_like_another() -> None:
-    purposes = [invitations.PURPOSE, records.PURPOSE, setting.PURPOSE, generations.PURPOSE]
+    purposes = [members.PURPOSE, records.PURPOSE, context.PURPOSE, generations.PURPOSE]
     assert all(purpose.endswith(b"\x00") for purpose in purposes)
     assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
 

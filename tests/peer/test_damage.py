@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.evictions import Evicted, note_eviction, noted_eviction
-from pairgossip.peer.folder import open_home
-from pairgossip.peer.growth import settled
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.status import Coverage, Ended, keep_ended, write_status
-from pairgossip.peer.view import view
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
+from pairgossip.peer.storage.folder import Evicted, note_eviction, noted_eviction, open_home
+from pairgossip.peer.storage.growth import settled
 from tests.peer import damage
 from tests.peer.damage import DAMAGES, REFUSED, SAME, sweep
 from tests.peer.homes import make_pair
@@ -33,7 +31,7 @@ def test_damage_that_is_accepted_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check the checker: without the witness a lost log is an older state."""
-    monkeypatch.setattr("pairgossip.peer.journal_file.check_witnessed", lambda *_: None)
+    monkeypatch.setattr("pairgossip.peer.storage.journal_file.check_witnessed", lambda *_: None)
     with pytest.raises(damage.Accepted, match="another state"):
         sweep(tmp_path, range(10), 40)
 

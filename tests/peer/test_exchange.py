@@ -16,12 +16,11 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.actions import RepeatLater, Save, Send
-from pairgossip.peer.exchange import REPEATS_UNTIL_AWAY, Exchange, first_state
-from pairgossip.peer.messages import Accept, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.state import Pending
-from pairgossip.peer.transitions import Phase
+from pairgossip.peer.protocol.exchange import REPEATS_UNTIL_AWAY, Exchange, first_state
+from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
+from pairgossip.peer.protocol.transitions import Phase
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
 from tests.peer.settings import held_records, make_setting, name_of, sealed_record

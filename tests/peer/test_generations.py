@@ -7,9 +7,8 @@ import itertools
 import pytest
 
 import pairgossip as pg
-from pairgossip.peer.actions import Send
-from pairgossip.peer.exchange import Exchange, first_state
-from pairgossip.peer.generations import (
+from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.generations import (
     BITS,
     FIRST,
     MOST,
@@ -19,8 +18,9 @@ from pairgossip.peer.generations import (
     is_consistent,
     number,
 )
-from pairgossip.peer.messages import encode
-from pairgossip.peer.records import MOST_ROWS
+from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.records import MOST_ROWS
+from pairgossip.peer.protocol.state import Send
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.settings import name_of

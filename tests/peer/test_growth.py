@@ -16,26 +16,25 @@ from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.peer import growth, journal
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.generations import Changes, Growth, count
-from pairgossip.peer.growth import (
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.protocol.context import rows_gone, setting_for
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.generations import Changes, Growth, count
+from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.service import EXIT_UNFIT
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.storage import growth, journal
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.growth import (
     request_growth,
     rows_in_force,
     rows_waiting,
     settled,
     taking_up,
 )
-from pairgossip.peer.home import Home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.invitations import admitted, invitation, read_invitation
-from pairgossip.peer.runtime import Runtime
-from pairgossip.peer.service import EXIT_UNFIT
-from pairgossip.peer.setting import rows_gone, setting_for
-from pairgossip.peer.spec import parse_spec
-from pairgossip.peer.view import view
-from pairgossip.peer.witness import witness_of
+from pairgossip.peer.storage.witness import witness_of
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, Pair, introduce_each_other, make_home, make_pair
 from tests.peer.settings import held_records

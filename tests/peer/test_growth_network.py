@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pairgossip.cli import main
-from pairgossip.peer.home import Home, create_home
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, introduce_each_other
 from tests.peer.zenoh_people import free_address, until

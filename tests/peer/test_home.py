@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer import home as founding
-from pairgossip.peer.home import Home, Settings, create_home, open_home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.journal import SqliteJournal, export
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.storage import home as founding
+from pairgossip.peer.storage.folder import Home, Settings, open_home
+from pairgossip.peer.storage.home import create_home
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import export
 from tests.peer.homes import AUC, GINI, make_home
 
 
@@ -232,7 +234,7 @@ def test_a_home_is_held_by_one_process_only(home: Home) -> None:
 
 HOLD = """
 import sys, time
-from pairgossip.peer.home import Home
+from pairgossip.peer.storage.folder import Home
 with Home(sys.argv[1]).lock():
     sys.stdout.write("held\\n")
     sys.stdout.flush()

@@ -14,20 +14,28 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.losses import as_loss
-from pairgossip.peer import exchange, messages
-from pairgossip.peer.actions import Save, Send
-from pairgossip.peer.exchange import (
+from pairgossip.peer.protocol import exchange, messages
+from pairgossip.peer.protocol.exchange import (
     BrokenInvariant,
     Exchange,
     ForgottenRows,
     RestoredBackup,
     first_state,
 )
-from pairgossip.peer.generations import Growth, number, signed_growth
-from pairgossip.peer.messages import Accept, AnyMessage, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.records import MOST_ROWS, Record, RecordCheck
-from pairgossip.peer.rules import DualAveraging
-from pairgossip.peer.transitions import Phase
+from pairgossip.peer.protocol.generations import Growth, number, signed_growth
+from pairgossip.peer.protocol.messages import (
+    Accept,
+    AnyMessage,
+    Hello,
+    Notice,
+    Offer,
+    Reject,
+    encode,
+)
+from pairgossip.peer.protocol.records import MOST_ROWS, Record, RecordCheck
+from pairgossip.peer.protocol.rules import DualAveraging
+from pairgossip.peer.protocol.state import Save, Send
+from pairgossip.peer.protocol.transitions import Phase
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.hostile import (

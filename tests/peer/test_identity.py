@@ -22,20 +22,17 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pairgossip.errors import InputError
-from pairgossip.peer.certificates import (
+from pairgossip.peer.identity.certificates import (
     expiry,
+    id_of_certificate,
+    is_expired,
     is_id,
     is_name,
+    is_signed,
     name_in_certificate,
     sealing_key_of,
 )
-from pairgossip.peer.identity import (
-    create_identity,
-    id_of_certificate,
-    is_expired,
-    is_signed,
-    load_identity,
-)
+from pairgossip.peer.identity.identity import create_identity, load_identity
 
 from .zenoh_people import Person
 

@@ -8,18 +8,18 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity import Identity, create_identity
-from pairgossip.peer.invitations import (
+from pairgossip.peer.identity.identity import Identity, create_identity
+from pairgossip.peer.identity.members import (
     ALTERED,
     PREFIX,
     PURPOSE,
     Invitation,
+    Members,
     admitted,
     invitation,
     read_invitation,
 )
-from pairgossip.peer.members import Members
-from pairgossip.peer.spec import parse_spec
+from pairgossip.peer.spec.spec import parse_spec
 from tests.peer.homes import AUC, GINI
 
 SPEC = parse_spec(GINI)

@@ -19,15 +19,15 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer import witness
-from pairgossip.peer.actions import Save
-from pairgossip.peer.generations import Growth, count
-from pairgossip.peer.journal import SqliteJournal, export
-from pairgossip.peer.messages import Notice, Reject, encode
-from pairgossip.peer.records import Record
-from pairgossip.peer.rows import digest
-from pairgossip.peer.state import Node, Outcome, Pending, State
-from pairgossip.peer.witness import witness_of
+from pairgossip.peer.protocol.generations import Growth, count
+from pairgossip.peer.protocol.messages import Notice, Reject, encode
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
+from pairgossip.peer.storage import witness
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import export
+from pairgossip.peer.storage.rows import digest
+from pairgossip.peer.storage.witness import witness_of
 
 GROWN = (Growth("ann", 1, 3, b"\xff" * 64),)
 AWKWARD = (0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, -1 / 3, math.pi)
@@ -261,8 +261,8 @@ CALLS = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from pairgossip.peer.actions import Save
-from pairgossip.peer.journal import SqliteJournal
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.storage.journal import SqliteJournal
 from tests.peer.test_journal import some_state
 from msgspec.structs import replace
 journal = SqliteJournal(Path(sys.argv[1]))

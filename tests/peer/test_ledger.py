@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer import ledger_file
-from pairgossip.peer.ledger import Declared, account_of, ledger_beside, reports_of
+from pairgossip.peer.storage import ledger
+from pairgossip.peer.storage.ledger import Declared, account_of, ledger_beside, reports_of
 
 ROWS = ((1.0,), (2.0,), (2.0,), (3.5,))
 
@@ -176,7 +176,7 @@ def test_two_ledgers_call_the_same_row_differently(tmp_path: Path) -> None:
     names = []
     for name in ("a", "b"):
         reports_of(tmp_path / name, ROWS, declared(Counted()))
-        book = ledger_file.load(tmp_path / name)
+        book = ledger.load(tmp_path / name)
         assert book is not None
         names.append(set(book.drawn[0].reports))
     assert not names[0] & names[1]
@@ -240,7 +240,7 @@ def test_an_edited_ledger_with_a_new_seal_is_still_checked(path: Path) -> None:
     ):
         changed = {**book, "drawn": [{**book["drawn"][0], key: value}]}
         body = json.dumps(changed).encode()
-        path.write_bytes(body + b"\n" + ledger_file._seal(body) + b"\n")
+        path.write_bytes(body + b"\n" + ledger._seal(body) + b"\n")
         draw = Counted()
         with pytest.raises(InputError, match=sentence):
             reports_of(path, ROWS, declared(draw))
@@ -284,9 +284,9 @@ def test_processes_at_the_same_time_draw_once(path: Path) -> None:
 
 
 def test_who_waits_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_file, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
     with (
-        ledger_file.held(path),
+        ledger.held(path),
         pytest.raises(InputError, match=r"Another process is using the ledger .*: wait until"),
     ):
         reports_of(path, ROWS, declared(Counted()))

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pairgossip.peer.logs import Log, clean, writing_logs
+from pairgossip.peer.service.logs import Log, clean, writing_logs
 
 
 class Terminal(io.StringIO):

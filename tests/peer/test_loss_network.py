@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.status import read_status
+from pairgossip.peer.service.status import read_status
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, introduce_each_other
 from tests.peer.test_growth_network import launched, told, written

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity import create_identity
-from pairgossip.peer.members import Member, Members, check_address
+from pairgossip.peer.identity.identity import create_identity
+from pairgossip.peer.identity.members import Member, Members, check_address
 
 
 @pytest.fixture(scope="module")

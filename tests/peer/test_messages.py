@@ -9,8 +9,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from pairgossip.peer.generations import Growth
-from pairgossip.peer.messages import (
+from pairgossip.peer.protocol.context import notice_payload
+from pairgossip.peer.protocol.generations import Growth
+from pairgossip.peer.protocol.messages import (
     LARGEST_NUMBER,
     VERSION,
     Accept,
@@ -24,9 +25,8 @@ from pairgossip.peer.messages import (
     encode,
     frame_limit,
 )
-from pairgossip.peer.records import Record, payload
-from pairgossip.peer.setting import notice_payload
-from pairgossip.peer.zenoh_link import signed_part
+from pairgossip.peer.protocol.records import Record, payload
+from pairgossip.peer.service.zenoh_link import signed_part
 
 WHOLE = st.integers(0, LARGEST_NUMBER)
 POSITIVE = st.integers(1, LARGEST_NUMBER)
@@ -125,6 +125,6 @@ def test_what_is_sent_in_another_way_has_another_version() -> None:
     written = [*map(encode, messages), *signed, signed_part("from", "to", VERSION, b"sealed")]
     found = hashlib.sha256(b"".join(written)).hexdigest()[:16]
     assert KNOWN_VERSIONS.get(VERSION) == found, (
-        "Something is written differently: count VERSION up in peer/messages.py, and add "
+        "Something is written differently: count VERSION up in peer/protocol/messages.py, and add "
         f"{VERSION + 1} here with what this test then finds."
     )

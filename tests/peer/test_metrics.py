@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer import metrics
-from pairgossip.peer.metrics import MetricsServer
-from pairgossip.peer.status import NeighborStatus, Status
-from pairgossip.peer.view import view
+from pairgossip.peer.service import metrics
+from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service.metrics import MetricsServer
+from pairgossip.peer.service.status import NeighborStatus, Status
 
 from .homes import make_pair
 from .zenoh_people import until

@@ -18,13 +18,13 @@ import pytest
 
 from pairgossip.cli import main
 from pairgossip.errors import InputError
-from pairgossip.peer.contribution import accounts, contributed_rows
-from pairgossip.peer.growth import request_growth
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.journal import SqliteJournal
-from pairgossip.peer.ledger import Account, account_of
-from pairgossip.peer.rows import read_copy
-from pairgossip.peer.spec import parse_spec, read_spec
+from pairgossip.peer.spec.spec import parse_spec, read_spec
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.growth import request_growth
+from pairgossip.peer.storage.home import accounts, contributed_rows, create_home
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.ledger import Account, account_of
+from pairgossip.peer.storage.rows import read_copy
 from tests.peer import crashing_init
 from tests.peer.homes import GINI
 

@@ -17,12 +17,12 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.cli import main
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.home import Home, create_home
-from pairgossip.peer.privacy_noise import noise_bound, noise_of
-from pairgossip.peer.reports import debiased_kernel_of, debiased_loss_of
-from pairgossip.peer.spec import Spec, parse_spec
-from pairgossip.peer.view import view
+from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.privacy_noise import noise_bound, noise_of
+from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of
+from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.home import create_home
 from pairgossip.swarm.plan import make_plan
 from pairgossip.swarm.running import Course, run_swarm
 

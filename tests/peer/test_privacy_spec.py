@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.reports import debiased_kernel_of, declared, mechanism_of
-from pairgossip.peer.rows import read_rows
-from pairgossip.peer.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.spec import Spec, differences, parse_spec, rule_for
+from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.spec.mechanism import debiased_kernel_of, declared, mechanism_of
+from pairgossip.peer.spec.spec import Spec, differences, parse_spec, rule_for
+from pairgossip.peer.storage.rows import read_rows
 from tests.peer.homes import AUC, GINI, LOSS
 
 PRIVATE = GINI + "[privacy]\nepsilon = 1\nbins = 4\n"

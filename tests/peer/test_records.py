@@ -7,8 +7,8 @@ import math
 import msgspec
 import pytest
 
-from pairgossip.peer import records
-from pairgossip.peer.records import PURPOSE, Record, RecordCheck, payload, signed_record
+from pairgossip.peer.protocol import records
+from pairgossip.peer.protocol.records import PURPOSE, Record, RecordCheck, payload, signed_record
 from tests.peer.settings import is_sealed, seal
 
 ROWS = {"a": 2, "b": 1}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.rows import digest, read_rows, rows_text
-from pairgossip.peer.spec import parse_spec
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.storage.rows import digest, read_rows, rows_text
 from tests.peer.homes import AUC, GINI, LOSS
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.rules import LARGEST, DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.rules import LARGEST, DualAveraging, PaperMixing, Rule, WeightedMixing
 
 GINI = as_kernel("gini")
 LEARNING = DualAveraging(as_loss("auc-logistic"), 2, Ball(1.0).map, lambda t: 0.5, 0.25)

@@ -7,12 +7,11 @@ import random
 
 import pytest
 
-from pairgossip.peer.actions import Save
-from pairgossip.peer.exchange import BrokenInvariant, Exchange
-from pairgossip.peer.generations import number
-from pairgossip.peer.messages import AnyMessage, Hello, Offer, Reject, decode, encode
-from pairgossip.peer.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
+from pairgossip.peer.protocol.generations import number
+from pairgossip.peer.protocol.messages import AnyMessage, Hello, Offer, Reject, decode, encode
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
 from tests.peer.hostile import FAR, HIGH, LOW, make_victim
 from tests.peer.settings import sealed_notice
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pairgossip.peer.sealing import MOST_KEYS, OVERHEAD, Opener, Sealer, derive, static_key
+from pairgossip.peer.identity.certificates import (
+    MOST_KEYS,
+    OVERHEAD,
+    Opener,
+    Sealer,
+    derive,
+    static_key,
+)
 
 from .zenoh_people import Person
 

@@ -16,26 +16,25 @@ from typing import Protocol
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.access import Neighbor
-from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import Assembly, assemble
-from pairgossip.peer.evictions import (
+from pairgossip.peer.identity.access import Neighbor
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.members import Members
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.service.assembly import Assembly, assemble, view
+from pairgossip.peer.service.logs import Log, writing_logs
+from pairgossip.peer.service.observer import Observer
+from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service, run_peer
+from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.service.zenoh_link import OnFrame
+from pairgossip.peer.storage.folder import (
+    Home,
     find_member,
     noted_eviction,
     request_eviction,
     requested_evictions,
 )
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.home import Home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.logs import Log, writing_logs
-from pairgossip.peer.members import Members
-from pairgossip.peer.observer import Observer
-from pairgossip.peer.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service, run_peer
-from pairgossip.peer.status import Status, read_status
-from pairgossip.peer.view import view
-from pairgossip.peer.witness import witness_of
-from pairgossip.peer.zenoh_link import OnFrame
+from pairgossip.peer.storage.witness import witness_of
 from tests.peer.settings import held_records
 
 from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
@@ -394,7 +393,7 @@ def test_a_status_that_cannot_be_written_is_told(
 
     with writing_logs(), running(*homes) as (ann, _):
         assert until(lambda: homes[0].status.exists() and ann.status().exchanges > 0)
-        monkeypatch.setattr("pairgossip.peer.observer.write_status", refusing)
+        monkeypatch.setattr("pairgossip.peer.service.observer.write_status", refusing)
         observer = ann.service._observer
         assert until(lambda: observer.status is not None and observer.status.problems)
         assert observer.status is not None
@@ -412,7 +411,7 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
     def refusing(*_: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("pairgossip.peer.service.taking_up", refusing)
+    monkeypatch.setattr("pairgossip.peer.service.service.taking_up", refusing)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert alone.wait() == EXIT_FAILED
@@ -422,7 +421,7 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert until(lambda: ann.status.exists() and alone.status().problems)
@@ -523,7 +522,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
@@ -541,7 +540,7 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.0)
     ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
     introduce_each_other([ann, bob, carl])
     with closing(assemble(ann)) as parts:
@@ -556,8 +555,8 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
     introduce_each_other(homes)
     bob, carl = (load_identity(home.folder).id for home in homes[1:])
@@ -583,7 +582,7 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
 def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])
@@ -602,7 +601,7 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.observer.UNANSWERED", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.1)
     homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
     board = Switchboard()
     with running(homes[0], board=board) as (ann,):

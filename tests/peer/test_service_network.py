@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 import zenoh
 
-from pairgossip.peer import access, descriptors
-from pairgossip.peer.access import configuration, inbox_of
-from pairgossip.peer.evictions import request_eviction
-from pairgossip.peer.home import Home
-from pairgossip.peer.identity import load_identity
-from pairgossip.peer.messages import VERSION
-from pairgossip.peer.service import EXIT_FAILED, connect
-from pairgossip.peer.status import Status, read_status
-from pairgossip.peer.view import view
+from pairgossip.peer.identity import access
+from pairgossip.peer.identity.access import configuration, inbox_of
+from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.protocol.messages import VERSION
+from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service.service import EXIT_FAILED, connect
+from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.storage import witness
+from pairgossip.peer.storage.folder import Home, request_eviction
 
 from .homes import GINI, introduce_each_other, make_home
 from .test_service import Running
@@ -246,12 +246,12 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
     with running(*homes[:2]) as (first, _):
         assert until(lambda: exchanges(homes[0]) > 10)
         taken = 10_000_000
-        monkeypatch.setattr(descriptors, "held", lambda: taken)
+        monkeypatch.setattr(witness, "held", lambda: taken)
         assert first.wait() == EXIT_FAILED
         monkeypatch.undo()
     (problem,) = first.status().problems
     assert problem == (
-        f"Only {descriptors.limit()} files and connections may be open, and nearly all are: raise "
+        f"Only {witness.limit()} files and connections may be open, and nearly all are: raise "
         "the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to this peer's "
         "port."
     )
@@ -260,7 +260,7 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
 def test_a_crowd_is_sent_away_but_rarely(
     homes: list[Home], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors, "ROOM", -1000)
+    monkeypatch.setattr(witness, "ROOM", -1000)
     with running(homes[0]) as (first,):
         assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
         updated = _told(homes[0]).updated

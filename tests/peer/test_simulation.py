@@ -12,9 +12,9 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.exchange import Exchange
-from pairgossip.peer.rules import PaperMixing
-from pairgossip.peer.runtime import Runtime
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.rules import PaperMixing
+from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.schedules import make_world, run_schedule

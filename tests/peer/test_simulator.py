@@ -12,18 +12,17 @@ import pairgossip as pg
 from pairgossip.algorithms import gossip_dual_averaging_async
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli import main
-from pairgossip.cli.model_file import read_model
-from pairgossip.cli.specified import StepOfPeers
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import child, root_seed
+from pairgossip.cli.data import StepOfPeers
+from pairgossip.cli.summaries.model import read_model
+from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, SquaredL2, as_proximal, inverse_sqrt
-from pairgossip.losses.problem import LearningProblem
-from pairgossip.peer.actions import Send
-from pairgossip.peer.exchange import Exchange, first_state
-from pairgossip.peer.messages import encode
-from pairgossip.peer.rows import read_rows
-from pairgossip.peer.spec import Spec, read_spec, rule_for
+from pairgossip.losses.learning import LearningProblem
+from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.state import Send
+from pairgossip.peer.spec.spec import Spec, read_spec, rule_for
+from pairgossip.peer.storage.rows import read_rows
 from tests.peer.homes import AUC, GINI, LOSS
 from tests.peer.settings import make_setting, name_of
 

@@ -10,8 +10,8 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
-from pairgossip.peer.spec import Spec, differences, parse_spec, read_spec, rule_for
+from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.spec.spec import Spec, differences, parse_spec, read_spec, rule_for
 from tests.peer.homes import AUC, GINI, LOSS
 
 U = GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pairgossip.peer.actions import Action, Save, Send
-from pairgossip.peer.exchange import Exchange, Setting, first_state
-from pairgossip.peer.messages import encode
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.context import Setting
+from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.state import Action, Save, Send, State
 from tests.peer.audit import Auditor, check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.defects import DEFECTS

@@ -8,17 +8,15 @@ import msgspec
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.actions import Save
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.exchange import Exchange, first_state
-from pairgossip.peer.journal import export
-from pairgossip.peer.metrics import _gauges
-from pairgossip.peer.rules import PaperMixing, WeightedMixing
-from pairgossip.peer.setting import setting_for
-from pairgossip.peer.state import Node, State
-from pairgossip.peer.status import estimate_of, read_status, write_status
-from pairgossip.peer.view import View, view
-from pairgossip.watch.swarm_reading import FolderReader
+from pairgossip.peer.protocol.context import setting_for
+from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
+from pairgossip.peer.protocol.state import Node, Save, State
+from pairgossip.peer.service.assembly import View, assemble, view
+from pairgossip.peer.service.metrics import _gauges
+from pairgossip.peer.service.status import estimate_of, read_status, write_status
+from pairgossip.peer.storage.journal_file import export
+from pairgossip.watch.peers.reading import FolderReader
 
 from .homes import AUC, GINI, make_home, make_pair
 
@@ -68,7 +66,7 @@ def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
     spec, data = tmp_path / "auc.toml", tmp_path / "auc.csv"
     spec.write_text(AUC)
     data.write_text("score,diseased\n0.5,1\n0.2,0\n")
-    from pairgossip.peer.home import create_home
+    from pairgossip.peer.storage.home import create_home
 
     found = view(create_home(tmp_path / "ann", "ann", spec, data))
     state = with_masses(found.state, (3.0, 4.0, 8.0), (1.0, 4.0, 2.0))
@@ -80,7 +78,7 @@ def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
 def test_evicted_members_are_not_covered(seen: View) -> None:
     lost = seen.members.listed[0].id
     state = msgspec.structs.replace(seen.state, evicted=(lost,))
-    from pairgossip.peer.status import status_of
+    from pairgossip.peer.service.status import status_of
 
     setting = setting_for(seen.identity, seen.spec, seen.setting.own, seen.members, evicted=(lost,))
     status = status_of("ann", seen.spec, seen.members, setting, state, met=[lost])

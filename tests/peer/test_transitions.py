@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.actions import Action, Save, Send
 from pairgossip.peer.diagram import BEGIN, END, IMAGE, PAGE, main, page_with_table, svg
-from pairgossip.peer.exchange import Exchange, RestoredBackup
-from pairgossip.peer.generations import number
-from pairgossip.peer.messages import Accept, Hello, Offer, Reject, encode
-from pairgossip.peer.transitions import TRANSITIONS, Phase
+from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
+from pairgossip.peer.protocol.generations import number
+from pairgossip.peer.protocol.messages import Accept, Hello, Offer, Reject, encode
+from pairgossip.peer.protocol.state import Action, Save, Send
+from pairgossip.peer.protocol.transitions import TRANSITIONS, Phase
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, honest_frames, make_victim
 from tests.peer.settings import SPEC, sealed_notice, sealed_record
 

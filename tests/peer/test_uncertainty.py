@@ -12,14 +12,13 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.course import MOST_BATCHES, Course
-from pairgossip.peer.records import Record
-from pairgossip.peer.rules import DualAveraging, WeightedMixing
-from pairgossip.peer.spec import Stop
-from pairgossip.peer.state import Node, State
-from pairgossip.peer.status import interval_of
-from pairgossip.peer.uncertainty import Uncertainty, _walk_and_start
-from pairgossip.peer.view import view
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.rules import DualAveraging, WeightedMixing
+from pairgossip.peer.protocol.state import Node, State
+from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service.status import interval_of
+from pairgossip.peer.service.uncertainty import MOST_BATCHES, Course, Uncertainty, _walk_and_start
+from pairgossip.peer.spec.spec import Stop
 from tests.peer.coverage import Network, coverage, make_data, pair_values
 from tests.peer.homes import make_pair
 from tests.peer.test_service import FAST, running

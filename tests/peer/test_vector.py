@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pairgossip.peer.vector import BITS, WIDTH, Vector, as_vector
+from pairgossip.peer.protocol.state import BITS, WIDTH, Vector, as_vector
 
 SIZES = [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, WIDTH**2, WIDTH**2 + 1, WIDTH**3 + 7]
 

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer import witness
-from pairgossip.peer.actions import Save
-from pairgossip.peer.journal import SqliteJournal, export
-from pairgossip.peer.state import State
-from pairgossip.peer.witness import PLACES, SIZE, witness_of
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.storage import witness
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import export
+from pairgossip.peer.storage.witness import PLACES, SIZE, witness_of
 from tests.peer.damage import contents, history, judged, put
 from tests.peer.test_journal import loaded, opened, some_state
 

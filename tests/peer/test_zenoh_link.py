@@ -17,7 +17,7 @@ import pytest
 import zenoh
 
 from pairgossip.errors import InputError
-from pairgossip.peer.access import (
+from pairgossip.peer.identity.access import (
     OVERHEAD,
     SIGNATURE,
     admitted,
@@ -25,10 +25,10 @@ from pairgossip.peer.access import (
     inbox_of,
     key_between,
 )
-from pairgossip.peer.messages import VERSION, Offer, encode
-from pairgossip.peer.records import Record
-from pairgossip.peer.sealing import Opener, Sealer
-from pairgossip.peer.zenoh_link import Inbox, ZenohLink, signed_part
+from pairgossip.peer.identity.certificates import Opener, Sealer
+from pairgossip.peer.protocol.messages import VERSION, Offer, encode
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.service.zenoh_link import Inbox, ZenohLink, signed_part
 
 from .zenoh_people import Heard, Person, free_address, linked, site_of, until
 

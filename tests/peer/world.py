@@ -20,11 +20,11 @@ import numpy as np
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.actions import Save
-from pairgossip.peer.exchange import Exchange, RestoredBackup, Setting, first_state
-from pairgossip.peer.rules import Rule, WeightedMixing
-from pairgossip.peer.runtime import Runtime
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.context import Setting
+from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup, first_state
+from pairgossip.peer.protocol.rules import Rule, WeightedMixing
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
 from tests.peer.disk import Disk, Killed
 from tests.peer.settings import make_setting, name_of

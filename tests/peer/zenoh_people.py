@@ -17,10 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.x509.oid import NameOID
 
-from pairgossip.peer.access import Neighbor, Site
-from pairgossip.peer.certificates import OCTETS, SEALING_KEY
-from pairgossip.peer.sealing import static_key
-from pairgossip.peer.zenoh_link import ZenohLink
+from pairgossip.peer.identity.access import Neighbor, Site
+from pairgossip.peer.identity.certificates import OCTETS, SEALING_KEY, static_key
+from pairgossip.peer.service.zenoh_link import ZenohLink
 
 PATIENCE = 20.0
 

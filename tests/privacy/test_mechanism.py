@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 import pairgossip as pg
-from pairgossip.privacy import RandomizedResponse, draws
-from pairgossip.privacy.odds import odds_below
-from pairgossip.privacy.response import Response
+from pairgossip.privacy import RandomizedResponse
+from pairgossip.privacy import response as draws
+from pairgossip.privacy.response import Response, odds_below
 from tests.privacy.enumeration import exact_channel
 
 EPSILONS = (1e-9, 1e-3, 0.1, 0.5, math.log(2), math.log(3), 1.0, 2.0, math.pi, 7.5, 20.0, 40.0)

@@ -13,8 +13,7 @@ from pairgossip.privacy import (
     conditional_variance,
     standard_error,
 )
-from pairgossip.privacy.laws import laws_of
-from pairgossip.privacy.moments import covariances, means
+from pairgossip.privacy.moments import covariances, laws_of, means
 from tests.privacy.cases import CASES, Case, many_reports
 from tests.privacy.enumeration import moments, report_laws
 from tests.privacy.test_debiased import components, truth

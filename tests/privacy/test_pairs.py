@@ -11,10 +11,9 @@ from numpy.random import SeedSequence
 import pairgossip as pg
 from pairgossip.algorithms import find_method
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.engine.engines import build_engine, check_engine
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
-from pairgossip.kernels.problem import PairProblem
+from pairgossip.engine.estimation.engines import build_engine, check_engine
+from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.kernels.pairs import PairProblem
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, ReportedPairs
 from tests.problems import skewed
 

@@ -18,8 +18,7 @@ from pairgossip.privacy import (
     binning_bias,
     standard_error,
 )
-from pairgossip.privacy.laws import LARGEST_TABLE
-from pairgossip.privacy.noise import is_followed, predicted_error
+from pairgossip.privacy.moments import LARGEST_TABLE, is_followed, predicted_error
 from tests.problems import skewed
 
 N = 9
@@ -116,5 +115,5 @@ def test_predictions_are_those_of_the_formulas(target: str) -> None:
 def test_too_many_rounded_rows_are_not_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_followed(ROUNDED, LARGEST_TABLE // 3) and not is_followed(ROUNDED, LARGEST_TABLE)
     assert is_followed(BINS, 10**12)
-    monkeypatch.setattr("pairgossip.privacy.noise.LARGEST_TABLE", 5)
+    monkeypatch.setattr("pairgossip.privacy.moments.LARGEST_TABLE", 5)
     assert np.isnan(predicted_error(ROUNDED.debiased("gini"), DATA, "u", 1.0)).all()

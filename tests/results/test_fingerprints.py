@@ -20,7 +20,7 @@ from pairgossip.algorithms import METHODS, Method, Plain, gosta_sync, register
 from pairgossip.algorithms.gosta_sync import State
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import UnknownTarget
-from pairgossip.results.fingerprints import difference, of_estimation
+from pairgossip.results.provenance import difference, of_estimation
 
 DATA = np.column_stack((np.random.default_rng(0).normal(size=(30, 2)) * 100, np.arange(30) % 3))
 

@@ -15,7 +15,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip import InputError
-from pairgossip.results import archive as archive_module
+from pairgossip.results import storage as archive_module
 from tests.problems import rows
 
 GRAPH = pg.graphs.watts_strogatz(12, 4, 0.3, seed=1)

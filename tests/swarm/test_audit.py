@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from pairgossip.peer.actions import Save
-from pairgossip.peer.home import Home
-from pairgossip.peer.journal import SqliteJournal
-from pairgossip.peer.state import State
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, Pair, make_pair
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.home import Home
+from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.chaos import LONGEST, PATIENCE, Chaos, Faults, all_are_up, usual_faults
 from pairgossip.swarm.links import FaultyLinks, Link
 from pairgossip.swarm.processes import DOWN, FROZEN, STARTING, UP, PeerProcess, Remains

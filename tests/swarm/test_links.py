@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from pairgossip.swarm.links import FaultyLinks
-from pairgossip.swarm.ports import HOST
+from pairgossip.swarm.machine import HOST
 
 SHORT, LONG = 0.3, 10.0
 

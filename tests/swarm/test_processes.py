@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pairgossip.peer.home import Home
+from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.processes import PeerProcess, Remains
 from tests.peer.homes import Pair
 

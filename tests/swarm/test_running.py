@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.assembly import assemble
-from pairgossip.peer.home import open_home
+from pairgossip.peer.service.assembly import assemble
+from pairgossip.peer.storage.folder import open_home
 from pairgossip.swarm.chaos import Faults
 from pairgossip.swarm.running import Course, Report, run_swarm
 from pairgossip.swarm.watching import Look

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.graphs import Graph
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.learning import LearningProblem
 
 FLAWS = ("ascent sign", "averaging inside", "overwritten", "no mean term", "no weights")
 

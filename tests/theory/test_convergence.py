@@ -13,11 +13,11 @@ from pairgossip.algorithms import gossip_dual_averaging_async as asynchronous
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph, complete, cycle, star
 from pairgossip.losses import SquaredL2, inverse_sqrt
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
 from pairgossip.theory.errata.estimation import clique_with_pendant
+from pairgossip.theory.errata.network import exchanges, mean_gradient
 from pairgossip.theory.errata.optimization import gradient_weights
-from pairgossip.theory.errata.paths import exchanges, mean_gradient
 from tests.theory.printed_descent import FLAWS, flawed_run
 
 STRENGTH = 0.025

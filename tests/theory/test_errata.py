@@ -13,10 +13,9 @@ import pytest
 from pairgossip.graphs import Graph, complete, cycle, path
 from pairgossip.losses import Ball, Unconstrained, constant, inverse_sqrt, power
 from pairgossip.theory import constants, expected_estimates, gosta_expectation_bound
-from pairgossip.theory.errata import ERRATA, Erratum, hypotheses, markdown_table
-from pairgossip.theory.errata.extensions import blow_up, lexicographic
-from pairgossip.theory.errata.network import newman_watts
-from pairgossip.theory.errata.paths import ranking_problem
+from pairgossip.theory.errata import ERRATA, Erratum, erratum, markdown_table
+from pairgossip.theory.errata.estimation import blow_up, lexicographic
+from pairgossip.theory.errata.network import newman_watts, ranking_problem
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
@@ -57,44 +56,44 @@ ASYMMETRIC = np.array([[0.0, 1.0], [2.0, 0.0]])
     ("inside", "outside"),
     [
         (
-            lambda: hypotheses.symmetric(np.eye(2)),
-            lambda: hypotheses.symmetric(np.eye(2), ASYMMETRIC),
+            lambda: erratum.symmetric(np.eye(2)),
+            lambda: erratum.symmetric(np.eye(2), ASYMMETRIC),
         ),
         (
-            lambda: hypotheses.not_bipartite(cycle(5), complete(3)),
-            lambda: hypotheses.not_bipartite(cycle(5), path(5)),
+            lambda: erratum.not_bipartite(cycle(5), complete(3)),
+            lambda: erratum.not_bipartite(cycle(5), path(5)),
         ),
         (
-            lambda: hypotheses.not_complete(cycle(5)),
-            lambda: hypotheses.not_complete(cycle(5), complete(5)),
+            lambda: erratum.not_complete(cycle(5)),
+            lambda: erratum.not_complete(cycle(5), complete(5)),
         ),
         (
-            lambda: hypotheses.convex(ranking_problem(6), 10.0),
-            lambda: hypotheses.convex(ranking_problem(6), 0.1),
+            lambda: erratum.convex(ranking_problem(6), 10.0),
+            lambda: erratum.convex(ranking_problem(6), 0.1),
         ),
         (
-            lambda: hypotheses.linear(np.array([1.0, -1.0]), 1.0),
-            lambda: hypotheses.linear(np.array([1.0, -1.1]), 1.0),
+            lambda: erratum.linear(np.array([1.0, -1.0]), 1.0),
+            lambda: erratum.linear(np.array([1.0, -1.1]), 1.0),
         ),
         (
-            lambda: hypotheses.in_ball(np.ones((3, 1)), 1.0),
-            lambda: hypotheses.in_ball(np.ones((3, 2)), 1.0),
+            lambda: erratum.in_ball(np.ones((3, 1)), 1.0),
+            lambda: erratum.in_ball(np.ones((3, 2)), 1.0),
         ),
         (
-            lambda: hypotheses.mapped_into_ball(Ball(2.0), 3, 2.0),
-            lambda: hypotheses.mapped_into_ball(Unconstrained(), 3, 2.0),
+            lambda: erratum.mapped_into_ball(Ball(2.0), 3, 2.0),
+            lambda: erratum.mapped_into_ball(Unconstrained(), 3, 2.0),
         ),
         (
-            lambda: hypotheses.not_increasing(constant(1.0), 9),
-            lambda: hypotheses.not_increasing(np.sqrt, 9),
+            lambda: erratum.not_increasing(constant(1.0), 9),
+            lambda: erratum.not_increasing(np.sqrt, 9),
         ),
         (
-            lambda: hypotheses.power_step(inverse_sqrt(1.0)),
-            lambda: hypotheses.power_step(constant(1.0)),
+            lambda: erratum.power_step(inverse_sqrt(1.0)),
+            lambda: erratum.power_step(constant(1.0)),
         ),
         (
-            lambda: hypotheses.asynchronous_step(power(1.0, 0.6)),
-            lambda: hypotheses.asynchronous_step(inverse_sqrt(1.0)),
+            lambda: erratum.asynchronous_step(power(1.0, 0.6)),
+            lambda: erratum.asynchronous_step(inverse_sqrt(1.0)),
         ),
     ],
 )
@@ -109,7 +108,7 @@ def test_a_loss_that_bends_down_is_not_convex(monkeypatch: pytest.MonkeyPatch) -
     problem = ranking_problem(6)
     gradient = problem.gradient
     monkeypatch.setattr(problem, "gradient", lambda *arguments: -gradient(*arguments))
-    assert hypotheses.convex(problem, np.inf) == {hypotheses.CONVEX: False}
+    assert erratum.convex(problem, np.inf) == {erratum.CONVEX: False}
 
 
 def small_graphs(largest: int, least: int = 3) -> Iterator[Graph]:
@@ -141,7 +140,7 @@ def test_the_extended_gosta_bound_covers_kernels_that_are_not_symmetric() -> Non
     values, vectors = np.linalg.eigh(graph.laplacian_dense())
     assert values[1] > 1e-9
     H = np.tile(vectors[:, 1:2], graph.n)
-    assert hypotheses.symmetric(H) == {hypotheses.SYMMETRIC: False}
+    assert erratum.symmetric(H) == {erratum.SYMMETRIC: False}
     bias = float(np.linalg.norm(expected_estimates(H, graph, [t]) - H.mean()))
     c = constants(H, graph)
     printed, extended = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairgossip.theory.geometric import geometric_sum
+from pairgossip.theory.expectation import geometric_sum
 
 ratios = st.floats(-1, 1, allow_subnormal=False).filter(lambda r: r == 0 or abs(r) > 1e-3)
 

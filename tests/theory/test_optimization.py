@@ -12,9 +12,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus
 from pairgossip.losses import Ball, constant, inverse_sqrt, power
-from pairgossip.losses.problem import LearningProblem
+from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
-from pairgossip.theory.disagreement import disagreement_constant, dispersion_bound
+from pairgossip.theory.bounds import claimed_pairwise_lower_bound, separable_lower_bound
 from pairgossip.theory.ergodic import (
     ergodic_bound,
     ergodic_corollary,
@@ -23,7 +23,7 @@ from pairgossip.theory.ergodic import (
     mixing_time,
     optimal_step_constant,
 )
-from pairgossip.theory.errata.paths import (
+from pairgossip.theory.errata.network import (
     Path,
     biased_problem,
     exchanges,
@@ -31,10 +31,11 @@ from pairgossip.theory.errata.paths import (
     run_path,
     steepness,
 )
-from pairgossip.theory.lower_bounds import claimed_pairwise_lower_bound, separable_lower_bound
 from pairgossip.theory.optimization import (
     DescentConstants,
     descent_constants,
+    disagreement_constant,
+    dispersion_bound,
     general_rate,
     readout,
 )

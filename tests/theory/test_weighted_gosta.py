@@ -8,9 +8,8 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.engines import build_engine
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
 from tests.problems import SMALL_GRAPHS, rows, skewed

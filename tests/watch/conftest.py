@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pairgossip.watch.server import Place
+from pairgossip.watch.server.server import Place
 
 from .serving import Served
 

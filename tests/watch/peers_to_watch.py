@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from pairgossip.peer.status import Coverage, NeighborStatus, Status, write_status
-from pairgossip.watch.swarm_reading import UP, Reading
+from pairgossip.peer.service.status import Coverage, NeighborStatus, Status, write_status
+from pairgossip.watch.peers.reading import UP, Reading
 
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 SCRIPT = """

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from pairgossip.watch.server import Place, Service
+from pairgossip.watch.server.server import Place, Service
 
 Fields = dict[str, str | list[str]]
 GINI: Fields = {

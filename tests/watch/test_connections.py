@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pairgossip.watch import connections
-from pairgossip.watch.connections import MOST_CONNECTIONS
-from pairgossip.watch.server import Place
+from pairgossip.watch.server import guard
+from pairgossip.watch.server.guard import MOST_CONNECTIONS
+from pairgossip.watch.server.server import Place
 
 from .serving import GINI, Served
 
@@ -63,9 +63,9 @@ def test_a_request_that_never_ends_is_cut(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.02)
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(guard, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.2)
     with caplog.at_level(logging.ERROR), connected(server, request_) as connection:
         assert has_ended(connection)
         assert server.ask("/api/views").status_code == 200
@@ -99,8 +99,8 @@ def test_a_watcher_keeps_its_place_however_many_come(server: Served) -> None:
 def test_an_answer_that_is_never_read_is_cut(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.02)
-    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.3)
+    monkeypatch.setattr(guard, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.3)
     size, times = len(server.ask(UPLOT).content), 400
     asked = f"GET {UPLOT} HTTP/1.1\r\nHost: HERE\r\n\r\n" * times
     with connected(server, asked) as connection:
@@ -118,9 +118,9 @@ def test_an_answer_that_is_never_read_is_cut(
 
 
 def test_whoever_reads_on_is_left_alone(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.02)
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(guard, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(guard, "UNREAD_SECONDS", 0.2)
     key = server.open(**GINI, speed="20", iterations="20")
     with server.watching(key) as events:
         server.control(key, "start")

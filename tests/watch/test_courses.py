@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.engine.schedule import Schedule
-from pairgossip.engine.seeds import child, root_seed
-from pairgossip.watch.building import build_courses
-from pairgossip.watch.course import Course
-from pairgossip.watch.descent_course import MOST_JUDGED
-from pairgossip.watch.observations import Uploads
-from pairgossip.watch.settings import Settings
+from pairgossip.engine.schedule import Schedule, child, root_seed
+from pairgossip.watch.simulation.building import build_courses
+from pairgossip.watch.simulation.courses import MOST_JUDGED, Course
+from pairgossip.watch.simulation.observations import Uploads
+from pairgossip.watch.simulation.settings import Settings
 
 Fields = dict[str, str | list[str]]
 INCOMES: Fields = {"data": "engel", "column": ["income"], "nodes": "60"}

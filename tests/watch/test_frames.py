@@ -8,8 +8,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.graphs import build
-from pairgossip.watch.frames import UNKNOWN, color_reach, encoded, event, levels
-from pairgossip.watch.layouts import drawn_edges, layout
+from pairgossip.watch.simulation.frames import UNKNOWN, color_reach, encoded, event, levels
+from pairgossip.watch.simulation.layouts import drawn_edges, layout
 
 
 def test_levels_are_symmetric_and_clipped() -> None:

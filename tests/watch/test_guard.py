@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pairgossip.errors import InputError
-from pairgossip.watch.guard import Guard
-from pairgossip.watch.page_files import FILES, FOLDER
-from pairgossip.watch.server import Place, Service
+from pairgossip.watch.server.guard import Guard
+from pairgossip.watch.server.page_files import FILES, FOLDER
+from pairgossip.watch.server.server import Place, Service
 
 from .serving import GINI, Served
 

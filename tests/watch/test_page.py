@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import pairgossip as pg
-from pairgossip.watch.server import Place
+from pairgossip.watch.server.server import Place
 
 from .serving import GINI, Fields, Served
 

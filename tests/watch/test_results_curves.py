@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.watch.results_curves import result_content
+from pairgossip.watch.results.curves import result_content
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0])
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from pairgossip import experiments
-from pairgossip.watch.results_figures import Chapter, FigureSource, chapter_content, plain
+from pairgossip.watch.results.curves import Chapter, FigureSource, chapter_content, plain
 
 T = np.array([1.0, 10.0, 100.0])
 

@@ -10,8 +10,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.watch import results_files
-from pairgossip.watch.results_files import ResultFile, find_results
+from pairgossip.watch.results import files
+from pairgossip.watch.results.files import ResultFile, find_results
 
 
 def save_run(path: Path, seed: int = 0) -> pg.Run:
@@ -101,7 +101,7 @@ def test_a_small_file_that_unfolds_to_a_large_one(tmp_path: Path) -> None:
 
 
 def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results_files, "MOST_FILES", 2)
+    monkeypatch.setattr(files, "MOST_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}.npz").write_bytes(b"")
     with pytest.raises(InputError, match="more than 2 saved runs: give fewer at once"):

@@ -17,9 +17,9 @@ from playwright.sync_api import Page, expect
 import pairgossip as pg
 from pairgossip.cli.watch_chapters import chapters_of
 from pairgossip.errors import InputError
-from pairgossip.watch.results_figures import Chapter
-from pairgossip.watch.results_files import find_results
-from pairgossip.watch.results_view import ResultsView
+from pairgossip.watch.results.curves import Chapter
+from pairgossip.watch.results.files import find_results
+from pairgossip.watch.results.view import ResultsView
 
 from .peers_to_watch import until
 from .viewing import Viewed, viewed

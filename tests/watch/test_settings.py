@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.watch.settings import Settings, read_speed
+from pairgossip.watch.simulation.settings import Settings, read_speed
 
 GIVEN: dict[str, str | list[str]] = {"kernel": "gini", "column": ["income"]}
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.watch import observations
-from pairgossip.watch.observations import LARGEST_UPLOAD, MOST_UPLOADS, Uploads
-from pairgossip.watch.session import FRAME_SECONDS, MOST_PENDING
-from pairgossip.watch.simulation import Simulations
+from pairgossip.watch.simulation import observations
+from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, MOST_UPLOADS, Uploads
+from pairgossip.watch.simulation.session import FRAME_SECONDS, MOST_PENDING
+from pairgossip.watch.simulation.view import Simulations
 
 from .serving import GINI, Fields, Served, until_status
 
@@ -446,8 +446,8 @@ def test_frames_are_planned_at_least_ten_times_a_second() -> None:
 
 
 def test_old_sessions_make_room_but_not_watched_ones() -> None:
-    from pairgossip.watch.server import Place
-    from pairgossip.watch.simulation import MOST_SESSIONS
+    from pairgossip.watch.server.server import Place
+    from pairgossip.watch.simulation.view import MOST_SESSIONS
 
     server = Served(Place())
     try:

@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from pairgossip.watch import swarm_lookout
-from pairgossip.watch.swarm_lookout import Lookout
-from pairgossip.watch.swarm_reading import DOWN, Reading
-from pairgossip.watch.swarm_source import Swarm
+from pairgossip.watch.peers import lookout as swarm_lookout
+from pairgossip.watch.peers.lookout import Lookout
+from pairgossip.watch.peers.reading import DOWN, Reading
+from pairgossip.watch.peers.source import Swarm
 
 from .peers_to_watch import HOSTILE, Scripted, told
 
@@ -27,7 +27,7 @@ def test_counts_survive_restarts_and_generations() -> None:
 
 def test_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0.0, 2.0)
-    monkeypatch.setattr("pairgossip.watch.swarm_lookout.monotonic", lambda: next(clock))
+    monkeypatch.setattr("pairgossip.watch.peers.lookout.monotonic", lambda: next(clock))
     both = [Scripted(name, [told(10 * k) for k in range(40)]) for name in "ab"]
     lookout = looking(*both)
     looks = [lookout.look() for _ in range(20)]

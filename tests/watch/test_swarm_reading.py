@@ -17,12 +17,18 @@ from typing import Any
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.folder import Home
-from pairgossip.peer.metrics import MetricsServer
-from pairgossip.peer.status import LARGEST_STATUS, write_status
-from pairgossip.watch import swarm_reading
-from pairgossip.watch.swarm_metrics import MetricsReader, metrics_place
-from pairgossip.watch.swarm_reading import FolderReader, Reading, Told, process_of
+from pairgossip.peer.service.metrics import MetricsServer
+from pairgossip.peer.service.status import LARGEST_STATUS, write_status
+from pairgossip.peer.storage.folder import Home
+from pairgossip.watch.peers import reading
+from pairgossip.watch.peers.reading import (
+    FolderReader,
+    MetricsReader,
+    Reading,
+    Told,
+    metrics_place,
+    process_of,
+)
 
 from .peers_to_watch import HOSTILE, status, until
 
@@ -53,10 +59,10 @@ def test_processes(sleeper: subprocess.Popen[bytes]) -> None:
 
 
 def test_without_proc(sleeper: subprocess.Popen[bytes]) -> None:
-    assert swarm_reading._signaled(sleeper.pid) == (False, 0.0)
+    assert reading._signaled(sleeper.pid) == (False, 0.0)
     sleeper.kill()
     sleeper.wait()
-    assert swarm_reading._signaled(sleeper.pid) is None
+    assert reading._signaled(sleeper.pid) is None
 
 
 def test_a_peer_that_runs(tmp_path: Path) -> None:
@@ -87,7 +93,7 @@ def test_a_silent_peer_is_frozen(tmp_path: Path) -> None:
     assert me is not None
     write_status(tmp_path / "status.json", status(updated=me.began + 1))
     late = FolderReader("clinic", "ab", Home(tmp_path))
-    assert swarm_reading._state(status(updated=me.began), Told(), me.began + 60) == "frozen"
+    assert reading._state(status(updated=me.began), Told(), me.began + 60) == "frozen"
     assert late.read().exchanges == 7
 
 
@@ -166,7 +172,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
 
 
 def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.watch.swarm_metrics.LONGEST_ANSWER", 0.2)
+    monkeypatch.setattr("pairgossip.watch.peers.reading.LONGEST_ANSWER", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == Reading("frozen")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.watch.swarm_source import peers_at, swarm_in
+from pairgossip.watch.peers.source import peers_at, swarm_in
 from tests.peer.homes import introduce, make_home
 
 from .peers_to_watch import HOSTILE, made_up_swarm

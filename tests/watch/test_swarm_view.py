@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pairgossip.cli import main
-from pairgossip.watch.swarm_reading import Reading
-from pairgossip.watch.swarm_source import Swarm, swarm_in
-from pairgossip.watch.swarm_view import SwarmView
+from pairgossip.watch.peers.reading import Reading
+from pairgossip.watch.peers.source import Swarm, swarm_in
+from pairgossip.watch.peers.view import SwarmView
 
 from .peers_to_watch import (
     HOSTILE,

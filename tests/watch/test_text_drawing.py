@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
-from pairgossip.watch.text_drawing import (
+from pairgossip.watch.terminal.drawing import (
     ASCII_BLOCKS,
     BLOCKS,
     blocks_for,

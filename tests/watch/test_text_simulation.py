@@ -18,10 +18,10 @@ from rich.console import Console
 
 import pairgossip as pg
 from pairgossip.cli import main
-from pairgossip.watch.building import build_courses
-from pairgossip.watch.observations import Uploads
-from pairgossip.watch.settings import Settings
-from pairgossip.watch.text_simulation import TextSimulation
+from pairgossip.watch.simulation.building import build_courses
+from pairgossip.watch.simulation.observations import Uploads
+from pairgossip.watch.simulation.settings import Settings
+from pairgossip.watch.terminal.simulation import TextSimulation
 
 FIELDS: dict[str, str | list[str]] = {
     "data": "engel",

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from pairgossip.cli import main
-from pairgossip.watch.swarm_lookout import Lookout
-from pairgossip.watch.swarm_reading import DOWN, Reading
-from pairgossip.watch.swarm_source import Swarm
-from pairgossip.watch.text_swarm import TextSwarm
+from pairgossip.watch.peers.lookout import Lookout
+from pairgossip.watch.peers.reading import DOWN, Reading
+from pairgossip.watch.peers.source import Swarm
+from pairgossip.watch.terminal.peers import TextSwarm
 
 from .peers_to_watch import HOSTILE, Scripted, made_up_swarm, told
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from pairgossip.watch.server import Place, Service
-from pairgossip.watch.views import View
+from pairgossip.watch.server.requests import View
+from pairgossip.watch.server.server import Place, Service
 
 
 class Viewed:

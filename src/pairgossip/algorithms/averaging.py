@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairgossip.algorithms.exchange import averaged
+from pairgossip.algorithms.steps import averaged
 from pairgossip.arrays import FloatArray, PairArray
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.algorithms.dual_averaging import ProximalMap
-from pairgossip.algorithms.exchange import own_observations, swapped
 from pairgossip.algorithms.gossip_dual_averaging_sync import PairGradient
+from pairgossip.algorithms.steps import own_observations, swapped
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 StepSize = Callable[[float], float]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pairgossip.algorithms import dual_averaging
 from pairgossip.algorithms.dual_averaging import ProximalMap
-from pairgossip.algorithms.exchange import averaged, own_observations, swapped
+from pairgossip.algorithms.steps import averaged, own_observations, swapped
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 PairGradient = Callable[[FloatArray, IntArray, IntArray], FloatArray]

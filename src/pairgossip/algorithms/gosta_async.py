@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.exchange import PairValues, own_observations, swapped
+from pairgossip.algorithms.steps import PairValues, own_observations, swapped
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 

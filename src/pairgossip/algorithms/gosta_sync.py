@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.exchange import PairValues, averaged, own_observations, swapped
 from pairgossip.algorithms.methods import find_order
+from pairgossip.algorithms.steps import PairValues, averaged, own_observations, swapped
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 

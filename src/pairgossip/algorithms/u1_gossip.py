@@ -5,8 +5,8 @@ Node k estimates (1/n) sum_l h(x_k, x_l); nothing is averaged between nodes.
 
 from __future__ import annotations
 
-from pairgossip.algorithms.exchange import PairValues, swapped
 from pairgossip.algorithms.gosta_sync import State, init, update
+from pairgossip.algorithms.steps import PairValues, swapped
 from pairgossip.arrays import PairArray
 
 __all__ = ["State", "init", "step"]

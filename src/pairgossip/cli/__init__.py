@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
 
 from pairgossip import __version__
-from pairgossip.cli.completion import completion_command
 from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -18,21 +18,69 @@ from pairgossip.cli.console import (
     silence_output,
     tell,
 )
-from pairgossip.cli.dataset import dataset_command
 from pairgossip.cli.demo import demo_command
-from pairgossip.cli.errata import errata_command
-from pairgossip.cli.estimate import estimate_command
-from pairgossip.cli.exact import exact_command
+from pairgossip.cli.estimate import estimate_command, exact_command
 from pairgossip.cli.graph import graph_command
-from pairgossip.cli.kernels import kernels_command
+from pairgossip.cli.listing import dataset_command, errata_command, kernels_command
+from pairgossip.cli.options import Flag
 from pairgossip.cli.peer import peer_app
-from pairgossip.cli.plot import plot_command
 from pairgossip.cli.reproduce import reproduce_command
-from pairgossip.cli.score import score_command
+from pairgossip.cli.saved import plot_command, score_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
 from pairgossip.cli.watch import watch_command
-from pairgossip.errors import MissingExtra, PairgossipError
+from pairgossip.errors import InputError, MissingExtra, PairgossipError, canonical, unknown_name
+
+# `pairgossip completion`: what lets a shell finish commands and options at the tab key.
+
+
+SHELLS = ("bash", "fish", "zsh")
+
+
+def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
+    """Print the script by which a shell finishes commands and options at the tab key.
+
+    With --install it is written to where the shell finds it in all sessions to come.
+
+    For example:
+
+        pairgossip completion --install
+        pairgossip completion bash
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish; the shell this runs in unless given.
+    install
+        Write the script to a file of its own. For bash and zsh, a line that reads it is added to
+        ~/.bashrc or ~/.zshrc.
+    """
+
+    chosen: Any = _current() if shell is None else canonical(shell)
+    if chosen not in SHELLS:
+        raise unknown_name("shell", str(chosen), SHELLS)
+    if not install:
+        # As it is: the console would make spaces of tabs.
+        output().file.write(app.generate_completion(shell=chosen))
+        return
+    try:
+        place = app.install_completion(shell=chosen)
+    except OSError as problem:
+        raise InputError(
+            f"Cannot write {problem.filename}: {problem.strerror}; run 'pairgossip completion "
+            f"{chosen}' and put what it prints where {chosen} reads it."
+        ) from None
+    tell(f"Wrote {place}: open a new shell, and try pairgossip followed by the tab key.")
+
+
+def _current() -> str:
+    from cyclopts.completion import detect_shell
+
+    try:
+        return detect_shell()
+    except Exception:
+        raise InputError(f"Which shell? Name it: {', '.join(SHELLS)}.") from None
+
 
 HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
 
@@ -92,7 +140,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         )
         output().file.flush()
     except CycloptsError as problem:
-        from pairgossip.cli.refusals import refusal
+        from pairgossip.cli.console import refusal
 
         tell(f"Error: {refusal(problem)}")
         return EXIT_WRONG_INPUT

@@ -58,7 +58,7 @@ def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: Seed 
     seed
         Seed of all randomness.
     """
-    from pairgossip.engine.seeds import root_seed
+    from pairgossip.engine.schedule import root_seed
 
     root_seed(seed)  # a wrong one is refused before there is a folder
     runs_folder = out / "runs"
@@ -125,7 +125,7 @@ def _run(graph: str, length: Length, seed: int) -> Run:
 
 
 def _draw(runs: dict[str, Run], convergence: Path, graphs: Path) -> None:
-    from pairgossip.cli.demo_figures import convergence_figure, graphs_figure
+    from pairgossip.cli.summaries.demo import convergence_figure, graphs_figure
 
     write_figure(convergence_figure(runs), convergence)
     write_figure(graphs_figure(runs), graphs)

@@ -8,18 +8,31 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, write_json
-from pairgossip.cli.groups import NO_GROUPS, GroupOptions
-from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
-from pairgossip.cli.observations import check_labels, read_observations
-from pairgossip.cli.options import METHOD, STATISTIC, Seed, Whole
+from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json, write_line
+from pairgossip.cli.data import (
+    METHODS,
+    NO_GROUPS,
+    GroupOptions,
+    Specified,
+    check_labels,
+    read_observations,
+)
+from pairgossip.cli.options import (
+    METHOD,
+    NO_NETWORK,
+    NO_PARAMETERS,
+    STATISTIC,
+    FamilyParameters,
+    NetworkOptions,
+    Seed,
+    Whole,
+)
+from pairgossip.cli.outputs import NO_OUTPUTS, RunOutputs
 from pairgossip.cli.privacy import NO_PRIVACY, Advised, PrivacyOptions
-from pairgossip.cli.run_outputs import NO_OUTPUTS, RunOutputs
-from pairgossip.cli.specified import METHODS, Specified
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
-    from pairgossip.cli.observations import Observations
+    from pairgossip.cli.data import Observations
     from pairgossip.graphs import Graph
     from pairgossip.privacy import RandomizedResponse
     from pairgossip.results import Run
@@ -134,12 +147,12 @@ def estimate_command(
         graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
         run = _run(observations, statistic, graph, construction, mechanism, how)
     outputs.write(run)
-    from pairgossip.cli.run_report import print_run, summary
+    from pairgossip.cli.summaries.run import print_run, run_summary
 
     found = {
         "columns": observations.columns,
         "label": observations.label,
-        **summary(run, observations.group_by),
+        **run_summary(run, observations.group_by),
     }
     if outputs.json:
         write_json(found)
@@ -183,7 +196,7 @@ def _target(statistic: StatisticOptions) -> str:
 def _advised(statistic: StatisticOptions, how: MethodOptions) -> Advised:
     """Return the statistic by which bins may be chosen; without a kernel it is the mean."""
     from pairgossip.algorithms import find_method
-    from pairgossip.privacy.means import middle
+    from pairgossip.privacy.estimation import middle
 
     averaging = find_method(_method(how), _clock(how)).estimates == "mean"
     return Advised(
@@ -235,3 +248,65 @@ def _run(
         engine=how.engine,
         n_jobs=how.jobs,
     )
+
+
+# `pairgossip exact`: the statistic itself, over all pairs.
+
+
+PROGRESS_STEPS = 1000
+
+
+def exact_command(
+    file: Path,
+    /,
+    *,
+    kernel: str,
+    column: list[str] | None = None,
+    label: str | None = None,
+    kind: str = "v",
+) -> None:
+    """Print the exact value of a pairwise statistic, to all its digits.
+
+    It averages the kernel over all pairs of rows of a CSV file: what gossip estimates without
+    ever collecting the data in one place.
+
+    For example:
+
+        pairgossip dataset engel --out incomes.csv
+        pairgossip exact incomes.csv --column income --kernel gini
+
+    Parameters
+    ----------
+    file
+        A CSV file whose first line names its columns; - for standard input.
+    kernel
+        What is averaged over pairs; `pairgossip kernels` lists them.
+    column
+        Column of numbers to use; repeat it, or separate names by commas, for several. May be
+        left out if the file has only one.
+    label
+        Column of labels for kernels that compare classes. Text counts in alphabetical order: for
+        auc, the last class is the positive one; ranking-risk and concordance take numbers only.
+    kind
+        v: over all pairs, a row with itself included; u: over pairs of different rows.
+    """
+    from pairgossip.kernels import exact
+    from pairgossip.progress import progress_bar
+
+    observations = read_observations(file, column, label)
+    check_labels(observations, kernel)
+    done = 0
+    with progress_bar(f"exact {kernel}", PROGRESS_STEPS) as advance:
+
+        def on_progress(fraction: float) -> None:
+            nonlocal done
+            steps = int(fraction * PROGRESS_STEPS)
+            if advance is not None:
+                advance(steps - done)
+            done = steps
+
+        value = exact(
+            observations.values, kernel, canonical(kind), observations.labels, on_progress
+        )
+    tell(observations.described())
+    write_line(repr(value))

@@ -15,8 +15,17 @@ from pairgossip.cli.console import (
     write_json,
     write_table,
 )
-from pairgossip.cli.network import NO_PARAMETERS, FamilyParameters, build_family, load_graph
-from pairgossip.cli.options import NETWORK, OUTPUT, Flag, Seed, Whole
+from pairgossip.cli.options import (
+    NETWORK,
+    NO_PARAMETERS,
+    OUTPUT,
+    FamilyParameters,
+    Flag,
+    Seed,
+    Whole,
+    build_family,
+    load_graph,
+)
 from pairgossip.cli.outputs import check_outputs
 from pairgossip.errors import InputError, canonical
 
@@ -111,7 +120,7 @@ def _save(graph: Graph, path: Path) -> None:
 
 
 def _report(graph: Graph, as_json: bool) -> None:
-    from pairgossip.cli.graph_report import facts_of, print_facts, without_reasons
+    from pairgossip.cli.summaries.graph import facts_of, print_facts, without_reasons
 
     with working_on(f"Spectrum and distances of {graph.n:,} nodes"):
         facts = facts_of(graph)

@@ -5,15 +5,24 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairgossip.errors import InputError
+from cyclopts import Parameter
+
+from pairgossip.cli.console import optional_work, tell
+from pairgossip.cli.options import OUTPUT, Flag
+from pairgossip.errors import InputError, PairgossipError, canonical, unknown_name
 from pairgossip.extras import needed_for
-from pairgossip.files import replacing
+from pairgossip.files import replacing, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from pairgossip.results import Run
+
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 DOTS_PER_INCH = 200
@@ -66,3 +75,125 @@ def _check_place(path: Path) -> None:
 
 def _listed(names: tuple[str, ...]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+# What `pairgossip estimate` writes: the run, its curves and its pictures.
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class RunOutputs:
+    """Where the results go besides the table on standard output."""
+
+    plot: Path | None = None
+    """Draw estimates and errors over the run: .png, .pdf or .svg."""
+    plot_graph: Path | None = None
+    """Draw the network, its nodes colored by their final estimates: .png, .pdf or .svg."""
+    against: str = "exchanges"
+    """What to draw against: exchanges, time (asynchronous clock), messages, bytes or iterations;
+    messages and bytes are those sent between sites."""
+    save: Path | None = None
+    """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
+    csv: Path | None = None
+    """Write the curves of every trial as a table."""
+    json: Flag = False
+    """Print one JSON object instead of tables."""
+
+    def check(self, inputs: Iterable[Path | None], clock: str) -> None:
+        """Raise unless everything asked for can be written when the run has ended."""
+        check_axis(self.against, clock)
+        check_figures([self.plot, self.plot_graph])
+        check_outputs(self._files(), inputs)
+        if self.csv is not None:
+            with needed_for("Writing curves as CSV"):
+                import pandas  # noqa: F401 - to know now, not after a long run
+
+    def check_size(self, nodes: int) -> None:
+        """Raise if a picture of that many nodes is refused."""
+        from pairgossip.results.graph_picture import LARGEST_PICTURE
+
+        if self.plot_graph is not None and nodes > LARGEST_PICTURE:
+            raise InputError(
+                f"A picture of {nodes:,} nodes shows nothing: leave out --plot-graph, which is "
+                f"limited to {LARGEST_PICTURE:,}."
+            )
+
+    def write(self, run: Run) -> None:
+        """Write the files: first what was simulated, then what can be computed from it.
+
+        Ctrl-C after the simulation leaves out what is not written yet, and nothing else.
+        """
+        written: list[Path] = []
+        if self.save is not None:
+            run.save(self.save)
+            written.append(self.save)
+        if self.csv is not None:
+            write_text(self.csv, [run.to_pandas().to_csv(index=False)])
+            written.append(self.csv)
+        self._add_theory(run)
+        with optional_work("Figures", "the figures not yet written were"):
+            if self.plot is not None:
+                write_figure(_convergence(run, canonical(self.against)), self.plot)
+                written.append(self.plot)
+            if self.plot_graph is not None:
+                write_figure(_network(run), self.plot_graph)
+                written.append(self.plot_graph)
+        for path in written:
+            tell(f"Wrote {path}")
+
+    def _add_theory(self, run: Run) -> None:
+        """Compute the curves that a plot of the run wants, and save them with it."""
+        from pairgossip.results.plots import LARGEST_UNASKED_THEORY
+
+        # Whoever stopped the run does not wait for curves that are not drawn now.
+        wanted = self.plot is not None or (self.save is not None and run.status == "done")
+        if not wanted or run.nodes > LARGEST_UNASKED_THEORY:
+            return
+        with (
+            suppress(PairgossipError),
+            optional_work("Exact expectation and bounds", "the exact expectation and bounds were"),
+        ):
+            run.theory()
+            if self.save is not None:
+                run.save(self.save)
+
+    def _files(self) -> list[Path]:
+        named = (self.save, self.csv, self.plot, self.plot_graph)
+        return [path for path in named if path is not None]
+
+
+NO_OUTPUTS = RunOutputs()
+
+
+def check_axis(against: str, clock: str) -> None:
+    """Raise unless curves of a run on this clock can be drawn against it."""
+    from pairgossip.results.run import AGAINST
+
+    if canonical(against) not in AGAINST:
+        raise unknown_name("axis", against, AGAINST)
+    if canonical(against) == "time" and clock == "sync":
+        raise InputError("A synchronous run has no clock times: use --clock async.")
+
+
+def _convergence(run: Run, against: str) -> Figure:
+    """Draw estimates and errors; where the exact value is unknown there are no errors to draw."""
+    from matplotlib.figure import Figure
+    from numpy import isnan
+
+    from pairgossip.results.plots import describe
+
+    panels = ("estimate",) if isnan(run.error).all() else ("estimate", "error")
+    figure = Figure(figsize=(5.5 * len(panels), 4.5), layout="constrained")
+    has_theory = run.known_theory is not None
+    for ax, what in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        run.plot(what, against=against, theory=has_theory, ax=ax).set_title("")
+    figure.suptitle(describe(run), fontsize="medium")
+    return figure
+
+
+def _network(run: Run) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 6), layout="constrained")
+    run.plot_graph(ax=figure.subplots())
+    return figure

@@ -12,8 +12,7 @@ from pairgossip.cli.options import PRIVACY
 from pairgossip.errors import InputError, canonical, unknown_name
 
 if TYPE_CHECKING:
-    from pairgossip.cli.observations import Observations
-    from pairgossip.cli.specified import Specified
+    from pairgossip.cli.data import Observations, Specified
     from pairgossip.privacy import RandomizedResponse
 
 COLUMNS = ("together", "apart")
@@ -67,7 +66,7 @@ class PrivacyOptions:
                 )
             return None
         from pairgossip.privacy import RandomizedResponse
-        from pairgossip.privacy.odds import check_epsilon
+        from pairgossip.privacy.response import check_epsilon
 
         check_epsilon(self.epsilon)
         ranges, classes = self._ranges(len(observations.columns)), self._classes(observations)

@@ -12,25 +12,109 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from pairgossip.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, tell
-from pairgossip.cli.network import NO_NETWORK, NO_PARAMETERS, FamilyParameters, NetworkOptions
-from pairgossip.cli.observations import check_labels, read_observations
-from pairgossip.cli.options import NETWORK, Whole
-from pairgossip.cli.swarm_options import (
-    NO_CHAOS,
-    NO_COURSE,
-    NO_OUTPUTS,
-    ChaosOptions,
-    CourseOptions,
-    SwarmOutputs,
-    WhatOptions,
+from pairgossip.cli.data import check_labels, read_observations
+from pairgossip.cli.options import (
+    CHAOS,
+    METHOD,
+    NETWORK,
+    NO_NETWORK,
+    NO_PARAMETERS,
+    OUTPUT,
+    STATISTIC,
+    FamilyParameters,
+    Flag,
+    NetworkOptions,
+    Seed,
+    Whole,
 )
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
-    from pairgossip.peer.rows import Rows
+    from pairgossip.peer.storage.rows import Rows
     from pairgossip.swarm.chaos import Faults
     from pairgossip.swarm.plan import Plan
     from pairgossip.swarm.running import Course
+
+
+# The options of `pairgossip swarm run`.
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class WhatOptions:
+    """What the peers compute."""
+
+    data: Path
+    """A CSV file whose rows are dealt to the peers, as evenly as possible."""
+    kernel: str | None = None
+    """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
+    spec: Path | None = None
+    """A specification as `peer init` takes it, instead of --kernel, --column, --label, --target
+    and --rate."""
+    column: list[str] | None = None
+    """Column of numbers to use; repeat it, or separate names by commas, for several. May be left
+    out if the file has only one."""
+    label: str | None = None
+    """Column of labels, for kernels that compare classes."""
+    target: str | None = None
+    """v, unless given: over all pairs, a row with itself included; u: over different rows."""
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class CourseOptions:
+    """How fast the peers are, and how long they run."""
+
+    rate: float | None = None
+    """Exchanges per second and link; 10 unless given."""
+    seconds: float | None = None
+    """How long to run; 30 unless --exchanges is given."""
+    exchanges: Whole | None = None
+    """Run until so many exchanges were made in the whole network."""
+    seed: Seed = 0
+    """Seed of the network, of who gets which rows, and of the misfortunes; not of the peers, whose
+    clocks are real."""
+    first_port: Whole | None = None
+    """Listen on this port of 127.0.0.1 and the next ones; free ones are found unless given."""
+    fast: Flag = False
+    """Do not wait for the disk at every exchange: no worse unless the power fails."""
+
+
+@Parameter(name="*", group=CHAOS)
+@dataclass(frozen=True)
+class ChaosOptions:
+    """What befalls the peers."""
+
+    chaos: Flag = False
+    """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
+    random, during the first three quarters of the run."""
+    kills: Whole | None = None
+    """So many kills of peers that have exchanged since their start; the run goes on until they are
+    done. At most a third of the peers are away at a time."""
+    freezes: Whole | None = None
+    """So many freezes."""
+    partitions: Whole | None = None
+    """So many partitions."""
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class SwarmOutputs:
+    """What is kept and shown."""
+
+    home: Path | None = None
+    """A folder to make, with the folder and the log of every peer and swarm.json, which stays; by
+    default a temporary one, which stays only if the audit fails."""
+    within: float | None = None
+    """Fail also if a peer is further than this from the exact value, relative to it."""
+    json: Flag = False
+    """Print one JSON object instead of tables."""
+
+
+NO_COURSE = CourseOptions()
+NO_CHAOS = ChaosOptions()
+NO_OUTPUTS = SwarmOutputs()
+
 
 DEFAULT_SECONDS = 30.0
 DEFAULT_RATE = 10.0
@@ -78,7 +162,7 @@ def run_command(
     peers
         How many peers; each gets one row at least.
     """
-    from pairgossip.cli.swarm_report import showing, write_report
+    from pairgossip.cli.summaries.swarm import showing, write_report
     from pairgossip.swarm.running import run_swarm
 
     plan = _plan(peers, what, network, parameters, how)
@@ -118,8 +202,8 @@ def _plan(
 
 def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
     from pairgossip.files import LARGEST_TOML, read_bytes
-    from pairgossip.peer.rows import read_rows
-    from pairgossip.peer.spec import read_spec
+    from pairgossip.peer.spec.spec import read_spec
+    from pairgossip.peer.storage.rows import read_rows
 
     assert what.spec is not None
     for name in ("kernel", "column", "label", "target"):

@@ -2,36 +2,126 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json
-from pairgossip.cli.groups import NO_GROUPS, GroupOptions, read_groups
-from pairgossip.cli.model_file import Model, versions, write_model
-from pairgossip.cli.network import NO_NETWORK, NetworkOptions
-from pairgossip.cli.observations import read_observations
-from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
-from pairgossip.cli.privacy import NO_PRIVACY, PrivacyOptions
-from pairgossip.cli.run_outputs import check_axis
-from pairgossip.cli.specified import Specified, StepOfPeers
-from pairgossip.cli.training_options import (
-    DATA,
-    NO_DESCENT,
-    NO_FAMILY_PARAMETERS,
-    NO_LOSS,
-    DescentOptions,
-    LossOptions,
-    TrainingFamilyParameters,
-    TrainingOutputs,
+from pairgossip.cli.data import (
+    NO_GROUPS,
+    GroupOptions,
+    Specified,
+    StepOfPeers,
+    read_groups,
+    read_observations,
 )
+from pairgossip.cli.options import (
+    METHOD,
+    NETWORK,
+    NO_NETWORK,
+    OUTPUT,
+    STATISTIC,
+    FamilyParameters,
+    Flag,
+    NetworkOptions,
+    Seed,
+    Whole,
+)
+from pairgossip.cli.outputs import check_axis, check_figures, check_outputs, write_figure
+from pairgossip.cli.privacy import NO_PRIVACY, PrivacyOptions
+from pairgossip.cli.summaries.model import Model, versions, write_model
 from pairgossip.errors import InputError, canonical, unknown_name
 
 if TYPE_CHECKING:
-    from pairgossip.cli.observations import Observations
+    from pairgossip.cli.data import Observations
     from pairgossip.graphs import Graph
     from pairgossip.results.fit import Fit
+
+
+# The options of `pairgossip train`.
+
+
+DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
+
+
+@Parameter(name="*", group=DATA)
+@dataclass(frozen=True)
+class LossOptions:
+    """What is learned."""
+
+    label: str | None = None
+    """Column of labels, needed unless --spec names it. For auc losses two classes, numbers or
+    text, of which the last in order is to be scored higher; for ranking losses numbers."""
+    column: list[str] | None = None
+    """Column of features; repeat it, or separate names by commas, for several. All but the label
+    unless given."""
+    loss: str | None = None
+    """auc- or ranking-, followed by logistic, hinge, squared-hinge or smoothed-hinge;
+    auc-logistic unless given."""
+    radius: float | None = None
+    """The largest norm of a model; any unless given."""
+    l1: float | None = None
+    """Strength of the penalty on the sum of absolute coefficients."""
+    l2: float | None = None
+    """Strength of the penalty on the sum of squared coefficients."""
+    spec: Path | None = None
+    """A run specification, the TOML file that peers agree on: it says columns, label, loss, step,
+    radius, l2 and clock, and the ranges in which values must lie."""
+
+
+@Parameter(name="*", group=NETWORK)
+@dataclass(frozen=True)
+class TrainingFamilyParameters(FamilyParameters):
+    """The families' parameters; --radius is the model's here."""
+
+    radius: Annotated[float | None, Parameter(name="--graph-radius")] = None
+    """How near points must be to be joined, in a unit square (random-geometric)."""
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class DescentOptions:
+    """How it is learned, and for how long."""
+
+    step: float | None = None
+    """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
+    clock: str | None = None
+    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
+    law: str = "uniform-edges"
+    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
+    iterations: Whole | None = None
+    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
+    checkpoints: Whole | None = None
+    """How many points the curves have, log-spaced; 12 per decade unless given."""
+    trials: Whole = 1
+    """Independent repetitions, whose models are averaged."""
+    seed: Seed = 0
+    """Seed of all randomness: the same seed gives the same numbers."""
+    jobs: Whole = -1
+    """How many trials run at once; -1 for one per core."""
+
+
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True)
+class TrainingOutputs:
+    """Where the results go."""
+
+    model: Path
+    """The model file to write, JSON, for `pairgossip score`."""
+    plot: Path | None = None
+    """Draw objective and disagreement over the run: .png, .pdf or .svg."""
+    against: str = "iterations"
+    """What to draw against: iterations, exchanges, time (asynchronous clock), messages or bytes;
+    messages and bytes are those sent between sites."""
+    json: Flag = False
+    """Print one JSON object instead of a table."""
+
+
+NO_LOSS = LossOptions()
+NO_FAMILY_PARAMETERS = TrainingFamilyParameters()
+NO_DESCENT = DescentOptions()
 
 
 def train_command(
@@ -177,7 +267,7 @@ def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None
 
 def _all_columns(file: Path, label: str, group_by: str | None) -> Observations:
     """Read every column besides the label and the site as numbers."""
-    from pairgossip.cli.observations import Observations
+    from pairgossip.cli.data import Observations
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
@@ -234,9 +324,9 @@ def _write(
     outputs: TrainingOutputs,
 ) -> None:
     """Write the model first, then the figure, then the report."""
-    from pairgossip.cli.train_report import described_settings, draw, print_fit, summary
+    from pairgossip.cli.summaries.run import described_settings, draw, fit_summary, print_fit
 
-    found = summary(fit, observations)
+    found = fit_summary(fit, observations)
     model = Model(
         loss=fit.loss,
         columns=list(observations.columns),

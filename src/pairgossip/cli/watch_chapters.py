@@ -13,7 +13,7 @@ from pairgossip.files import read_bytes
 if TYPE_CHECKING:
     from pairgossip.experiments.framework.experiment import Experiment, Plan
     from pairgossip.experiments.framework.store import Store
-    from pairgossip.watch.results_figures import Chapter, Chapters
+    from pairgossip.watch.results.curves import Chapter, Chapters
 
 
 def chapters_of(folders: Sequence[Path]) -> Chapters | None:
@@ -32,8 +32,8 @@ def chapters_of(folders: Sequence[Path]) -> Chapters | None:
 
 
 def _chapters(folder: Path, plan: Plan) -> list[Chapter]:
-    from pairgossip.experiments.catalog import CATALOG
     from pairgossip.experiments.framework.store import Store
+    from pairgossip.experiments.reproduction import CATALOG
 
     store = Store(folder)
     begun = [one for one in CATALOG.values() if store.has_begun(one)]
@@ -54,7 +54,7 @@ def _plan(folder: Path) -> Plan:
 
 
 def _chapter(experiment: Experiment, store: Store, plan: Plan) -> Chapter:
-    from pairgossip.watch.results_figures import Chapter, FigureSource
+    from pairgossip.watch.results.curves import Chapter, FigureSource
 
     problem, section = "", None
     try:

@@ -9,9 +9,9 @@ from pairgossip.arrays import IntArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs, WholeSets
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
-from pairgossip.privacy.pairs import check_mechanism
+from pairgossip.privacy.estimation import check_mechanism
 
 PRIVATE = (PrivatePairs, PrivateMeans, PrivateSets)
 """The problems whose nodes see reports only."""

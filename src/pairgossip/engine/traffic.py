@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.exchange import own_observations
+from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import IntArray, PairArray
 from pairgossip.extras import needed_for
 from pairgossip.graphs import Graph, GroupedGraph
@@ -56,8 +56,8 @@ class Meter:
         self._loops: Any = None
         if compiled and (self._sites is not None or self._held):
             with needed_for("The fast engine (engine='plain' runs without it)"):
-                from pairgossip.engine import token_loops
-            self._loops = token_loops
+                from pairgossip.engine.estimation import loops
+            self._loops = loops
 
     def count(self, iterations: int, exchanges: tuple[PairArray, ...]) -> None:
         """Add a block of iterations."""

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from numpy.random import SeedSequence
 
-from pairgossip.engine.seeds import child
+from pairgossip.engine.schedule import child
 from pairgossip.extras import needed_for
 
 OnProgress = Callable[[int], None]

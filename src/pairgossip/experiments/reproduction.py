@@ -7,15 +7,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pairgossip.checks import check_jobs, whole
-from pairgossip.engine.seeds import root_seed
+from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.experiments.catalog import CATALOG
+from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
+from pairgossip.experiments.errata_evidence import ERRATA_EVIDENCE
+from pairgossip.experiments.estimation_comparison import AUC, SCATTER
 from pairgossip.experiments.framework.experiment import Experiment, Plan
 from pairgossip.experiments.framework.running import run_experiment
 from pairgossip.experiments.framework.section import Claim, Section
 from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.graph_gaps import GAPS
+from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
+from pairgossip.experiments.mixing_times import MIXING
+from pairgossip.experiments.private_estimation import PRIVATE
 from pairgossip.experiments.report import Contents, write_report
+from pairgossip.experiments.scaling import SCALING
+from pairgossip.experiments.separable_and_pairwise import SEPARABLE
+from pairgossip.experiments.several_points import SEVERAL_POINTS
+from pairgossip.experiments.theory_and_measurement import THEORY
 from pairgossip.extras import needed_for
+
+# All experiments, in the order of the report.
+
+
+CATALOG: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        *(GAPS, AUC_SYNC, AUC_ASYNC, SCATTER, AUC, MIXTURE, DIGITS),
+        *(THEORY, MIXING, SCALING, SEPARABLE, SEVERAL_POINTS, PRIVATE, ERRATA_EVIDENCE),
+    )
+}
+"""By their names, what `reproduce` can run."""
+
 
 FULL_TRIALS, QUICK_TRIALS = 50, 3
 DEFAULT_FOLDER = "pairgossip-reproduction"

@@ -1,11 +1,20 @@
 """The network: graphs, their families, spectra and distances, and the laws that draw edges."""
 
-from pairgossip.graphs.catalog import FAMILIES, Family, build
+from pairgossip.graphs.catalog import (
+    FAMILIES,
+    Family,
+    build,
+    complete,
+    cycle,
+    grid,
+    path,
+    star,
+    torus,
+)
 from pairgossip.graphs.distances import DeltaTilde
-from pairgossip.graphs.families import complete, cycle, grid, path, star, torus
 from pairgossip.graphs.graph import Graph
-from pairgossip.graphs.grouped_graph import GroupedGraph, grouped
-from pairgossip.graphs.grouping import CONSTRUCTIONS, group_labels, match_groups
+from pairgossip.graphs.grouped.graph import GroupedGraph, grouped
+from pairgossip.graphs.grouped.grouping import CONSTRUCTIONS, group_labels, match_groups, restored
 from pairgossip.graphs.laws import LAWS, EdgeLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,
@@ -14,7 +23,6 @@ from pairgossip.graphs.random_families import (
     random_regular,
     watts_strogatz,
 )
-from pairgossip.graphs.restoring import restored
 
 __all__ = [
     "CONSTRUCTIONS",

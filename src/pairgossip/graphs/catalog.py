@@ -7,10 +7,65 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.graphs import families, random_families
+from pairgossip.graphs import random_families
 from pairgossip.graphs.checks import node_count, whole_number
 from pairgossip.graphs.graph import Graph
+
+# Graph families without chance.
+
+
+def complete(n: int) -> Graph:
+    """Every two nodes are joined; no list of edges is kept.
+
+    >>> complete(1_000_000).edge_count
+    499999500000
+    """
+    return Graph._trusted(node_count(n), None, "complete")
+
+
+def cycle(n: int) -> Graph:
+    """Nodes on a ring, each joined to the two next to it."""
+    n = node_count(n, at_least=3)
+    nodes = np.arange(n)
+    return Graph._trusted(n, np.column_stack([nodes, (nodes + 1) % n]), "cycle")
+
+
+def path(n: int) -> Graph:
+    """Nodes in a row, each joined to the next."""
+    n = node_count(n, at_least=2)
+    nodes = np.arange(n - 1)
+    return Graph._trusted(n, np.column_stack([nodes, nodes + 1]), "path")
+
+
+def star(n: int) -> Graph:
+    """Node 0 in the center, joined to all others."""
+    n = node_count(n, at_least=2)
+    leaves = np.arange(1, n)
+    return Graph._trusted(n, np.column_stack([np.zeros_like(leaves), leaves]), "star")
+
+
+def grid(rows: int, cols: int) -> Graph:
+    """A rectangle with open borders; node r * cols + c is in row r and column c."""
+    rows, cols = (whole_number(side, "A side of a grid", 1) for side in (rows, cols))
+    nodes = np.arange(node_count(rows * cols)).reshape(rows, cols)
+    right = np.column_stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()])
+    down = np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()])
+    edges = np.concatenate([right, down])
+    return Graph._trusted(rows * cols, edges, "grid", {"rows": rows, "cols": cols})
+
+
+def torus(rows: int, cols: int) -> Graph:
+    """A grid whose opposite borders are joined: every node has exactly four neighbors."""
+    rows, cols = (whole_number(side, "A side of a torus", 3) for side in (rows, cols))
+    nodes = np.arange(node_count(rows * cols)).reshape(rows, cols)
+    right = np.column_stack([nodes.ravel(), np.roll(nodes, -1, axis=1).ravel()])
+    down = np.column_stack([nodes.ravel(), np.roll(nodes, -1, axis=0).ravel()])
+    edges = np.concatenate([right, down])
+    return Graph._trusted(rows * cols, edges, "torus", {"rows": rows, "cols": cols})
+
 
 Parameters = dict[str, Any]
 
@@ -45,19 +100,19 @@ def _radius(n: int) -> Parameters:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "complete": Family(families.complete, "every two nodes are joined"),
-    "cycle": Family(families.cycle, "a ring"),
-    "path": Family(families.path, "a row"),
-    "star": Family(families.star, "node 0 joined to all others"),
+    "complete": Family(complete, "every two nodes are joined"),
+    "cycle": Family(cycle, "a ring"),
+    "path": Family(path, "a row"),
+    "star": Family(star, "node 0 joined to all others"),
     "grid": Family(
-        families.grid,
+        grid,
         "a rectangle of nodes with open borders",
         ("rows", "cols"),
         derived_from_n=("rows", "cols"),
         takes_n=False,
     ),
     "torus": Family(
-        families.torus,
+        torus,
         "a rectangle of nodes with opposite borders joined: four neighbors each",
         ("rows", "cols"),
         derived_from_n=("rows", "cols"),

@@ -12,16 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.graphs import (
-    checks,
-    distances,
-    edge_lists,
-    graphml,
-    interop,
-    laws,
-    mixing,
-    spectrum,
-)
+from pairgossip.graphs import checks, distances, laws, mixing, spectrum
+from pairgossip.graphs import formats as edge_lists
+from pairgossip.graphs import formats as graphml
+from pairgossip.graphs import formats as interop
 
 if TYPE_CHECKING:
     import networkx as nx

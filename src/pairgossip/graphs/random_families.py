@@ -3,18 +3,229 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import BitGenerator, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
-from pairgossip.graphs import attachment, regular, sampling
-from pairgossip.graphs.checks import node_count, real_number, repeats, whole_number
+from pairgossip.graphs.checks import (
+    edge_keys,
+    is_connected,
+    node_count,
+    real_number,
+    repeats,
+    whole_number,
+)
 from pairgossip.graphs.graph import Graph
-from pairgossip.graphs.sampling import Seed
+
+# Drawing graphs by preferential attachment, many nodes at a time.
+#
+# A node is chosen in proportion to its degree by choosing uniformly among the ends of all earlier
+# edges. Ends are numbered: end 2e is the new node of edge e, end 2e + 1 its target. A target is
+# first drawn as the number of an earlier end; within a batch of new nodes that end may itself be
+# a target not yet known, and such chains are followed for the whole batch at once.
+
+
+_FEWEST_BEFORE_BATCHES = 64
+
+
+def attached_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
+    """Return the edges (new node, target) of a star on m + 1 nodes grown to n nodes."""
+    ends = np.empty(2 * m * (n - m), dtype=np.int64)
+    ends[0 : 2 * m : 2] = np.arange(1, m + 1)
+    ends[1 : 2 * m : 2] = 0
+    known = m + 1
+    # Few nodes mean many repeated targets: these go one by one, the others in doubling batches.
+    one_by_one = min(n, max(2 * m + 2, _FEWEST_BEFORE_BATCHES))
+    while known < n:
+        batch = 1 if known < one_by_one else min(known, n - known)
+        first_end = 2 * m * (known - m)
+        last_end = first_end + 2 * m * batch
+        ends[first_end:last_end:2] = np.repeat(np.arange(known, known + batch), m)
+        targets = (
+            _distinct_targets(ends[:first_end], m, rng)
+            if batch == 1
+            else _batch_targets(ends[:last_end], known, batch, m, rng)
+        )
+        ends[first_end + 1 : last_end : 2] = targets
+        known += batch
+    return ends.reshape(-1, 2)
+
+
+def _distinct_targets(ends: NDArray[np.int64], m: int, rng: Generator) -> NDArray[np.int64]:
+    """Choose among the ends until m different nodes have come up."""
+    drawn = np.empty(0, dtype=np.int64)
+    while True:
+        drawn = np.concatenate([drawn, ends[rng.integers(0, len(ends), 2 * m)]])
+        firsts = np.sort(np.unique(drawn, return_index=True)[1])
+        if len(firsts) >= m:
+            return drawn[firsts[:m]]
+
+
+def _batch_targets(
+    ends: NDArray[np.int64], known: int, batch: int, m: int, rng: Generator
+) -> NDArray[np.int64]:
+    """Choose m targets for each new node, again and again where a node chose one twice."""
+    node = np.repeat(np.arange(known, known + batch), m)
+    # A node's own edges come after all the ends it may choose from.
+    choices = 2 * m * (node - m)
+    first_end = 2 * m * (known - m)
+    drawn = rng.integers(0, choices)
+    while True:
+        targets = ends[_known_ends(drawn, first_end)]
+        repeated = _repeats_within_rows(targets.reshape(batch, m))
+        if repeated.size == 0:
+            return targets
+        drawn[repeated] = rng.integers(0, choices[repeated])
+
+
+def _known_ends(drawn: NDArray[np.int64], first_end: int) -> NDArray[np.int64]:
+    """Follow targets that are themselves targets of this batch to an end that is known."""
+    found = drawn.copy()
+    while (unknown := np.flatnonzero((found >= first_end) & (found % 2 == 1))).size:
+        # Each round looks up what the earlier rounds found, so that chains halve.
+        found[unknown] = found[(found[unknown] - first_end) // 2]
+    return found
+
+
+def _repeats_within_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the flat positions of values that occur earlier in their row."""
+    order = np.argsort(rows, axis=1, kind="stable")
+    by_value = np.take_along_axis(rows, order, axis=1)
+    row, column = np.nonzero(by_value[:, 1:] == by_value[:, :-1])
+    positions: NDArray[np.int64] = row * rows.shape[1] + order[row, column + 1]
+    return positions
+
+
+# What the random families share: generators, bounded retries, pairs by number.
+
+
+Seed = int | SeedSequence | BitGenerator | Generator | None
+"""What a random family takes as its seed; None draws a fresh one."""
+
+MOST_EDGES = 200_000_000
+_MOST_DRAWS = 100
+_MOST_EDGES_DRAWN = 60_000_000
+
+
+def generator(seed: Seed) -> Generator:
+    """Return the generator of a seed."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(f"The seed must be a whole number of at least 0, not {seed!r}.") from None
+
+
+def noted(seed: Seed) -> int | None:
+    """Return the seed where it is a number that can be written down and used again."""
+    return int(seed) if isinstance(seed, (int, np.integer)) else None
+
+
+def refuse_too_many_edges(expected: float, what: str, remedy: str) -> None:
+    """Raise before drawing a graph that would not fit in memory."""
+    if expected > MOST_EDGES:
+        raise InputError(
+            f"{what} would have about {expected:.1e} edges, more than {MOST_EDGES:.0e}; {remedy}."
+        )
+
+
+def draw_until_connected(
+    n: int,
+    draw: Callable[[], NDArray[Any]],
+    expected_edges: float,
+    what: str,
+    remedy: str,
+) -> NDArray[Any]:
+    """Return the first connected draw; give up after 100, or fewer where draws are large."""
+    draws = int(np.clip(_MOST_EDGES_DRAWN / max(expected_edges + n, 1.0), 3, _MOST_DRAWS))
+    for _ in range(draws):
+        edges = draw()
+        if is_connected(n, edges):
+            return edges
+    raise InputError(f"{what} stayed disconnected in {draws} draws: {remedy}.")
+
+
+def pairs_from_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return pair number j (j - 1) / 2 + i as the row (i, j), i < j."""
+    larger = ((1.0 + np.sqrt(1.0 + 8.0 * numbers)) / 2.0).astype(np.int64)
+    # The square root may be off by one either way where the numbers are large.
+    larger -= larger * (larger - 1) // 2 > numbers
+    larger += larger * (larger + 1) // 2 <= numbers
+    return np.column_stack([numbers - larger * (larger - 1) // 2, larger])
+
+
+# Drawing graphs with the same number of neighbors everywhere.
+
+
+def regular_edges(n: int, degree: int, rng: Generator) -> NDArray[Any]:
+    """Return the edges of a simple graph of the given degree; n * degree must be even.
+
+    Each node gets `degree` stubs, the stubs are paired at random, and pairs that are loops or
+    repeats trade ends with random other pairs until none is left.
+    """
+    if degree == 2:
+        # Connected graphs of degree 2 are cycles; a pairing would rarely hit one.
+        order = rng.permutation(n)
+        return np.column_stack([order, np.roll(order, -1)])
+    if degree > (n - 1) / 2:
+        return _complement(n, regular_edges_any(n, n - 1 - degree, rng))
+    return regular_edges_any(n, degree, rng)
+
+
+def regular_edges_any(n: int, degree: int, rng: Generator) -> NDArray[Any]:
+    """Pair stubs and repair, for degrees up to half of n; the graph may be disconnected."""
+    stubs = rng.permutation(np.repeat(np.arange(n), degree))
+    pairs = stubs.reshape(-1, 2)
+    while (bad := _bad_pairs(n, pairs)).size:
+        good = np.setdiff1d(np.arange(len(pairs)), bad, assume_unique=True)
+        size = min(len(bad), len(good))
+        if size == 0:
+            pairs = rng.permutation(pairs.ravel()).reshape(-1, 2)
+            continue
+        mine = bad if size == len(bad) else rng.choice(bad, size, replace=False)
+        partner = rng.choice(good, size, replace=False)
+        pairs = _trade_ends(n, pairs, mine, partner, rng)
+    return pairs
+
+
+def _trade_ends(
+    n: int,
+    pairs: NDArray[Any],
+    mine: NDArray[np.int64],
+    partner: NDArray[np.int64],
+    rng: Generator,
+) -> NDArray[Any]:
+    """Let each pair trade one end with its partner wherever both come out as new, simple edges."""
+    trial = pairs.copy()
+    end = rng.integers(0, 2, len(mine))
+    trial[mine, 1] = pairs[partner, end]
+    trial[partner, end] = pairs[mine, 1]
+    still_bad = np.zeros(len(pairs), dtype=bool)
+    still_bad[_bad_pairs(n, trial)] = True
+    refused = still_bad[mine] | still_bad[partner]
+    for side in (mine[refused], partner[refused]):
+        trial[side] = pairs[side]
+    return trial
+
+
+def _bad_pairs(n: int, pairs: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the positions of loops and of edges that occurred before."""
+    ordered = np.column_stack([pairs.min(axis=1), pairs.max(axis=1)])
+    loops = np.flatnonzero(ordered[:, 0] == ordered[:, 1])
+    return np.union1d(loops, repeats(edge_keys(n, ordered)))
+
+
+def _complement(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
+    smaller, larger = edges.min(axis=1), edges.max(axis=1)
+    taken = np.zeros(n * (n - 1) // 2, dtype=bool)
+    taken[larger * (larger - 1) // 2 + smaller] = True
+    return pairs_from_numbers(np.flatnonzero(~taken))
+
 
 _REWIRING_ROUNDS = 60
 
@@ -34,16 +245,16 @@ def watts_strogatz(n: int, k: int, p: float, seed: Seed = None) -> Graph:
     if k >= n:
         raise InputError(f"Watts-Strogatz needs k < n, but k={k} and n={n}.")
     p = real_number(p, "The rewiring probability p", 0, 1)
-    sampling.refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
-    rng = sampling.generator(seed)
-    edges = sampling.draw_until_connected(
+    refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
+    rng = generator(seed)
+    edges = draw_until_connected(
         n,
         lambda: _rewired_ring(n, k, p, rng),
         n * k / 2,
         f"Watts-Strogatz with n={n}, k={k} and p={p:g}",
         "raise k or lower p",
     )
-    parameters = {"k": k, "p": p, "seed": sampling.noted(seed)}
+    parameters = {"k": k, "p": p, "seed": noted(seed)}
     return Graph._trusted(n, edges, "watts-strogatz", parameters)
 
 
@@ -73,15 +284,15 @@ def erdos_renyi(n: int, p: float, seed: Seed = None) -> Graph:
     """Every two nodes are joined with probability p, independently."""
     n = node_count(n)
     p = real_number(p, "The edge probability p", 0, 1)
-    parameters = {"p": p, "seed": sampling.noted(seed)}
-    rng = sampling.generator(seed)
+    parameters = {"p": p, "seed": noted(seed)}
+    rng = generator(seed)
     if p == 1.0 or n == 1:
         return Graph._trusted(n, None, "erdos-renyi", parameters)
     what = f"Erdos-Renyi with n={n} and p={p:g}"
     expected = p * n * (n - 1) / 2
-    sampling.refuse_too_many_edges(expected, what, "lower p")
+    refuse_too_many_edges(expected, what, "lower p")
     threshold = math.log(n) / n
-    edges = sampling.draw_until_connected(
+    edges = draw_until_connected(
         n,
         lambda: _independent_pairs(n, p, rng),
         expected,
@@ -104,7 +315,7 @@ def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
         # A longer gap ends the list in any case, and the sum of such gaps might overflow.
         numbers = np.concatenate([numbers, last + np.cumsum(np.minimum(gaps, pair_count + 1))])
         last = int(numbers[-1])
-    return sampling.pairs_from_numbers(numbers[numbers < pair_count])
+    return pairs_from_numbers(numbers[numbers < pair_count])
 
 
 def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
@@ -121,12 +332,12 @@ def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
         raise InputError(
             f"With degree=1 the {n} nodes fall into pairs; use a degree of at least 2."
         )
-    sampling.refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
-    rng = sampling.generator(seed)
-    parameters = {"degree": degree, "seed": sampling.noted(seed)}
-    edges = sampling.draw_until_connected(
+    refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
+    rng = generator(seed)
+    parameters = {"degree": degree, "seed": noted(seed)}
+    edges = draw_until_connected(
         n,
-        lambda: regular.regular_edges(n, degree, rng),
+        lambda: regular_edges(n, degree, rng),
         n * degree / 2,
         f"The random regular graph with n={n} and degree={degree}",
         "raise the degree",
@@ -142,8 +353,8 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
     radius = real_number(radius, "The radius", 0, math.inf)
     what = f"The random geometric graph with n={n} and radius={radius:g}"
     expected = n * (n - 1) / 2 * min(1.0, math.pi * radius**2)
-    sampling.refuse_too_many_edges(expected, what, "lower the radius")
-    rng = sampling.generator(seed)
+    refuse_too_many_edges(expected, what, "lower the radius")
+    rng = generator(seed)
     points: FloatArray = np.empty((n, 2))
 
     def draw() -> NDArray[np.int64]:
@@ -152,7 +363,7 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
         return close
 
     threshold = math.sqrt(math.log(n) / (math.pi * n))
-    edges = sampling.draw_until_connected(
+    edges = draw_until_connected(
         n,
         draw,
         expected,
@@ -161,7 +372,7 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
         "raise the radius",
     )
     points.flags.writeable = False
-    parameters = {"radius": radius, "seed": sampling.noted(seed)}
+    parameters = {"radius": radius, "seed": noted(seed)}
     return Graph._trusted(n, edges, "random-geometric", parameters, points)
 
 
@@ -174,7 +385,7 @@ def barabasi_albert(n: int, m: int, seed: Seed = None) -> Graph:
     m = whole_number(m, "The number of edges per new node m", 1)
     if m >= n:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
-    sampling.refuse_too_many_edges(n * m, "The graph", "lower n or m")
-    edges = attachment.attached_edges(n, m, sampling.generator(seed))
-    parameters = {"m": m, "seed": sampling.noted(seed)}
+    refuse_too_many_edges(n * m, "The graph", "lower n or m")
+    edges = attached_edges(n, m, generator(seed))
+    parameters = {"m": m, "seed": noted(seed)}
     return Graph._trusted(n, edges, "barabasi-albert", parameters)

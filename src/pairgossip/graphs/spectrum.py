@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,227 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
 from pairgossip.graphs import laws
-from pairgossip.graphs.fiedler import Problem, fiedler_vector
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from pairgossip.graphs.graph import Graph
+
+
+# The eigenvector of a large sparse Laplacian that belongs to its second smallest eigenvalue.
+#
+# Well connected graphs: Lanczos iterations on a polynomial of the Laplacian that is large at the
+# small eigenvalues and small at all others, without the vectors of eigenvalue 0. Long, thin
+# graphs and trees have eigenvalues too close together for that, but their factors stay sparse, so
+# there the iterations run on the inverse. Asking for eigenvalues near 0 by factors of any graph
+# would take minutes on a small world of 10,000 nodes.
+
+
+Operator = Callable[[FloatArray], FloatArray]
+
+_RESIDUAL = 1e-7
+"""How good the vector must be, relative to the eigenvalue; the eigenvalue is far better."""
+_VALUE_ERROR = 1e-11
+"""How good the eigenvalue must be, relative to itself, where rounding keeps the vector worse."""
+_FIRST_LOOK = 1e-3
+_TOLERANCES = (1e-8, 1e-12)
+_BASIS_SIZE = 20
+_RESTARTS = 40
+_LARGEST_DEGREE = 80
+_EASY_FACTORIZATION = 1e10
+_LARGEST_FACTORIZATION = 2e12
+
+
+class Problem(NamedTuple):
+    """A connected Laplacian, or a matrix like it with another vector of eigenvalue 0."""
+
+    matrix: Any
+    bound: float
+    """At least the largest eigenvalue."""
+    null: FloatArray | None = None
+    """The positive unit vector of eigenvalue 0; None where it is constant."""
+
+    def centered(self, vector: FloatArray) -> FloatArray:
+        """Return what is left of a vector without its part of eigenvalue 0."""
+        left: FloatArray = (
+            vector - vector.mean()
+            if self.null is None
+            else vector - float(self.null @ vector) * self.null
+        )
+        return left
+
+
+def fiedler_vector(problem: Problem) -> FloatArray:
+    """Return the eigenvector of the second smallest eigenvalue."""
+    size = problem.matrix.shape[0]
+    start = problem.centered(np.random.default_rng(0).standard_normal(size))
+    work = _factorization_work(problem.matrix)
+    vector = _by_factors(problem, start) if work <= _EASY_FACTORIZATION else None
+    if vector is None:
+        vector = _by_filter(problem, start)
+    if vector is None and _EASY_FACTORIZATION < work <= _LARGEST_FACTORIZATION:
+        vector = _by_factors(problem, start)
+    if vector is None:
+        raise InputError(
+            f"The spectral gap of this graph of {len(start)} nodes is too small to be computed; "
+            "use a smaller graph, or a named family with a formula."
+        )
+    return vector
+
+
+def _by_factors(problem: Problem, start: FloatArray) -> FloatArray | None:
+    """Iterate on the inverse; None where that does not converge."""
+    return _leading(problem, _pseudo_inverse(problem), start, _TOLERANCES[0])
+
+
+def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
+    """Look once to place the filter, then iterate; None where that does not converge."""
+    filtered, vector = _placed_filter(problem, start)
+    best = None
+    for tolerance in _TOLERANCES:
+        vector = None if vector is None else _leading(problem, filtered, vector, tolerance)
+        if vector is None:
+            break
+        best = vector
+        value, residual = _rayleigh(problem.matrix, best)
+        if residual <= _RESIDUAL * value:
+            return best
+    return best if best is not None and _has_exact_value(problem, start, best) else None
+
+
+def _placed_filter(
+    problem: Problem, start: FloatArray, known: FloatArray | None = None
+) -> tuple[Operator, FloatArray | None]:
+    """Return a filter for the smallest eigenvalue, `known` left out, and a rough vector."""
+    matrix, bound = problem.matrix, problem.bound
+    look = _without(_filter(matrix, bound, 0.0, 1), known)
+    vector = _leading(problem, look, start, _FIRST_LOOK)
+    if vector is None:
+        return look, None
+    value, _ = _rayleigh(matrix, vector)
+    # The eigenvalue wanted is at most `value`, hence inside what the filter enlarges.
+    cut = min(2.0 * value, (value + bound) / 2.0)
+    degree = min(_LARGEST_DEGREE, math.ceil(2.0 * math.sqrt(bound / cut)))
+    return _without(_filter(matrix, bound, cut, degree), known), vector
+
+
+def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) -> bool:
+    """Tell whether the eigenvalue is good although rounding keeps the residual from shrinking.
+
+    The Rayleigh quotient is off by at most residual^2 / (distance to the next eigenvalue).
+    """
+    filtered, other = _placed_filter(problem, start, vector)
+    other = None if other is None else _leading(problem, filtered, other, _FIRST_LOOK)
+    if other is None:
+        return False
+    value, residual = _rayleigh(problem.matrix, vector)
+    following, uncertainty = _rayleigh(problem.matrix, other)
+    separation = following - uncertainty - value
+    return residual**2 <= _VALUE_ERROR * value * separation
+
+
+def _leading(problem: Problem, apply: Operator, start: FloatArray, tol: float) -> FloatArray | None:
+    """Return the unit eigenvector of an operator's largest eigenvalue, if it is found.
+
+    The vector of the problem's eigenvalue 0 is left out.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    def apply_centered(vector: FloatArray) -> FloatArray:
+        return problem.centered(apply(vector.ravel()))
+
+    shape = (len(start), len(start))
+    operator: Any = LinearOperator(shape, matvec=apply_centered, dtype=np.float64)
+    options: Any = {"ncv": _BASIS_SIZE, "maxiter": _RESTARTS, "tol": tol}
+    try:
+        found = eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0]
+    except ArpackNoConvergence:
+        return None
+    vector = problem.centered(found)
+    return vector / float(np.linalg.norm(vector))
+
+
+def _without(apply: Operator, known: FloatArray | None) -> Operator:
+    """Return the operator on the vectors orthogonal to a known unit eigenvector."""
+    if known is None:
+        return apply
+
+    def apply_beside(vector: FloatArray) -> FloatArray:
+        image = apply(vector - float(known @ vector) * known)
+        return image - float(known @ image) * known
+
+    return apply_beside
+
+
+def _filter(matrix: Any, bound: float, cut: float, degree: int) -> Operator:
+    """Return the Chebyshev polynomial that stays within -1 and 1 on [cut, bound], grows below."""
+    scale, shift = 2.0 / (bound - cut), (bound + cut) / (bound - cut)
+
+    def apply(vector: FloatArray) -> FloatArray:
+        before: FloatArray = vector
+        current: FloatArray = shift * vector - scale * (matrix @ vector)
+        for _ in range(degree - 1):
+            following = matrix @ current
+            following *= -2.0 * scale
+            following += 2.0 * shift * current
+            following -= before
+            before, current = current, following
+        return current
+
+    return apply
+
+
+def _pseudo_inverse(problem: Problem) -> Operator:
+    """Return the inverse of the matrix on centered vectors, from sparse factors."""
+    from scipy.sparse.linalg import splu
+
+    # Tying one node to the ground makes the matrix invertible; on centered vectors, centering the
+    # solution gives back the pseudo-inverse. The largest site keeps the rounding smallest.
+    size = problem.matrix.shape[0]
+    ground = 0 if problem.null is None else int(problem.null.argmax())
+    free = np.delete(np.arange(size), ground)
+    grounded = problem.matrix.tocsr()[free][:, free].tocsc()
+    factors = splu(grounded, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+
+    def apply(vector: FloatArray) -> FloatArray:
+        image = np.zeros(size)
+        image[free] = factors.solve(problem.centered(vector)[free])
+        return image
+
+    return apply
+
+
+def _factorization_work(matrix: Any) -> float:
+    """Return about the work of factors: small for thin graphs, for trees and what is almost one.
+
+    In a band it is n * (mean bandwidth)^2. By minimum degree, a graph with c edges more than a tree
+    shrinks without fill to at most 2 c nodes of three neighbors, of which at most about c / 2 are
+    left when fill has made them dense.
+    """
+    n = matrix.shape[0]
+    surplus = (matrix.nnz - n) // 2 - (n - 1)
+    without_branches = float(surplus / 2) ** 3 if surplus <= n / 8 else math.inf
+    return min(_band_work(matrix), n + without_branches)
+
+
+def _band_work(matrix: Any) -> float:
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    n = matrix.shape[0]
+    place = np.empty(n, dtype=np.int64)
+    place[reverse_cuthill_mckee(matrix.tocsr(), symmetric_mode=True)] = np.arange(n)
+    entries = matrix.tocoo()
+    reach = np.zeros(n, dtype=np.int64)
+    np.maximum.at(reach, place[entries.row], place[entries.row] - place[entries.col])
+    return n * float(reach.mean()) ** 2
+
+
+def _rayleigh(matrix: Any, unit: FloatArray) -> tuple[float, float]:
+    """Return the Rayleigh quotient of a unit vector, and the norm of what it leaves over."""
+    image = matrix @ unit
+    value = float(unit @ image)
+    return value, float(np.linalg.norm(image - value * unit))
+
 
 LARGEST_DENSE = 600
 """Up to this many nodes all eigenvalues are computed; above, only the one that is needed."""

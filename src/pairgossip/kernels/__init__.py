@@ -12,11 +12,9 @@ from pairgossip.kernels.builtin import (
     within_cluster_scatter,
 )
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.exact import exact, row_means, u_from_v, v_from_u
+from pairgossip.kernels.exact import Summary, describe, exact, row_means, u_from_v, v_from_u
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
-from pairgossip.kernels.pairs import Pairs
-from pairgossip.kernels.problem import PairProblem
-from pairgossip.kernels.summary import Summary, describe
+from pairgossip.kernels.pairs import PairProblem, Pairs
 from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [

@@ -7,11 +7,150 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from pairgossip.arrays import PairFunction
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.errors import InputError
-from pairgossip.kernels import closed_forms, functions
+from pairgossip.kernels import closed_forms
+from pairgossip.kernels.data import spell_rows
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio
-from pairgossip.kernels.validation import check_events, check_ties, check_two_classes
+
+# The built-in pair functions in NumPy: two blocks of m observations in, m values out.
+#
+# Order is decided by comparisons, never by the sign of a product, which can underflow to zero.
+
+
+def half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return (x - y)^2 / 2."""
+    difference = first - second
+    return 0.5 * difference * difference
+
+
+def absolute_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return |x - y|."""
+    return np.abs(first - second)
+
+
+def squared_distance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||^2, for one column or several."""
+    difference = first - second
+    if difference.ndim == 1:
+        return difference * difference
+    return np.asarray(np.einsum("ij,ij->i", difference, difference))
+
+
+def euclidean_distance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||, for one column or several."""
+    if first.ndim == 1:
+        return np.abs(first - second)
+    return np.sqrt(squared_distance(first, second))
+
+
+def agreement(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return +1 where both columns order the pair alike, -1 where unlike, 0 at any tie."""
+    above, below = first > second, first < second
+    signs = above.astype(np.float64) - below
+    return signs[:, 0] * signs[:, 1]
+
+
+def comparable(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where outcomes differ and the smaller one, if events are given, is an event."""
+    smaller_first, smaller_second = _comparable_sides(first, second)
+    return (smaller_first | smaller_second).astype(np.float64)
+
+
+def concordant(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
+    """Return 1 where a comparable pair's predictions agree with the outcomes, `ties` if tied."""
+    smaller_first, smaller_second = _comparable_sides(first, second)
+    p, q = first[:, 0], second[:, 0]
+    agree = (smaller_first & (p < q)) | (smaller_second & (p > q))
+    tied = (smaller_first | smaller_second) & (p == q)
+    return np.asarray(agree + ties * tied)
+
+
+def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
+    smaller_first = first[:, 1] < second[:, 1]
+    smaller_second = first[:, 1] > second[:, 1]
+    if first.shape[1] == 3:
+        smaller_first &= first[:, 2] != 0
+        smaller_second &= second[:, 2] != 0
+    return smaller_first, smaller_second
+
+
+def higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where the first label is the higher one."""
+    return (first[:, 1] > second[:, 1]).astype(np.float64)
+
+
+def higher_label_and_score(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
+    """Return 1 where the first label and the first score are higher, `ties` at equal scores."""
+    compared = first[:, 1] > second[:, 1]
+    s, r = first[:, 0], second[:, 0]
+    return np.asarray((compared & (s > r)) + ties * (compared & (s == r)))
+
+
+def discordance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where score and label order the pair oppositely."""
+    above, below = first > second, first < second
+    opposite = (above[:, 0] & below[:, 1]) | (below[:, 0] & above[:, 1])
+    return opposite.astype(np.float64)
+
+
+def squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
+    together = first[:, -1] == second[:, -1]
+    return np.where(together, squared_distance(first[:, :-1], second[:, :-1]), 0.0)
+
+
+def plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
+    together = first[:, -1] == second[:, -1]
+    return np.where(together, euclidean_distance(first[:, :-1], second[:, :-1]), 0.0)
+
+
+def metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
+    """Return max(0, 1 - (threshold - ||x - y||) s), s = 1 for equal labels and -1 otherwise."""
+    margin = threshold - euclidean_distance(first[:, :-1], second[:, :-1])
+    together = first[:, -1] == second[:, -1]
+    return np.maximum(0.0, 1.0 - np.where(together, margin, -margin))
+
+
+# What single built-in kernels ask of parameters and data beyond the number of columns.
+
+
+def check_ties(ties: float) -> float:
+    """Return the weight of tied pairs, from 0 to 1, or raise `InputError`."""
+    if not 0.0 <= ties <= 1.0:
+        raise InputError(f"The weight of ties is {ties}: give a number from 0 to 1.")
+    return float(ties)
+
+
+def check_two_classes(data: FloatArray) -> None:
+    """Raise `InputError` unless the second column holds exactly two labels."""
+    classes = np.unique(data[:, 1])
+    if len(classes) == 1:
+        raise InputError(
+            f"Kernel 'auc' needs two classes, but the labels hold one class only "
+            f"({classes[0]:g}): add observations of the other class."
+        )
+    if len(classes) > 2:
+        raise InputError(
+            f"Kernel 'auc' needs two classes, but the labels hold {len(classes)}: "
+            f"use 'ranking-risk' or 'concordance' for graded labels."
+        )
+
+
+def check_events(data: FloatArray) -> None:
+    """Raise `InputError` unless the third column, if any, holds 0 and 1 only."""
+    if data.shape[1] != 3:
+        return
+    wrong = np.flatnonzero((data[:, 2] != 0) & (data[:, 2] != 1))
+    if len(wrong):
+        raise InputError(
+            f"Kernel 'concordance' needs events of 0 (censored) or 1 (observed): "
+            f"recode {spell_rows(wrong)} (counting from 0)."
+        )
+
 
 Factory = TypeVar("Factory", bound=Callable[..., Kernel | Ratio])
 
@@ -28,7 +167,7 @@ def _named(name: str) -> Callable[[Factory], Factory]:
 def variance() -> Kernel:
     """Half the squared difference; its U-statistic is the unbiased sample variance."""
     return Kernel(
-        functions.half_squared_difference,
+        half_squared_difference,
         name="variance",
         symmetric=True,
         zero_diagonal=True,
@@ -45,7 +184,7 @@ def variance() -> Kernel:
 def gini() -> Kernel:
     """The absolute difference; its average is Gini's mean difference."""
     return Kernel(
-        functions.absolute_difference,
+        absolute_difference,
         name="gini",
         symmetric=True,
         zero_diagonal=True,
@@ -62,7 +201,7 @@ def gini() -> Kernel:
 def distance() -> Kernel:
     """The Euclidean distance between two observations of any number of columns."""
     return Kernel(
-        functions.distance,
+        euclidean_distance,
         name="distance",
         symmetric=True,
         zero_diagonal=True,
@@ -77,7 +216,7 @@ def distance() -> Kernel:
 def kendall() -> Kernel:
     """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
     return Kernel(
-        functions.agreement,
+        agreement,
         name="kendall",
         symmetric=True,
         zero_diagonal=True,
@@ -114,14 +253,14 @@ def concordance(ties: float = 0.5) -> Ratio:
         validate=check_events,
     )
     agreeing = part(
-        partial(functions.concordant, ties=check_ties(ties)),
+        partial(concordant, ties=check_ties(ties)),
         name="concordance numerator",
         formula=Formula.CONCORDANT,
         parameter=float(ties),
         total=partial(closed_forms.concordant_total, ties=ties),
     )
     compared = part(
-        functions.comparable,
+        comparable,
         name="concordance denominator",
         formula=Formula.COMPARABLE,
         total=closed_forms.comparable_total,
@@ -153,14 +292,14 @@ def auc(ties: float = 0.5) -> Ratio:
         validate=check_two_classes,
     )
     ordered = part(
-        partial(functions.higher_label_and_score, ties=check_ties(ties)),
+        partial(higher_label_and_score, ties=check_ties(ties)),
         name="auc numerator",
         formula=Formula.AUC_ORDERED,
         parameter=float(ties),
         total=partial(closed_forms.higher_label_and_score_total, ties=ties),
     )
     compared = part(
-        functions.higher_label,
+        higher_label,
         name="auc denominator",
         formula=Formula.AUC_COMPARED,
         total=closed_forms.higher_label_total,
@@ -178,7 +317,7 @@ def auc(ties: float = 0.5) -> Ratio:
 def ranking_risk() -> Kernel:
     """Whether a score orders a pair against its graded labels; ties are no mistake."""
     return Kernel(
-        functions.discordance,
+        discordance,
         name="ranking-risk",
         symmetric=True,
         zero_diagonal=True,
@@ -202,7 +341,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
         Whether distances are squared, as k-means does.
     """
     return Kernel(
-        functions.squared_scatter if squared else functions.plain_scatter,
+        squared_scatter if squared else plain_scatter,
         name="within-cluster-scatter",
         symmetric=True,
         zero_diagonal=True,
@@ -228,7 +367,7 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
     if not (math.isfinite(threshold) and threshold >= 0):
         raise InputError(f"The threshold is a distance, but got {threshold}: give a number >= 0.")
     return Kernel(
-        partial(functions.metric_hinge, threshold=float(threshold)),
+        partial(metric_hinge, threshold=float(threshold)),
         name="metric-learning-risk",
         symmetric=True,
         zero_diagonal=threshold >= 1.0,
@@ -244,17 +383,17 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
 def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
     """Return the function that compiled code evaluates for a formula, None for its own."""
     functions_of: dict[Formula, PairFunction] = {
-        Formula.VARIANCE: functions.half_squared_difference,
-        Formula.GINI: functions.absolute_difference,
-        Formula.DISTANCE: functions.distance,
-        Formula.KENDALL: functions.agreement,
-        Formula.CONCORDANT: partial(functions.concordant, ties=parameter),
-        Formula.COMPARABLE: functions.comparable,
-        Formula.AUC_ORDERED: partial(functions.higher_label_and_score, ties=parameter),
-        Formula.AUC_COMPARED: functions.higher_label,
-        Formula.RANKING_RISK: functions.discordance,
-        Formula.SCATTER_SQUARED: functions.squared_scatter,
-        Formula.SCATTER_PLAIN: functions.plain_scatter,
-        Formula.METRIC_LEARNING_RISK: partial(functions.metric_hinge, threshold=parameter),
+        Formula.VARIANCE: half_squared_difference,
+        Formula.GINI: absolute_difference,
+        Formula.DISTANCE: euclidean_distance,
+        Formula.KENDALL: agreement,
+        Formula.CONCORDANT: partial(concordant, ties=parameter),
+        Formula.COMPARABLE: comparable,
+        Formula.AUC_ORDERED: partial(higher_label_and_score, ties=parameter),
+        Formula.AUC_COMPARED: higher_label,
+        Formula.RANKING_RISK: discordance,
+        Formula.SCATTER_SQUARED: squared_scatter,
+        Formula.SCATTER_PLAIN: plain_scatter,
+        Formula.METRIC_LEARNING_RISK: partial(metric_hinge, threshold=parameter),
     }
     return functions_of.get(formula)

@@ -2,16 +2,193 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.kernels.blocked import Progress, blocked_rows, blocked_total, diagonal_total
+from pairgossip.kernels.builtin import formula_function
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
-from pairgossip.kernels.probe import probe
+from pairgossip.kernels.kernel import (
+    CATALOG,
+    Kernel,
+    Progress,
+    Ratio,
+    as_kernel,
+    blocked_rows,
+    blocked_total,
+    diagonal_total,
+    evaluate,
+    infinite_value,
+)
+
+# The table of built-in kernels.
+
+
+class Summary(NamedTuple):
+    """One line of the table of built-in kernels."""
+
+    name: str
+    columns: tuple[str, ...] | None
+    expression: str
+    description: str
+    exact_cost: str
+
+
+def describe() -> list[Summary]:
+    """List the built-in kernels: what each reads, its formula, and what `exact` costs."""
+    kernels = [CATALOG[name]() for name in sorted(CATALOG)]
+    return [
+        Summary(
+            kernel.name,
+            kernel.columns,
+            kernel.expression,
+            kernel.description,
+            "O(n log n)" if all(part.total for part in kernel.components) else "O(n^2), blocked",
+        )
+        for kernel in kernels
+    ]
+
+
+# A first look at a kernel on a few pairs of the data, before any long work starts.
+
+
+SAMPLE = 8
+"""How many observations are paired with each other."""
+PLASTIC = (0.7548776662466927, 0.5698402909980532)
+"""One over the plastic number, and over its square."""
+CANDIDATES = 256
+"""Among how many observations different ones are looked for."""
+
+
+def scattered_pairs(n: int, count: int) -> tuple[IntArray, IntArray]:
+    """Choose pairs out of n observations, always the same ones: some own pairs, then others.
+
+    Multiples of two irrational numbers fill the square of all pairs evenly, and unlike a grid
+    they do not keep step with an order of the rows.
+    """
+    at = np.arange(1, count + 1)
+    nodes, held = (np.floor(n * (at * step % 1.0)).astype(np.intp) for step in PLASTIC)
+    held[:SAMPLE] = nodes[:SAMPLE]
+    return nodes, held
+
+
+def probe(kernel: Kernel | Ratio, data: FloatArray) -> None:
+    """Raise `InputError` unless the kernel keeps its promises on a few pairs of the data.
+
+    It must return one finite value per pair, depend on nothing but the pair, and be symmetric
+    and zero at own pairs if it says so. Closed forms, and a built-in formula that compiled code
+    evaluates in place of the function, must agree with it.
+    """
+    chosen = np.unique(np.linspace(0, len(data) - 1, SAMPLE).astype(np.intp))
+    nodes, held = (index.ravel() for index in np.meshgrid(chosen, chosen, indexing="ij"))
+    for component in kernel.components:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values = evaluate(component, data[nodes], data[held])
+            mirrored = evaluate(component, data[held], data[nodes])
+            alone = evaluate(component, data[nodes[-1:]], data[held[-1:]])
+        for index in np.flatnonzero(~np.isfinite(values))[:1]:
+            raise infinite_value(component, int(nodes[index]), int(held[index]))
+        _check_alone(component, values[-1], alone[0])
+        _check_flags(component, values, mirrored, nodes == held)
+        _check_formula(component, data[nodes], data[held], values)
+        _check_closed_forms(component, distinct_rows(data))
+
+
+def _check_alone(kernel: Kernel, in_block: np.float64, alone: np.float64) -> None:
+    if not np.isclose(in_block, alone, rtol=1e-5, atol=1e-9):
+        raise InputError(
+            f"Kernel '{kernel.name}' gives the same pair {alone:g} alone and {in_block:g} among "
+            f"others: each value must depend on its own pair only."
+        )
+
+
+def _check_flags(
+    kernel: Kernel,
+    values: FloatArray,
+    mirrored: FloatArray,
+    own: BoolArray,
+) -> None:
+    if kernel.zero_diagonal and np.any(values[own] != 0):
+        raise InputError(
+            f"Kernel '{kernel.name}' says zero_diagonal=True but h(x, x) is "
+            f"{values[own][values[own] != 0][0]:g} for some x: set zero_diagonal=False."
+        )
+    if kernel.symmetric and not np.allclose(values, mirrored, rtol=1e-5, atol=1e-9):
+        raise InputError(
+            f"Kernel '{kernel.name}' says symmetric=True but h(x, y) and h(y, x) differ: "
+            f"set symmetric=False."
+        )
+
+
+def distinct_rows(data: FloatArray) -> FloatArray:
+    """Return a few observations, spread over the data, no two of which are equal.
+
+    Between equal ones all is rounding, in which a closed form may differ from the function.
+    """
+    some = np.unique(np.linspace(0, len(data) - 1, CANDIDATES).astype(np.intp))
+    rows: FloatArray = np.unique(data[some], axis=0)
+    return rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.intp))]
+
+
+def _check_formula(
+    kernel: Kernel, first: FloatArray, second: FloatArray, values: FloatArray
+) -> None:
+    known = formula_function(kernel.formula, kernel.parameter)
+    if known is None:
+        return
+    with np.errstate(all="ignore"):
+        expected = evaluate(replace(kernel, function=known), first, second)
+    if not np.allclose(values, expected, rtol=1e-5, atol=1e-9):
+        raise InputError(
+            f"Kernel '{kernel.name}' says formula=Formula.{kernel.formula.name}, but its function "
+            f"gives other values: leave formula= out."
+        )
+
+
+def _check_closed_forms(kernel: Kernel, rows: FloatArray) -> None:
+    if kernel.total is None and kernel.row_totals is None:
+        return
+    nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
+    table = evaluate(kernel, rows[nodes], rows[held]).reshape(len(rows), -1)
+    if kernel.total is not None:
+        _check_closed_form(kernel, "total", kernel.total, rows, table.reshape(1, -1))
+    if kernel.row_totals is not None:
+        _check_closed_form(kernel, "row_totals", kernel.row_totals, rows, table)
+
+
+def _check_closed_form(
+    kernel: Kernel,
+    role: str,
+    form: Callable[[FloatArray], Any],
+    rows: FloatArray,
+    table: FloatArray,
+) -> None:
+    """Compare a closed form with the sums of the rows of a table of values."""
+    owner = f"Kernel '{kernel.name}' has a closed form {role}="
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        try:
+            claimed = np.asarray(form(rows.copy()), dtype=np.float64)
+        except Exception as failure:
+            reason = str(failure).rstrip(".") or type(failure).__name__
+            raise InputError(f"{owner} that failed on {len(rows)} rows: {reason}.") from failure
+        sums, sizes = table.sum(axis=1), np.abs(table).sum(axis=1)
+    if claimed.size != len(sums):
+        raise InputError(
+            f"{owner} that returned shape {claimed.shape} for {len(rows)} rows: it must return "
+            f"{'one number' if role == 'total' else 'one number per row'}."
+        )
+    # Where sums overflow nothing is known yet; what is asked later overflows with a sentence.
+    known = np.isfinite(sums) & np.isfinite(sizes)
+    wrong = known & ~(np.abs(claimed.ravel() - sums) <= 1e-5 * sizes + 1e-9)
+    for index in np.flatnonzero(wrong)[:1]:
+        raise InputError(
+            f"{owner} that gives {claimed.ravel()[index]:g} on {len(rows)} rows where its function "
+            f"adds up to {sums[index]:g}: correct it, or leave it out."
+        )
 
 
 def exact(

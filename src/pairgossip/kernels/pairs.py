@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.kernels.blocked import Progress, tile_side, tile_values, tiles
+from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
-from pairgossip.kernels.exact import check_kind, checked_row_means, single_kernel, statistic
-from pairgossip.kernels.kernel import Formula, Kernel, Ratio, as_kernel, evaluate
-from pairgossip.kernels.probe import probe
+from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
+from pairgossip.kernels.kernel import (
+    Formula,
+    Kernel,
+    Progress,
+    Ratio,
+    as_kernel,
+    evaluate,
+    tile_side,
+    tile_values,
+    tiles,
+)
 
 if TYPE_CHECKING:
-    # A device that runs a peer draws no seeds, and numpy's generators take memory.
     from numpy.random import SeedSequence
 
 
@@ -128,3 +136,87 @@ class Pairs:
             f"Pairs({self.kernel.name}, {self.target.upper()}-statistic, "
             f"n={self.n}, {self.dimension} {columns})"
         )
+
+
+# What the engines ask of a pairwise problem, whatever stands behind its numbers.
+
+
+class PairProblem(Protocol):
+    """One value per ordered pair of nodes, whose average over all n^2 pairs is the target.
+
+    `Pairs` gives a node one observation, `WholeSets` a site's whole set of them; other problems
+    may draw what they add anew for every trial.
+    """
+
+    @property
+    def n(self) -> int:
+        """How many nodes take part."""
+
+    @property
+    def data(self) -> FloatArray:
+        """All observations, one row each."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers one observation has."""
+
+    @property
+    def kernel(self) -> Kernel | Ratio:
+        """Its name, and how the averages of its components make the statistic."""
+
+    @property
+    def components(self) -> int:
+        """How many numbers a pair adds."""
+
+    @property
+    def target(self) -> str:
+        """The kind of statistic, "v" or "u"."""
+
+    @property
+    def scale(self) -> float:
+        """The factor that goes with the target."""
+
+    @property
+    def fusible(self) -> bool:
+        """Whether compiled code may evaluate the kernel on `data` itself."""
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return what each node adds for what it holds, shape (m, components)."""
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return the values of one component for all pairs of nodes, shape (n, n)."""
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the target."""
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return the problem of one trial, all its randomness drawn from this seed."""
+
+
+# One value per node and their mean: the separable problem beside the pairwise one.
+
+
+class Means:
+    """What classic gossip averages; the counterpart of `Pairs` without pairs."""
+
+    components = 1
+
+    def __init__(self, data: Any) -> None:
+        self.data = check_data(data)
+        if self.data.ndim != 1:
+            raise InputError(
+                f"Gossip averaging takes one value per node, but the data has "
+                f"{self.data.shape[1]} columns: choose one of them."
+            )
+        self.n = len(self.data)
+
+    def exact(self) -> float:
+        """Return the mean."""
+        return float(self.data.mean())
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: nothing about it is random."""
+        return self

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.learn.training import GossipEstimator, linear_models, standardized
+from pairgossip.learn.base import GossipEstimator, linear_models, standardized
 from pairgossip.losses import auc_loss
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.learn.training import GossipEstimator, standardized
+from pairgossip.learn.base import GossipEstimator, standardized
 from pairgossip.losses import PSD, Box, metric_loss
 
 KINDS = ("full", "diagonal")

@@ -18,7 +18,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.closed_forms import comparable_total, concordant_total
 from pairgossip.kernels.data import class_example, ordered_codes
-from pairgossip.learn.training import GossipEstimator, linear_models, standardized
+from pairgossip.learn.base import GossipEstimator, linear_models, standardized
 from pairgossip.losses import ranking_loss
 
 

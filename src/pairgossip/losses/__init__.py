@@ -3,8 +3,8 @@
 from pairgossip.losses import steps
 from pairgossip.losses.builtin import CATALOG, as_loss, auc_loss, metric_loss, ranking_loss
 from pairgossip.losses.general import GeneralLoss
-from pairgossip.losses.loss import Loss
-from pairgossip.losses.phi import MARGINS, Margin, Phi, margin
+from pairgossip.losses.learning import auc_of_scores, checked_risks, risk, risks
+from pairgossip.losses.loss import MARGINS, Loss, Margin, Phi, margin
 from pairgossip.losses.proximal import (
     L1,
     PSD,
@@ -17,7 +17,6 @@ from pairgossip.losses.proximal import (
     Unconstrained,
     as_proximal,
 )
-from pairgossip.losses.risk import auc_of_scores, checked_risks, risk, risks
 from pairgossip.losses.steps import (
     PowerStep,
     check_steps,

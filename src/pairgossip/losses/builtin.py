@@ -7,14 +7,47 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.losses import pair_features
+from pairgossip.losses.checks import check_graded, check_several_classes, check_two_classes
 from pairgossip.losses.general import GeneralLoss
-from pairgossip.losses.lipschitz import label_bounds, squared_bounds
-from pairgossip.losses.loss import Loss
-from pairgossip.losses.phi import MARGINS, Margin, margin
-from pairgossip.losses.ranking_risk import ranking_risks
-from pairgossip.losses.validation import check_graded, check_several_classes, check_two_classes
+from pairgossip.losses.loss import MARGINS, Loss, Margin, label_bounds, margin, squared_bounds
+from pairgossip.losses.sums import ranking_risks
+
+# The built-in features, weights and offsets of pairs; the label is the last column.
+
+
+def difference(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return x - x'."""
+    return first[:, :-1] - second[:, :-1]
+
+
+def higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 where the first label is the higher one, 0 elsewhere."""
+    return (first[:, -1] > second[:, -1]).astype(np.float64)
+
+
+def signed_outer_product(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return -s (x - x')(x - x')^T row by row, s = 1 for equal labels and -1 otherwise."""
+    apart = difference(first, second)
+    signed = -_alike(first, second)[:, None] * apart
+    return np.einsum("mi,mj->mij", signed, apart).reshape(len(apart), -1)
+
+
+def signed_squares(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return -s (x - x')^2 coordinate by coordinate."""
+    return np.asarray(-_alike(first, second)[:, None] * difference(first, second) ** 2)
+
+
+def signed_threshold(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
+    """Return s times the threshold."""
+    return threshold * _alike(first, second)
+
+
+def _alike(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.where(first[:, -1] == second[:, -1], 1.0, -1.0)
 
 
 def auc_loss(phi: str | Margin = "logistic") -> Loss:
@@ -75,11 +108,11 @@ def metric_loss(
             f"The threshold is a squared distance, but got {threshold}: give a number >= 0."
         )
     settled, kind = margin(phi), "metric-diagonal" if diagonal else "metric"
-    features = pair_features.signed_squares if diagonal else pair_features.signed_outer_product
+    features = signed_squares if diagonal else signed_outer_product
     return Loss(
         features,
         settled,
-        offsets=partial(pair_features.signed_threshold, threshold=float(threshold)),
+        offsets=partial(signed_threshold, threshold=float(threshold)),
         name=f"{kind}-{settled.name}",
         dimension=_features if diagonal else _squared_features,
         columns=("features...", "label"),
@@ -125,9 +158,9 @@ def _ordering_loss(
     kind: str, phi: Margin, validate: Callable[..., None], *, label_sizes: bool, description: str
 ) -> Loss:
     return Loss(
-        pair_features.difference,
+        difference,
         phi,
-        weights=pair_features.higher_label,
+        weights=higher_label,
         name=f"{kind}-{phi.name}",
         dimension=_features,
         columns=("features...", "label"),

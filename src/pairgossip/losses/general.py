@@ -12,10 +12,18 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_label_sizes, column_count
-from pairgossip.losses.calling import one_per_pair, row_per_pair
+from pairgossip.losses.checks import (
+    check_alone,
+    check_columns,
+    check_dimension,
+    check_finite,
+    check_gradient,
+    check_models,
+    one_per_pair,
+    row_per_pair,
+    sample_pairs,
+)
 from pairgossip.losses.loss import as_dimension
-from pairgossip.losses.probe import check_alone, check_finite, check_gradient, sample_pairs
-from pairgossip.losses.validation import check_columns, check_dimension, check_models
 
 ModelPairFunction = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Takes one model (p,) and two blocks of m observations; returns m values or m rows."""

@@ -5,27 +5,212 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.kernels.data import check_label_sizes, column_count
-from pairgossip.kernels.probe import distinct_rows
-from pairgossip.losses.calling import one_per_pair, row_per_pair
-from pairgossip.losses.lipschitz import steepest_pair
-from pairgossip.losses.phi import Margin, margin
-from pairgossip.losses.probe import (
+from pairgossip.kernels.exact import distinct_rows
+from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tiles
+from pairgossip.losses.checks import (
     check_alone,
     check_bounds,
+    check_columns,
+    check_dimension,
     check_finite,
+    check_models,
     check_risk,
     check_weights,
+    one_per_pair,
+    row_per_pair,
     sample_pairs,
 )
-from pairgossip.losses.validation import check_columns, check_dimension, check_models
+
+# How steep a loss can be: the largest norm of its gradient over all pairs of some data.
+
+
+EXACT_UP_TO = 2**26
+"""Beyond this many numbers in all pairs' features, a loss's cheap bounds are used."""
+
+
+def steepest_pair(loss: Loss, data: FloatArray, radius: float) -> float:
+    """Bound the gradient's norm over all pairs, for models of norm up to `radius`."""
+    if not radius >= 0:
+        raise InputError(f"The radius is the largest norm of a model, not {radius}: give one >= 0.")
+    dimension = loss.dimension(column_count(data))
+    if loss.bounds is not None and len(data) ** 2 * dimension > EXACT_UP_TO:
+        length, offset = loss.bounds(data)
+        single = [np.array([number]) for number in (length, 1.0, offset)]
+        return float(_steepness(loss, single[0], single[1], single[2], radius)[0])
+    side = max(1, math.isqrt(NUMBERS_PER_BLOCK // max(dimension, column_count(data))))
+    steepest = 0.0
+    for rows, columns in tiles(len(data), side, half=False):
+        left, above = data[rows], data[columns]
+        a, w, b = loss.pairs(
+            np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
+        )
+        steepness = _steepness(loss, np.sqrt(np.einsum("ij,ij->i", a, a)), w, b, radius)
+        steepest = max(steepest, float(steepness.max()))
+    return steepest
+
+
+def _steepness(
+    loss: Loss, lengths: FloatArray, w: FloatArray, b: FloatArray, radius: float
+) -> FloatArray:
+    """Return the largest |w phi'(u)| ||a|| at each pair; phi' is steepest at the smallest u."""
+    pull = lengths * np.abs(w)
+    moving = pull > 0
+    if math.isinf(radius):
+        steep = np.full(len(pull), loss.phi.slope_bound)
+    else:
+        steep = np.abs(loss.phi.derivative(b - radius * lengths))
+    return np.multiply(pull, steep, out=np.zeros(len(pull)), where=moving)
+
+
+def label_bounds(data: FloatArray) -> tuple[float, float]:
+    """Bound ||x - x'|| over pairs of a higher and a lower label."""
+    features, labels = data[:, :-1], data[:, -1]
+    # Centering by the middle of the ranges keeps the triangle inequality tight.
+    reach = np.linalg.norm(features - _middle(features), axis=1)
+    higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
+    apart = float(higher.max() + lower.max()) if len(higher) else 0.0
+    return _rounded_up(min(apart, _diagonal(features))), 0.0
+
+
+def squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
+    """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
+    features = data[:, :-1]
+    reach = float(np.linalg.norm(features - _middle(features), axis=1).max())
+    return _rounded_up(min(2.0 * reach, _diagonal(features)) ** 2), -abs(threshold)
+
+
+def _middle(features: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
+
+
+def _diagonal(features: FloatArray) -> float:
+    return float(np.linalg.norm(np.ptp(features, axis=0)))
+
+
+def _rounded_up(bound: float) -> float:
+    return bound * (1.0 + 1e-12)
+
+
+# Decreasing convex functions of a margin u: small where a pair is ordered well.
+
+
+class Phi(IntEnum):
+    """The numbers by which compiled code recognizes the functions of a margin."""
+
+    LOGISTIC = 0
+    HINGE = 1
+    SQUARED_HINGE = 2
+    SMOOTHED_HINGE = 3
+
+
+@dataclass(frozen=True)
+class Margin:
+    """A function phi of the margin, elementwise on arrays.
+
+    Values too large for floating point are infinite, without a warning.
+
+    Parameters
+    ----------
+    code, name
+        How compiled code and messages call it.
+    value, derivative
+        phi and phi'. At the kink of the hinge, u = 1, the subgradient taken is 0.
+    slope_bound
+        The supremum of |phi'|; infinite for the squared hinge.
+    """
+
+    code: Phi
+    name: str
+    value: Callable[[FloatArray], FloatArray]
+    derivative: Callable[[FloatArray], FloatArray]
+    slope_bound: float
+
+
+def _logistic(u: FloatArray) -> FloatArray:
+    # Only exponentials of negative numbers: they may vanish but never overflow.
+    return np.asarray(np.log1p(np.exp(-np.abs(u))) + np.maximum(np.negative(u), 0.0))
+
+
+def _logistic_slope(u: FloatArray) -> FloatArray:
+    shrunk = np.exp(-np.abs(u))
+    return np.asarray(-np.where(np.asarray(u) >= 0, shrunk, 1.0) / (1.0 + shrunk))
+
+
+def _hinge(u: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(0.0, 1.0 - np.asarray(u)))
+
+
+def _hinge_slope(u: FloatArray) -> FloatArray:
+    return np.asarray(np.where(np.asarray(u) < 1.0, -1.0, 0.0))
+
+
+def _squared_hinge(u: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.square(_hinge(u)))
+
+
+def _squared_hinge_slope(u: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(-2.0 * _hinge(u))
+
+
+def _smoothed_hinge(u: FloatArray) -> FloatArray:
+    short = _hinge(u)
+    bent = np.minimum(short, 1.0)
+    return np.asarray(bent * (short - 0.5 * bent))
+
+
+def _smoothed_hinge_slope(u: FloatArray) -> FloatArray:
+    return np.asarray(-np.minimum(_hinge(u), 1.0))
+
+
+MARGINS: dict[str, Margin] = {
+    phi.name: phi
+    for phi in (
+        Margin(Phi.LOGISTIC, "logistic", _logistic, _logistic_slope, 1.0),
+        Margin(Phi.HINGE, "hinge", _hinge, _hinge_slope, 1.0),
+        Margin(Phi.SQUARED_HINGE, "squared-hinge", _squared_hinge, _squared_hinge_slope, math.inf),
+        Margin(Phi.SMOOTHED_HINGE, "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, 1.0),
+    )
+}
+"""log(1 + e^-u); max(0, 1 - u); its square; and the hinge with a parabola in place of its kink,
+which is 0 for u >= 1, (1 - u)^2 / 2 for 0 < u < 1 and 1/2 - u for u <= 0."""
+
+
+def _check_code(phi: Margin) -> None:
+    """Raise `InputError` if compiled code, which goes by the code, would compute something else."""
+    known, grid = next(each for each in MARGINS.values() if each.code is phi.code), np.arange(-9, 9)
+    for mine, theirs in ((phi.value, known.value), (phi.derivative, known.derivative)):
+        if mine is not theirs and not np.allclose(mine(grid / 3), theirs(grid / 3)):
+            raise InputError(
+                f"Margin '{phi.name}' has the code of '{known.name}' but other values: "
+                f"give a pg.GeneralLoss its value and gradient instead."
+            )
+
+
+def margin(phi: str | Margin) -> Margin:
+    """Find a function of the margin by name, or pass one through."""
+    if isinstance(phi, Margin):
+        _check_code(phi)
+        return phi
+    if not isinstance(phi, str):
+        raise InputError(
+            f"phi is the name of a function of the margin, such as 'logistic', "
+            f"but got {type(phi).__name__}."
+        )
+    if canonical(phi) not in MARGINS:
+        raise unknown_name("phi", phi, MARGINS)
+    return MARGINS[canonical(phi)]
+
 
 SHAPES = ("vector", "matrix", "diagonal")
 

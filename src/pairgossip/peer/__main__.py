@@ -17,9 +17,9 @@ WRONG_INPUT = 2
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
     from pairgossip.errors import PairgossipError
-    from pairgossip.peer.folder import open_home
-    from pairgossip.peer.logs import writing_logs
-    from pairgossip.peer.service import run_peer
+    from pairgossip.peer.service.logs import writing_logs
+    from pairgossip.peer.service.service import run_peer
+    from pairgossip.peer.storage.folder import open_home
 
     try:
         home = open_home(folder)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pairgossip.peer.transitions import TRANSITIONS, Phase
+from pairgossip.peer.protocol.transitions import TRANSITIONS, Phase
 
 BEGIN, END = "<!-- transitions -->", "<!-- end of transitions -->"
 """What stands around the table in the page."""

@@ -10,13 +10,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError, is_number
-from pairgossip.kernels.exact import check_kind, statistic
+from pairgossip.kernels.exact import check_kind, probe, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
-from pairgossip.kernels.probe import probe
 from pairgossip.privacy.columns import Classes
-from pairgossip.privacy.laws import laws_of
 from pairgossip.privacy.mechanism import RandomizedResponse
-from pairgossip.privacy.moments import means, variance_of
+from pairgossip.privacy.moments import laws_of, means, variance_of
 
 CANDIDATES = (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256)
 LARGEST_COMPARED = 512

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.privacy.draws import Bytes, uniform_below
+from pairgossip.privacy.response import Bytes, uniform_below
 
 Cells = NDArray[np.int64]
 FRACTION = 2**53

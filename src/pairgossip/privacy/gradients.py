@@ -12,9 +12,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.losses import GeneralLoss, Loss, as_loss
-from pairgossip.losses.validation import check_models
-from pairgossip.privacy.debiased import debias
-from pairgossip.privacy.equality import refuse_equality
+from pairgossip.losses.checks import check_models
+from pairgossip.privacy.debiased import debias, refuse_equality
 from pairgossip.privacy.mechanism import RandomizedResponse
 
 LARGEST_DOMAIN = 256

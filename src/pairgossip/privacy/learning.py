@@ -11,13 +11,12 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind
 from pairgossip.losses import GeneralLoss, Loss
-from pairgossip.losses.problem import LearningProblem, PairwiseLearning
-from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
 from pairgossip.privacy.columns import Cells
-from pairgossip.privacy.draws import trial_source
+from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.privacy.gradients import DebiasedLoss
 from pairgossip.privacy.mechanism import RandomizedResponse
-from pairgossip.privacy.pairs import check_mechanism
+from pairgossip.privacy.response import trial_source
 
 
 class PrivateLearning(LearningProblem):

@@ -3,26 +3,228 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.errors import InputError
-from pairgossip.kernels.data import check_data
-from pairgossip.privacy.columns import Cells, Column
-from pairgossip.privacy.declaration import LARGEST_RESPONSE, check_columns, is_text
-from pairgossip.privacy.draws import byte_source
-from pairgossip.privacy.encoding import check_declared, check_reports, label_numbers
-from pairgossip.privacy.odds import check_epsilon, odds_below
-from pairgossip.privacy.response import Probabilities, Response
+from pairgossip.errors import InputError, canonical, is_number, unknown_name
+from pairgossip.kernels.data import check_data, column_count, spell_rows
+from pairgossip.privacy.columns import Bins, Cells, Classes, Column, Grid
+from pairgossip.privacy.response import (
+    Probabilities,
+    Response,
+    byte_source,
+    check_epsilon,
+    odds_below,
+)
 
 if TYPE_CHECKING:
     from pairgossip.kernels import Kernel, Ratio
     from pairgossip.privacy.debiased import DebiasedKernel
+
+
+# From bins, ranges and classes as the user writes them to one checked column each.
+
+
+ROUNDINGS = ("bins", "stochastic")
+LARGEST_RESPONSE = 2**20
+"""Cells of one report: with more of them, reports are noise alone."""
+
+
+def check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[Column, ...]:
+    """Return one column for every pair of bins and range, and one for the classes if given."""
+    spelled = canonical(rounding) if isinstance(rounding, str) else str(rounding)
+    if spelled not in ROUNDINGS:
+        raise unknown_name("rounding", str(rounding), ROUNDINGS)
+    kind = Grid if spelled == "stochastic" else Bins
+    labels = () if classes is None else (Classes(check_classes(classes)),)
+    if bins is None and range_ is None and labels:
+        return labels
+    if bins is None:
+        raise InputError(
+            "The number of bins is missing: give bins=, such as 16, or let "
+            "pg.privacy.advise_bins choose it."
+        )
+    if range_ is None:
+        raise InputError(
+            "The range of the values is missing: declare range=(lowest, highest) from what is "
+            "possible, not from the data, which it would reveal."
+        )
+    ranges, counts = _ranges(range_), _counts(bins)
+    columns = max(len(ranges), len(counts))
+    if len(ranges) not in (1, columns) or len(counts) not in (1, columns):
+        raise InputError(
+            f"There are bins for {len(counts)} columns but ranges for {len(ranges)}: give one for "
+            f"all columns, or one per column (the label's column has its classes instead)."
+        )
+    ranges = ranges * columns if len(ranges) == 1 else ranges
+    counts = counts * columns if len(counts) == 1 else counts
+    intervals = (kind(low, high, count) for (low, high), count in zip(ranges, counts, strict=True))
+    return (*intervals, *labels)
+
+
+def check_classes(classes: Any) -> tuple[float, ...]:
+    """Return the classes as increasing numbers; text is numbered 0, 1, ... in the order given."""
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | set | range):
+        raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
+    given = list(classes)
+    if len(set(given)) < len(given):
+        raise InputError("The classes name a label twice: give each label once.")
+    if len(given) < 2:
+        count = "one class is" if given else "no classes are"
+        raise InputError(f"Labels need at least two classes, but {count} declared: give them all.")
+    if is_text(given):
+        return tuple(map(float, range(len(given))))
+    if not all(isinstance(label, Real | np.number | np.bool_) for label in given):
+        raise InputError("The classes must be all numbers or all text.")
+    numbers = [float(label) for label in given]
+    if not all(map(math.isfinite, numbers)):
+        raise InputError("The classes hold NaN or an infinite label: give finite ones.")
+    return tuple(sorted(numbers))
+
+
+def is_text(classes: Sequence[Any]) -> bool:
+    """Tell whether all classes are text."""
+    return all(isinstance(label, str) for label in classes)
+
+
+def _counts(bins: Any) -> list[int]:
+    several = isinstance(bins, Sequence | np.ndarray) and not isinstance(bins, str)
+    return [_count(entry) for entry in bins] if several and len(bins) else [_count(bins)]
+
+
+def _count(bins: Any) -> int:
+    if isinstance(bins, bool) or not is_number(bins) or not float(bins).is_integer():
+        raise InputError(f"The number of bins must be a whole number >= 2, not {bins!r}.")
+    count = int(bins)
+    if count == 1:
+        raise InputError("One bin tells nothing about a value: give at least 2 bins.")
+    if count < 2:
+        raise InputError(f"The number of bins must be a whole number >= 2, not {count}.")
+    if count > LARGEST_RESPONSE:
+        raise InputError(
+            f"{count:,} bins would drown every report in noise: give at most {LARGEST_RESPONSE:,}."
+        )
+    return count
+
+
+def _ranges(range_: Any) -> list[tuple[float, float]]:
+    try:
+        limits = np.asarray(range_, dtype=np.float64)
+    except (TypeError, ValueError):
+        limits = np.empty(0)
+    if limits.ndim == 1:
+        limits = limits[None, :]
+    if limits.ndim != 2 or limits.shape[1] != 2:
+        raise InputError(
+            f"The range is (lowest, highest), or one such pair per column, not {range_!r}."
+        )
+    for low, high in limits.tolist():
+        if math.isnan(low) or math.isnan(high):
+            raise InputError("The range has an end that is NaN: give two numbers.")
+        if not math.isfinite(high - low):
+            raise InputError(f"The range ({low:g}, {high:g}) is infinite: give finite ends.")
+        if low >= high:
+            raise InputError(
+                f"The range ({low:g}, {high:g}) is empty: give the lower end first, then a "
+                f"higher one."
+            )
+    return [(low, high) for low, high in limits.tolist()]
+
+
+# What a mechanism asks of data and of reports, each refusal in one sentence.
+
+
+def label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
+    """Return labels as numbers; text is looked up among the declared classes."""
+    if not isinstance(mechanism.columns[-1], Classes):
+        raise InputError(
+            "Labels are given, but the privacy mechanism declares no classes: say which labels "
+            "are possible, as in classes=(0, 1)."
+        )
+    array = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else labels)
+    numeric = array.dtype.kind in "fiub" or all(
+        isinstance(label, Real) for label in array.ravel().tolist()
+    )
+    if mechanism.names is None:
+        if not numeric:
+            raise InputError(
+                "Labels are text, but the declared classes are numbers: declare the text, as in "
+                "classes=('no', 'yes')."
+            )
+        return labels
+    codes = {name: code for code, name in enumerate(mechanism.names)}
+    found = [codes.get(label, -1) for label in array.ravel().tolist()]
+    unknown = np.flatnonzero(np.array(found) < 0)
+    if len(unknown):
+        raise InputError(
+            f"{_counted(len(unknown), 'label')} ({spell_rows(unknown)}, counting from 0) "
+            f"{'is' if len(unknown) == 1 else 'are'} not among the declared classes "
+            f"({', '.join(mechanism.names)}): correct them, or declare all classes."
+        )
+    return np.array(found, dtype=np.float64)
+
+
+def check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
+    """Raise `InputError` unless the data have the declared columns and values."""
+    given, declared = column_count(table), len(mechanism.columns)
+    if given != declared:
+        labeled = isinstance(mechanism.columns[-1], Classes)
+        advice = "give bins or a range for each column, as in range=((0, 1), (0, 5))"
+        if labeled and given == declared - 1:
+            advice = "give the labels as the last column or as labels"
+        raise InputError(
+            f"The data have {_counted(given, 'column')}, but the privacy mechanism declares "
+            f"{declared}{', the label included' * labeled}: {advice}."
+        )
+    rows = table.reshape(len(table), -1)
+    complaints = []
+    for at, column in enumerate(mechanism.columns):
+        outside = np.flatnonzero(~column.contains(rows[:, at]))
+        if len(outside):
+            complaints.append(
+                f"{_counted(len(outside), 'value')} of column {at} outside {column.domain} "
+                f"({spell_rows(outside)})"
+            )
+    if complaints:
+        raise InputError(
+            f"The data have {' and '.join(complaints)}, counting from 0: correct them or declare "
+            f"more, as nothing is clipped."
+        )
+
+
+def check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
+    """Return reports as whole numbers, shape (m, columns), or raise `InputError`."""
+    array = np.asarray(reports)
+    columns = len(mechanism.columns)
+    if array.ndim == 1 and columns == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "iuf":
+        raise InputError(
+            f"A report is a row of {_counted(columns, 'whole number')}, but got an array of shape "
+            f"{array.shape}."
+        )
+    whole = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
+    if ((whole < 0) | (whole >= np.array(mechanism.bins))).any():
+        limits = ", ".join(f"0 to {high}" for _, high in mechanism.report_limits)
+        raise InputError(f"A report is outside of its limits ({limits} by columns).")
+    return whole
+
+
+def _whole(array: FloatArray) -> Cells:
+    if not (array == np.floor(array)).all():  # false for NaN, and infinity is caught by limits
+        raise InputError("A report holds a number that is not whole.")
+    return np.clip(array, -1, 2**62).astype(np.int64)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 @dataclass(frozen=True, init=False)

@@ -10,16 +10,72 @@ are sums over cells, not over pairs of people.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.kernels.exact import check_kind
+from pairgossip.errors import InputError
+from pairgossip.kernels.exact import check_kind, probe, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio
+from pairgossip.privacy.columns import Grid
 from pairgossip.privacy.debiased import DebiasedKernel, debias, expect
-from pairgossip.privacy.laws import Laws, laws_of
 from pairgossip.privacy.mechanism import RandomizedResponse
+
+# How observations fall into cells: a histogram, or with stochastic rounding a law for each.
+
+
+LARGEST_TABLE = 2**26
+"""Numbers of the table of laws: 512 MB."""
+
+
+class Laws(NamedTuple):
+    """The different laws of cells among observations, and how many observations have each."""
+
+    rows: FloatArray
+    """Probabilities of the K cells, shape (m, K)."""
+    counts: FloatArray
+    """Shape (m,); need not be whole for a histogram that is only expected."""
+
+    @property
+    def n(self) -> float:
+        """How many observations there are."""
+        return float(self.counts.sum())
+
+    def scaled(self, n: float) -> Laws:
+        """Return the laws of n observations distributed alike."""
+        return Laws(self.rows, self.counts * (n / self.n))
+
+
+def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
+    """Return the laws of checked data."""
+    rows = table.reshape(len(table), -1)
+    if not any(isinstance(column, Grid) for column in mechanism.columns):
+        shares = [column.shares(rows[:, at])[0] for at, column in enumerate(mechanism.columns)]
+        cells, counts = np.unique(mechanism.flat(np.stack(shares, axis=1)), return_counts=True)
+        return Laws(np.eye(mechanism.cells)[cells], counts.astype(np.float64))
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    if len(distinct) * mechanism.cells > LARGEST_TABLE:
+        raise InputError(
+            f"The data have {len(distinct):,} different rows, too many for stochastic rounding to "
+            f"{mechanism.cells:,} cells to be followed exactly: give a sample of the rows."
+        )
+    return Laws(laws_by_row(mechanism, distinct), counts.astype(np.float64))
+
+
+def laws_by_row(mechanism: RandomizedResponse, table: FloatArray) -> FloatArray:
+    """Return the law of every row of checked data, shape (n, K)."""
+    rows = table.reshape(len(table), -1)
+    everyone = np.arange(len(rows))
+    laws = np.ones((len(rows), 1))
+    for at, column in enumerate(mechanism.columns):
+        below, chance = column.shares(rows[:, at])
+        part = np.zeros((len(rows), column.cells))
+        part[everyone, below] = 1.0 - chance
+        rounded_up = np.flatnonzero(chance)
+        part[rounded_up, below[rounded_up] + 1] = chance[rounded_up]
+        laws = (laws[:, :, None] * part[:, None, :]).reshape(len(rows), -1)
+    return laws
 
 
 def conditional_variance(
@@ -130,3 +186,90 @@ def _covariance(one: _Parts, other: _Parts, laws: Laws, reports: FloatArray) -> 
     spread = laws.rows.T @ (counts[:, None] * laws.rows)
     known = np.sum((spread @ one.cells @ spread) * other.cells) - (one.own * other.own) @ counts
     return float(linear + 2 * (both - 2 * single + known))
+
+
+# What reports cost a statistic: predicted exactly, before any of them is drawn.
+
+
+class PrivacyError(NamedTuple):
+    """By how much the debiased statistic of the reports is off the true statistic."""
+
+    standard_error: float
+    """Its standard deviation over the reports; for a ratio of the linearized quotient."""
+    binning_bias: float
+    """Its expectation minus the true statistic: what values lose by being put into cells."""
+
+    @property
+    def size(self) -> float:
+        """The root mean square error that both make together."""
+        return math.hypot(self.standard_error, self.binning_bias)
+
+
+UNKNOWN = PrivacyError(math.nan, math.nan)
+
+
+def predicted_error(
+    debiased: DebiasedKernel, table: FloatArray, target: str, exact: float
+) -> PrivacyError:
+    """Predict the error of the debiased statistic of checked data.
+
+    Parameters
+    ----------
+    debiased
+        The kernel on reports.
+    table, target, exact
+        The raw observations, "v" or "u", and the true statistic; NaN if it is not known.
+    """
+    if not is_followed(debiased.mechanism, len(table)):
+        return UNKNOWN
+    laws = laws_of(debiased.mechanism, table)
+    expected = float(debiased.combine(means(debiased, laws, target)))
+    return PrivacyError(math.sqrt(variance_of(debiased, laws, target)), expected - exact)
+
+
+def is_followed(mechanism: RandomizedResponse, rows: int) -> bool:
+    """Tell whether the laws of so many observations fit into memory, whatever they are."""
+    is_rounded = any(isinstance(column, Grid) for column in mechanism.columns)
+    return not is_rounded or rows * mechanism.cells <= LARGEST_TABLE
+
+
+# What cells cost even without noise: the bias of putting values into bins.
+
+
+def binning_bias(
+    mechanism: RandomizedResponse,
+    data: Any,
+    kernel: Kernel | Ratio | PairFunction | str,
+    target: str = "u",
+    labels: Any = None,
+) -> float:
+    """Return the statistic of what cells stand for minus the statistic of the raw data.
+
+    It is exact for given data: what the expected debiased statistic is off by. With stochastic
+    rounding the first is an expectation over the rounding, whose variance
+    `conditional_variance` contains. For a ratio both are quotients of the components' (expected)
+    averages.
+    """
+    debiased = mechanism.debiased(kernel)
+    table = mechanism.numbers(data, labels)
+    kind = check_kind(target, len(table))
+    debiased.kernel.check(table)
+    probe(debiased.kernel, table)
+    cells = debiased.combine(means(debiased, laws_of(mechanism, table), kind))
+    return float(cells) - statistic(table, debiased.kernel, kind)
+
+
+def binning_bound(mechanism: RandomizedResponse, lipschitz: float = 1.0) -> float:
+    """Bound the bias for any data, for a kernel that is Lipschitz in each observation.
+
+    Parameters
+    ----------
+    mechanism
+        Whose bins are judged.
+    lipschitz
+        By how much h changes at most per unit (Euclidean distance) of either observation: 1 for
+        Gini's mean difference and for the distance.
+    """
+    if not (math.isfinite(lipschitz) and lipschitz >= 0):
+        raise InputError(f"The Lipschitz constant is {lipschitz}: give a number >= 0.")
+    return 2 * lipschitz * math.hypot(*(column.reach for column in mechanism.columns))

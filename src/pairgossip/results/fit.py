@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent import Snapshot
-from pairgossip.engine.descent_trial import DescentRecord, DescentSetup
+from pairgossip.engine.descent.state import Snapshot
+from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.graphs import Graph
-from pairgossip.losses.whole_sets import WholeSetsLearning
+from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.results.fingerprints import Fingerprint, step_mark
+from pairgossip.results.provenance import Fingerprint, step_mark
 from pairgossip.results.traffic import Counted, Traffic, groups_of
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Fit(Counted):
         self, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
     ) -> Axes:
         """Draw the objective with its spread over nodes, or the ``"bias"``; return the axes."""
-        from pairgossip.results.fit_plots import plot_fit
+        from pairgossip.results.plots import plot_fit
 
         return plot_fit(self, what, against=against, ax=ax)
 

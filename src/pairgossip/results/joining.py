@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pairgossip.engine.descent import Snapshot
+from pairgossip.engine.descent.state import Snapshot
 from pairgossip.errors import InputError
-from pairgossip.results.fingerprints import difference
 from pairgossip.results.fit import Bias, Fit
+from pairgossip.results.provenance import difference
 from pairgossip.results.run import Run
 from pairgossip.results.traffic import joined_traffic
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
 
 import pairgossip
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent.state import Descent, Steps
+from pairgossip.engine.estimation.trial import Setup
+from pairgossip.errors import is_number
+from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio
+from pairgossip.kernels.data import column_count
+from pairgossip.kernels.exact import scattered_pairs
+from pairgossip.kernels.kernel import evaluate
+from pairgossip.kernels.pairs import Means
+from pairgossip.losses import GeneralLoss, Loss
 
 LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
 
@@ -53,3 +70,196 @@ def _memory_gb() -> int:
     except (AttributeError, ValueError, OSError):
         return 0
     return round(pages * size / 2**30)
+
+
+# What a result is of, so that only results of the same problem are joined or continued.
+#
+# Names and parameters are compared as text. What functions compute is compared at a few pairs of
+# the data, up to rounding: a function that is written again, in another process or on another
+# machine, is the same if it gives the same values.
+
+
+PAIRS = 256
+LARGEST_PROBE = 2**18
+"""How many numbers a probe of a loss may compute; with large models it takes fewer pairs."""
+TOLERANCE = 1e-9
+"""By how much two probes of one function may differ, relative to the size of its values."""
+PROJECTIONS = np.sqrt([2.0, 3.0, 5.0, 7.0])
+"""Frequencies of the cosines by which many values are summed up in a few numbers."""
+MARGINS = np.linspace(-3.0, 3.0, 13)
+ITERATIONS = 64
+"""For how long a method is tried."""
+
+
+class Mark(NamedTuple):
+    """One part of a problem, such as its kernel."""
+
+    text: str
+    """Its name and its parameters."""
+    numbers: tuple[float, ...] = ()
+    """What its functions give, summed up."""
+
+
+Fingerprint = Mapping[str, Mark]
+"""The parts of a problem by what messages call them."""
+
+ABSENT = Mark("none")
+
+
+class Difference(NamedTuple):
+    """In what two problems differ first."""
+
+    part: str
+    how: str
+    """In parentheses; empty for what is told by a checksum only."""
+
+
+def of_estimation(problem: PairProblem | Means) -> Fingerprint:
+    """Return what an estimation is of."""
+    data = {"data": _data_mark(problem.data)}
+    return data if isinstance(problem, Means) else data | {"kernel": _kernel_mark(problem)}
+
+
+def of_learning(descent: Descent) -> Fingerprint:
+    """Return what is learned, the step size aside."""
+    problem = descent.problem
+    marks = {name: Mark(text) for name, text in problem.marks.items()}
+    return {
+        "data": _data_mark(problem.data),
+        "loss": _loss_mark(problem.loss, problem.data, problem.dimension),
+        "penalty or constraint": Mark(repr(descent.proximal)),
+    } | marks
+
+
+def method_mark(setup: Setup, iterations: int) -> Mark:
+    """Return what tells the method of a run of so many iterations from others of its name.
+
+    That of a method without a twin is what its steps make of other values on the same network.
+    """
+    method = setup.method
+    if setup.clock in method.twins:
+        return Mark(f"{method.name}, {method.twins[setup.clock].name}")
+    values = 1.5 + 0.5 * np.cos(np.arange(1.0, setup.graph.n + 1.0))
+    trial = replace(
+        setup,
+        problem=Means(values) if method.estimates == "mean" else Pairs(values, np.divide),
+        checkpoints=np.array([min(ITERATIONS, iterations)]),
+        keep_history=False,
+        engine="plain",
+        privacy_error=None,
+    )
+    record = trial.new_record()
+    with np.errstate(all="ignore"):
+        try:
+            trial.run_trial(SeedSequence(0), record, lambda block: None)
+        except Exception:  # a run is not lost for steps that take its own values only
+            return Mark(method.name)
+    return Mark(method.name, _summed_up([record.estimates, record.traffic.astype(np.float64)]))
+
+
+def step_mark(descent: Descent, iterations: int) -> Mark:
+    """Return what tells the step sizes of a run of so many iterations from others."""
+    steps: Steps = descent.steps
+    # No node is picked more often than this, and no function of the user's is asked beyond.
+    last = max(1.0, iterations / float(descent.probabilities.min()))
+    early = np.arange(1.0, min(16.0, last) + 1.0)
+    times = np.unique(np.append(early, np.floor(np.geomspace(1.0, last, 32))))
+    name = str(getattr(steps, "name", "custom"))
+    return Mark(name, _summed_up([np.asarray(steps(times), dtype=np.float64)]))
+
+
+def difference(one: Fingerprint, other: Fingerprint) -> Difference | None:
+    """Return the first difference of two problems, None if there is none."""
+    for part in dict.fromkeys((*one, *other)):
+        mine, theirs = one.get(part, ABSENT), other.get(part, ABSENT)
+        if mine.text != theirs.text:
+            is_checksum = part in ("data", "groups")
+            return Difference(part, "" if is_checksum else f" ({mine.text} and {theirs.text})")
+        if not _is_same(mine.numbers, theirs.numbers):
+            return Difference(part, f" ('{mine.text}' gives other values)")
+    return None
+
+
+def as_fingerprint(record: Mapping[str, Any]) -> Fingerprint:
+    """Return a fingerprint that was written as JSON."""
+    return {str(part): Mark(str(text), tuple(map(float, n))) for part, (text, n) in record.items()}
+
+
+def _data_mark(data: FloatArray) -> Mark:
+    digest = hashlib.sha256(np.ascontiguousarray(data, dtype=np.float64).data)
+    return Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
+
+
+def _kernel_mark(problem: PairProblem) -> Mark:
+    kernel: Kernel | Ratio = problem.kernel
+    nodes, held = scattered_pairs(len(problem.data), PAIRS)
+    with np.errstate(all="ignore"):
+        values = [
+            evaluate(component, problem.data[nodes], problem.data[held])
+            for component in kernel.components
+        ]
+    functions = (component.function for component in kernel.components)
+    return Mark(_text(kernel.name, functions), _summed_up(values))
+
+
+def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> Mark:
+    widest = max(dimension, column_count(data))
+    nodes, held = scattered_pairs(len(data), max(16, min(PAIRS, LARGEST_PROBE // widest)))
+    first, second = data[nodes], data[held]
+    with np.errstate(all="ignore"):
+        if isinstance(loss, GeneralLoss):
+            pattern = np.cos(np.arange(1.0, dimension + 1.0))
+            models = (np.zeros(dimension), 0.25 * np.abs(pattern), pattern)
+            values = [
+                function(model, first, second)
+                for model in models
+                for function in (loss.value, loss.gradient)
+            ]
+            return Mark(_text(loss.name, loss.functions), _summed_up(values))
+        phi = (loss.phi.value(MARGINS), loss.phi.derivative(MARGINS))
+        values = [*loss.pairs(first, second), *phi]
+    parts = filter(None, (loss.features, loss.weights, loss.offsets))
+    return Mark(_text(loss.name, parts), _summed_up(values))
+
+
+def _text(name: str, functions: Iterable[Callable[..., Any]]) -> str:
+    """Return a name with the parameters that functions were given by `functools.partial`."""
+    parameters: list[str] = []
+    for function in functions:
+        if isinstance(function, partial):
+            given = [(f"{key}=", value) for key, value in function.keywords.items()]
+            given += [("", value) for value in function.args]
+            parameters += [f"{key}{value!r}" for key, value in given if _is_plain(value)]
+    return ", ".join((name, *dict.fromkeys(parameters)))
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str) or is_number(value)
+
+
+def _summed_up(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
+    """Sum up each array in a few numbers: sums weighted by cosines, its norm, and what is finite.
+
+    The weights leave no room for two functions to agree by chance, and need no random numbers,
+    which may change from one version of numpy to the next.
+    """
+    numbers: list[float] = []
+    for array in arrays:
+        values = np.ravel(array)
+        finite = np.isfinite(values)
+        known = np.where(finite, values, 0.0)
+        waves = np.cos(np.outer(PROJECTIONS, np.arange(1.0, len(values) + 1.0)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = np.nan_to_num([*(waves @ known), np.linalg.norm(known)])
+        numbers += [*sums.tolist(), float(finite.mean())]
+    return tuple(numbers)
+
+
+def _is_same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    if len(one) != len(other):
+        return False
+    width = len(PROJECTIONS) + 2
+    a, b = (np.array(numbers).reshape(-1, width) for numbers in (one, other))
+    sizes = np.maximum(a[:, -2], b[:, -2])[:, None]
+    alike = np.abs(a[:, :-1] - b[:, :-1]) <= TOLERANCE * sizes
+    return bool(alike.all() and np.array_equal(a[:, -1], b[:, -1]))

@@ -10,15 +10,15 @@ import numpy as np
 
 from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.problems import PRIVATE
-from pairgossip.engine.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import WholeSets
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
-from pairgossip.results.fingerprints import Fingerprint, method_mark
+from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.traffic import AGAINST, Counted, Traffic, groups_of, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 

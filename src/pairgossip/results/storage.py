@@ -2,28 +2,165 @@
 
 from __future__ import annotations
 
+import json
+import math
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent import Snapshot
+from pairgossip.engine.descent.state import Snapshot
 from pairgossip.errors import InputError
+from pairgossip.files import interrupts_later, replacing
+from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.privacy import PrivacyError, RandomizedResponse
-from pairgossip.privacy.recording import as_record, from_record
-from pairgossip.results.archive import (
-    LARGEST_RESULT,
-    Archive,
-    graph_of,
-    read_archive,
-    write_archive,
-)
-from pairgossip.results.fingerprints import as_fingerprint
+from pairgossip.privacy.estimation import as_record, from_record
 from pairgossip.results.fit import Bias, Fit
+from pairgossip.results.provenance import as_fingerprint, machine, versions
 from pairgossip.results.run import Run
-from pairgossip.results.traffic import Traffic
+from pairgossip.results.traffic import WHOLE_SETS, Traffic
 from pairgossip.theory import TheoryCurves
+
+# Results on disk: one .npz file of arrays with a JSON header; no pickle, nothing executable.
+
+
+FORMAT = 3
+"""Since files have fingerprints; those without are not read."""
+LARGEST_RESULT = 2 << 30
+"""Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
+LARGEST_HEADER = 32 << 20
+"""Bytes: the names of a million nodes. JSON takes many times its length in memory."""
+_HEADER = "header"
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+class Archive(NamedTuple):
+    """What a file holds: texts and numbers in the header, everything else in arrays."""
+
+    header: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
+    """Write a result and its graph; an existing file is replaced only by a complete one."""
+    graph = graph.sites if isinstance(graph, GroupedGraph) else graph
+    header = archive.header | {
+        "format": FORMAT,
+        "graph": {
+            "n": graph.n,
+            "complete": graph.is_complete,
+            "family": graph.family,
+            "parameters": graph.parameters,
+            "names": graph.names,
+        },
+        "versions": versions(),
+        "machine": machine(),
+    }
+    arrays = archive.arrays | {
+        "graph_edges": None if graph.is_complete else graph.edges,
+        "graph_positions": graph.positions,
+    }
+    present = {name: array for name, array in arrays.items() if array is not None}
+    text = json.dumps(header, default=_plain_number).encode()
+    with replacing(path) as file:
+        np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Read the texts and numbers of a result alone; a damaged file may raise anything."""
+    with _opened(path, LARGEST_RESULT) as stored:
+        return _header(stored)
+
+
+def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
+    """Read what `write_archive` wrote; a damaged file may raise anything but `InputError`.
+
+    Nothing is unpacked before the sizes of all arrays are known: together at most ``largest``.
+    """
+    with _opened(Path(path), largest) as stored:
+        names = [name.removesuffix(".npy") for name in stored.namelist()]
+        header = _header(stored)
+        arrays = {name: _array(stored, name) for name in names if name != _HEADER}
+    if header["format"] != FORMAT:
+        newer = header["format"] > FORMAT
+        remedy = "upgrade pairgossip to read it" if newer else "run it again"
+        raise InputError(
+            f"{path} was written by pairgossip {header['versions']['pairgossip']} in "
+            f"{'a newer' if newer else 'an older'} format: {remedy}."
+        )
+    return Archive(header, arrays)
+
+
+@contextmanager
+def _opened(path: Path, largest: int) -> Iterator[zipfile.ZipFile]:
+    """Open a file whose arrays are together not too large."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+    except OSError as problem:
+        raise InputError(f"Cannot read {path}: {problem.strerror}.") from None
+    with file, interrupts_later(), zipfile.ZipFile(file) as stored:
+        size = sum(member.file_size for member in stored.infolist())
+        if size > largest:
+            raise InputError(
+                f"{path} unfolds to {size / 2**30:.1f} GiB, and at most {largest / 2**30:.1f} are "
+                f"read: if you trust it, pass largest={size} to pairgossip.load in Python."
+            )
+        yield stored
+
+
+def _header(stored: zipfile.ZipFile) -> dict[str, Any]:
+    if stored.getinfo(f"{_HEADER}.npy").file_size > LARGEST_HEADER:
+        raise ValueError("the header is too long")
+    header: dict[str, Any] = json.loads(_array(stored, _HEADER).tobytes())
+    return header
+
+
+def _array(stored: zipfile.ZipFile, name: str) -> Any:
+    """Read one array, whose own header must not promise more than the file holds."""
+    member = stored.getinfo(f"{name}.npy")
+    if member.compress_type not in _PACKINGS:
+        raise ValueError("unpacking may take any amount of memory")
+    with stored.open(member) as file:
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(file)]
+        shape, _, dtype = read(file)
+        if math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
+            raise ValueError(f"{name} is not as long as it says")
+    with stored.open(member) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def graph_of(archive: Archive) -> Graph:
+    """Restore the graph of a result: of its rows where it has groups, unless sets are swapped."""
+    about = archive.header["graph"]
+    construction = archive.header.get("construction")
+    # In bytes: entries of no width, or of one byte, would promise nodes that cost far more.
+    if about["n"] > max(array.nbytes for array in archive.arrays.values()) // 8:
+        raise ValueError("no array has a number for every node")
+    sites = restored(
+        about["n"],
+        None if about["complete"] else archive.arrays["graph_edges"],
+        about["family"],
+        about["parameters"],
+        about["names"],
+        archive.arrays.get("graph_positions"),
+    )
+    if construction is None or construction == WHOLE_SETS:
+        return sites
+    return GroupedGraph(sites, archive.arrays["groups"], construction)
+
+
+def _plain_number(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} does not belong in a header")
+
 
 _RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
 _RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pairgossip.peer.folder import Home
-from pairgossip.peer.messages import Mass
-from pairgossip.peer.records import Record
-from pairgossip.peer.rules import DualAveraging, PaperMixing, WeightedMixing
-from pairgossip.peer.state import Outcome, picks_per_exchange
-from pairgossip.peer.status import estimate_of
-from pairgossip.peer.view import View, view
+from pairgossip.peer.protocol.messages import Mass
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
+from pairgossip.peer.service.assembly import View, view
+from pairgossip.peer.service.status import estimate_of
+from pairgossip.peer.storage.folder import Home
 
 TOLERANCE = 1e-9
 """Of sums of hundreds of thousands of rounded numbers, relative."""

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
-from pairgossip.swarm.ports import HOST
+from pairgossip.swarm.machine import HOST
 
 CHUNK = 1 << 16
 PATIENCE = 10.0

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairgossip.errors import InputError
-from pairgossip.peer.folder import Home
-from pairgossip.peer.journal import export
-from pairgossip.peer.status import Status, read_status
+from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.storage.journal_file import export
 from pairgossip.swarm import child
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"

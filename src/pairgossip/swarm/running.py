@@ -12,21 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pairgossip.errors import InputError
-from pairgossip.peer.home import Home
+from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.audit import Audit, audit
 from pairgossip.swarm.chaos import Chaos, Faults, all_are_up
-from pairgossip.swarm.founding import found_peers, introduce, make_folder
 from pairgossip.swarm.links import FaultyLinks
 from pairgossip.swarm.machine import (
+    HOST,
     cpu_of,
     cpu_of_ended,
     ended_as_by_hand,
+    free_ports,
     mean_memory,
+    ports_from,
     undisturbed,
 )
 from pairgossip.swarm.manifest import Manifest
-from pairgossip.swarm.plan import Plan
-from pairgossip.swarm.ports import HOST, free_ports, ports_from
+from pairgossip.swarm.plan import Plan, found_peers, introduce, make_folder
 from pairgossip.swarm.processes import PAUSE, STARTING, PeerProcess, kill_all, start_all, stop_all
 from pairgossip.swarm.watching import Look, Watcher
 

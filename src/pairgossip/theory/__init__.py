@@ -3,15 +3,16 @@
 from pairgossip.theory.bounds import (
     averaging_bound,
     averaging_expectation_bound,
+    claimed_pairwise_lower_bound,
     gosta_deviation_bound,
     gosta_expectation_bound,
     gosta_sharper_deviation_bound,
+    separable_lower_bound,
     u1_gossip_bound,
     u2_gossip_bound,
 )
-from pairgossip.theory.constants import Constants, constants
+from pairgossip.theory.constants import Constants, GossipSpectrum, constants, gossip_spectrum
 from pairgossip.theory.curves import TheoryCurves, theory_curves
-from pairgossip.theory.disagreement import disagreement_constant, dispersion_bound
 from pairgossip.theory.ergodic import (
     ergodic_bound,
     ergodic_corollary,
@@ -20,12 +21,12 @@ from pairgossip.theory.ergodic import (
     optimal_step_constant,
 )
 from pairgossip.theory.expectation import expected_estimates
-from pairgossip.theory.gossip_spectrum import GossipSpectrum, gossip_spectrum
-from pairgossip.theory.lower_bounds import claimed_pairwise_lower_bound, separable_lower_bound
 from pairgossip.theory.optimization import (
     DescentConstants,
     Rate,
     descent_constants,
+    disagreement_constant,
+    dispersion_bound,
     general_rate,
     readout,
 )

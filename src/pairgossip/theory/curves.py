@@ -12,11 +12,10 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import PairProblem
-from pairgossip.kernels.means import Means
+from pairgossip.kernels.pairs import Means
 from pairgossip.theory import bounds
-from pairgossip.theory.constants import Constants, constants
+from pairgossip.theory.constants import Constants, check_size, constants
 from pairgossip.theory.expectation import expected_at, known_expectation
-from pairgossip.theory.gossip_spectrum import check_size
 
 Bounds = tuple[FloatArray, FloatArray]
 

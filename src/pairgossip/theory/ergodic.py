@@ -11,8 +11,13 @@ import math
 
 from pairgossip.errors import InputError
 from pairgossip.losses.steps import PowerStep, step_sum
-from pairgossip.theory.disagreement import disagreement_constant
-from pairgossip.theory.optimization import DescentConstants, Rate, checked_horizon, step_at
+from pairgossip.theory.optimization import (
+    DescentConstants,
+    Rate,
+    checked_horizon,
+    disagreement_constant,
+    step_at,
+)
 
 
 def mixing_horizon(c: DescentConstants, horizon: int, *, printed: bool = False) -> float:

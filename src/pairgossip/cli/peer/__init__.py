@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from cyclopts import App, Parameter
 
-from pairgossip.cli.peer.add import add_command
-from pairgossip.cli.peer.evict import evict_command
-from pairgossip.cli.peer.export import export_command
-from pairgossip.cli.peer.init import init_command
-from pairgossip.cli.peer.invite import invite_command
-from pairgossip.cli.peer.join import join_command
+from pairgossip.cli.peer.operate import add_command, evict_command, export_command, run_command
 from pairgossip.cli.peer.result import result_command
-from pairgossip.cli.peer.run import run_command
+from pairgossip.cli.peer.setup import init_command, invite_command, join_command
 from pairgossip.cli.peer.status import status_command
 
 HELP = """Run one peer of a real network: what all members know, and no server.

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell
-from pairgossip.cli.model_file import Model, versions, write_model
 from pairgossip.cli.outputs import check_outputs
-from pairgossip.cli.peer.place import found_home
+from pairgossip.cli.peer.setup import found_home
+from pairgossip.cli.summaries.model import Model, versions, write_model
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec import Spec
-    from pairgossip.peer.status import Ended
-    from pairgossip.peer.view import View
+    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.status import Ended
+    from pairgossip.peer.spec.spec import Spec
 
 FORMAT = "pairgossip-result"
 
@@ -41,7 +41,7 @@ def result_command(*, out: Path, home: Path | None = None, generation: int | Non
         present one has found.
     """
     from pairgossip.files import write_text
-    from pairgossip.peer.view import view
+    from pairgossip.peer.service.assembly import view
 
     place = found_home(home)
     check_outputs([out])
@@ -58,7 +58,7 @@ def _now(seen: View) -> Ended:
     """Return what the present generation has found so far."""
     import msgspec
 
-    from pairgossip.peer.status import ended_as, interval_of, status_of
+    from pairgossip.peer.service.status import ended_as, interval_of, status_of
 
     shown = seen.status()
     told = status_of(seen.identity.name, seen.spec, seen.members, seen.setting, seen.state)
@@ -77,8 +77,8 @@ def _now(seen: View) -> Ended:
 
 def _then(seen: View, generation: int) -> Ended:
     """Return what a generation had found when it ended."""
-    from pairgossip.peer.generations import ordinal
-    from pairgossip.peer.status import read_ended
+    from pairgossip.peer.protocol.generations import ordinal
+    from pairgossip.peer.service.status import read_ended
 
     now = ordinal(seen.state.generation)
     if generation == now:
@@ -123,8 +123,8 @@ def _privacy(seen: View) -> dict[str, object]:
     """Say what is promised about the rows, and by how much that may have moved the estimate."""
     if seen.spec.privacy is None:
         return {}
-    from pairgossip.peer.privacy_noise import noise_of
-    from pairgossip.peer.status import guarantee_of
+    from pairgossip.peer.service.privacy_noise import noise_of
+    from pairgossip.peer.service.status import guarantee_of
 
     return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
 

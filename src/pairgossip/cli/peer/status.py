@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import new_table, spelled, write_json, write_line, write_table
 from pairgossip.cli.options import Flag
-from pairgossip.cli.peer.place import found_home
+from pairgossip.cli.peer.setup import found_home
 
 if TYPE_CHECKING:
-    from pairgossip.peer.folder import Home
-    from pairgossip.peer.status import Ended, NeighborStatus, Status
-    from pairgossip.peer.view import View
+    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.status import Ended, NeighborStatus, Status
+    from pairgossip.peer.storage.folder import Home
 
 MOST_SHOWN = 8
 MOST_ENDED_SHOWN = 3
@@ -36,9 +36,9 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     """
     import msgspec
 
-    from pairgossip.peer.growth import rows_waiting
-    from pairgossip.peer.privacy_noise import noise_of
-    from pairgossip.peer.view import view
+    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.service.privacy_noise import noise_of
+    from pairgossip.peer.storage.growth import rows_waiting
 
     place = found_home(home)
     seen, is_running = view(place), place.is_running()
@@ -124,7 +124,7 @@ def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
     """Say what is promised about the rows, what that costs in exactness, and what was spent."""
     if status.privacy is None:
         return []
-    from pairgossip.peer.privacy_noise import noise_of
+    from pairgossip.peer.service.privacy_noise import noise_of
 
     facts = [("privacy", status.privacy)]
     if seen.spec.kernel is not None:
@@ -141,7 +141,7 @@ def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
 
 def _budgets(home: Home) -> dict[str, dict[str, str]]:
     from pairgossip.errors import InputError
-    from pairgossip.peer.contribution import accounts
+    from pairgossip.peer.storage.home import accounts
 
     return {
         ledger: {"problem": str(account)}

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.auc_maximization.claims import (
-    dispersion_claim,
-    faster_claim,
-    vanishing_claim,
-)
-from pairgossip.experiments.auc_maximization.figures import bias_picture, objective_picture
-from pairgossip.experiments.auc_maximization.scalings import (
+from pairgossip.experiments.auc_maximization.findings import (
     RAW,
     SCALINGS,
+    bias_picture,
+    dispersion_claim,
+    faster_claim,
     magnitude_claim,
+    objective_picture,
     scaled,
     scaling_table,
+    vanishing_claim,
 )
 from pairgossip.experiments.framework.experiment import (
     Case,
@@ -30,10 +29,9 @@ from pairgossip.experiments.framework.experiment import (
     Simulation,
 )
 from pairgossip.experiments.framework.section import Section, Table
-from pairgossip.experiments.networks import patients
-from pairgossip.experiments.setting import GRAPHS, Dealt, paper_graph
+from pairgossip.experiments.paper_setup import GRAPHS, Dealt, paper_graph, patients
 from pairgossip.losses import inverse_sqrt, risk
-from pairgossip.losses.risk import auc_of_scores
+from pairgossip.losses.learning import auc_of_scores
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
 

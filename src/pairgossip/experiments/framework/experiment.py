@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from pairgossip.experiments.framework.section import Section
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pairgossip.experiments.framework.section import Section, Verdict
 from pairgossip.results import Fit, Run
 
 
@@ -62,3 +65,44 @@ class Experiment:
     question: str
     cases: Callable[[Plan], Sequence[Case]]
     report: Callable[[Results], Section]
+
+
+# How verdicts are given where a claim has several parts.
+
+
+def graded(passed: Iterable[bool]) -> Verdict:
+    """A claim holds if all of its parts do, and in part if some do."""
+    found = [bool(part) for part in passed]
+    if all(found):
+        return "holds"
+    return "holds in part" if any(found) else "does not hold"
+
+
+# Straight lines through curves on logarithmic axes: exponents and geometric rates.
+
+
+class Line(NamedTuple):
+    """The least-squares line through points."""
+
+    slope: float
+    error: float
+    """Standard error of the slope, from the scatter about the line."""
+    explained: float
+    """Share of the variance that the line explains (R squared)."""
+
+
+def straight_line(x: ArrayLike, y: ArrayLike) -> Line:
+    """Fit y = slope x + constant; two points leave no scatter."""
+    across, up = (np.asarray(values, dtype=np.float64) for values in (x, y))
+    dx, dy = across - across.mean(), up - up.mean()
+    slope = float(dx @ dy / (dx @ dx))
+    residual = float(((dy - slope * dx) ** 2).sum())
+    error = np.sqrt(residual / max(len(dx) - 2, 1) / (dx @ dx))
+    return Line(slope, float(error), 1.0 - residual / float(dy @ dy))
+
+
+def power_law(x: ArrayLike, y: ArrayLike) -> Line:
+    """Fit y = constant x^slope to the points whose y is above 0."""
+    across, up = (np.asarray(values, dtype=np.float64) for values in (x, y))
+    positive = up > 0
+    return straight_line(np.log(across[positive]), np.log(up[positive]))

@@ -18,9 +18,8 @@ from pairgossip.experiments.framework.experiment import (
 )
 from pairgossip.files import read_bytes, write_text
 from pairgossip.results import Fit, Run
-from pairgossip.results.archive import read_header
 from pairgossip.results.provenance import machine, versions
-from pairgossip.results.storage import load
+from pairgossip.results.storage import load, read_header
 
 SETTINGS = "settings.json"
 UNFINISHED = ".unfinished.npz"

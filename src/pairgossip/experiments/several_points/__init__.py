@@ -8,6 +8,8 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 
 from pairgossip.estimation import estimate
 from pairgossip.experiments.framework.experiment import (
@@ -17,42 +19,178 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.several_points.claims import (
-    agreement_claim,
-    bytes_claim,
-    complete_claim,
-    gap_claim,
-    messages_claim,
-    unequal_claim,
-    unweighted_claim,
-)
-from pairgossip.experiments.several_points.figures import (
-    price_picture,
-    sent_picture,
-    unequal_picture,
+from pairgossip.experiments.framework.section import (
+    Picture,
+    Section,
+    finish_panel,
+    legend_below,
+    panels,
 )
 from pairgossip.experiments.several_points.findings import (
+    LEVEL,
+    Curves,
+    Facts,
     about,
     about_modes,
     about_prices,
     about_unequal,
+    agreement_claim,
+    bytes_claim,
+    complete_claim,
     error_table,
+    gap_claim,
     graph_table,
+    messages_claim,
+    unequal_claim,
+    unweighted_claim,
 )
-from pairgossip.experiments.several_points.measures import Curve
-from pairgossip.experiments.several_points.places import (
+from pairgossip.experiments.several_points.measures import (
     CONSTRUCTIONS,
     QUICK_ROWS,
     ROWS_PER_SITE,
     SITES,
     UNEQUAL,
     VIRTUAL,
+    Curve,
     Place,
     SitesAlike,
 )
 from pairgossip.graphs import LAWS
 from pairgossip.results import Run
+from pairgossip.results.plots import COLORS
+
+# The figures of several points per node: errors and prices by what is sent.
+
+
+STYLES = {
+    "lexicographic": (COLORS[0], "-", "o", "lexicographic"),
+    "blow-up": (COLORS[1], "--", "s", "blow-up"),
+    "whole-sets": (COLORS[2], "-", "^", "whole sets"),
+    "unweighted": (COLORS[3], "-.", "", "whole sets, sizes forgotten"),
+}
+SENT = {"messages": "messages between sites", "bytes": "bytes between sites"}
+LOW, HIGH = 10, 90
+"""The percentiles over trials between which bands lie."""
+FIRST = 100
+"""The messages at which x axes begin: before, all estimates are about as wrong as the answer 0."""
+
+
+def sent_picture(equal: Curves) -> Picture:
+    """Draw the errors at the largest sites against messages, and below against bytes."""
+    places = {graph: _largest(equal, graph) for graph in SITES}
+    figure, grid = panels(len(places), len(SENT), sharey=True)
+    for row, (against, label) in zip(grid, SENT.items(), strict=True):
+        for axes, (graph, name) in zip(row, places.items(), strict=True):
+            _draw(axes, equal[name], against)
+            title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
+            y = "relative error" if axes is row[0] else ""
+            finish_panel(axes, label, y, title if against == "messages" else "", legend=False)
+    legend_below(figure, grid[0][0], columns=3)
+    trials = next(iter(equal.values()))["lexicographic"].run.trials
+    return Picture(
+        "sent",
+        f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
+        "against messages (above) and bytes of payload (below) that sites sent to each other; "
+        f"bands are the {LOW}th to {HIGH}th percentiles of single trials.",
+        figure,
+    )
+
+
+def price_picture(curves: Curves, facts: Facts) -> Picture:
+    """Draw the messages and bytes that a given error costs against the rows per site."""
+    figure, grid = panels(len(SITES), len(SENT), sharey="row")
+    for row, (against, label) in zip(grid, SENT.items(), strict=True):
+        for axes, graph in zip(row, SITES, strict=True):
+            _draw_prices(axes, graph, curves, facts, against)
+            y = f"{label}\nto an error of {LEVEL:g}" if axes is row[0] else ""
+            title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
+            finish_panel(axes, "rows per site k", y, title, legend=False)
+            axes.set_yscale("log")
+            axes.set_xticks(_sizes(graph, curves, facts), minor=False)
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter(NullFormatter())
+    legend_below(figure, grid[0][0], columns=4)
+    return Picture(
+        "prices",
+        f"Messages (above) and bytes (below) after which the relative error stays below {LEVEL:g}, "
+        "against the rows per site: the more rows, the longer rows take to travel one by one. The "
+        "gray line grows like k.",
+        figure,
+    )
+
+
+def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
+    """Draw the errors with unequal sites, and where whole sets go that forget the sizes."""
+    figure, (above, below) = panels(len(unequal), len(SENT), sharey=True)
+    for axes, (name, by) in zip(above, unequal.items(), strict=True):
+        _draw(axes, by, "messages")
+        fact, graph = facts[name], name.partition("-")[0]
+        away = abs(fact["unweighted"] / fact["value"] - 1)
+        axes.axhline(away, color=COLORS[3], linestyle=":", linewidth=1, label="its exact bias")
+        sizes = fact["sizes"]
+        title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
+        y = "relative error" if axes is above[0] else ""
+        finish_panel(axes, SENT["messages"], y, title, legend=False)
+    for axes, by in zip(below, unequal.values(), strict=True):
+        # Sites that forget sizes would send as many bytes as those that do not.
+        _draw(axes, {key: curve for key, curve in by.items() if key != "unweighted"}, "bytes")
+        y = "relative error" if axes is below[0] else ""
+        finish_panel(axes, SENT["bytes"], y, legend=False)
+    legend_below(figure, above[0], columns=5)
+    return Picture(
+        "unequal",
+        "Sites of unequal sizes: the relative error of the three constructions against messages "
+        "(above) and bytes (below), and of sites that swap whole sets as if these were all of one "
+        "size.",
+        figure,
+    )
+
+
+def _largest(equal: Curves, graph: str) -> str:
+    return max(
+        (name for name in equal if name.startswith(f"{graph}-")),
+        key=lambda name: int(name.rpartition("-")[2]),
+    )
+
+
+def _draw(axes: Axes, by: Mapping[str, Curve], against: str) -> None:
+    for construction, curve in by.items():
+        color, line, _, label = STYLES[construction]
+        x = getattr(curve, against)
+        axes.plot(x, curve.error, line, color=color, label=label, linewidth=1.4)
+        low, high = np.percentile(curve.trial_error, [LOW, HIGH], axis=0)
+        axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+    rows = by["lexicographic"]
+    begin = FIRST * (rows.bytes_per_message if against == "bytes" else 1.0)
+    axes.set_xlim(left=begin)
+    axes.set_yscale("log")
+
+
+def _equal_places(graph: str, curves: Curves) -> list[str]:
+    """The places of a graph whose sites hold equally many rows."""
+    return [n for n in curves if n.startswith(f"{graph}-") and n.rpartition("-")[2].isdecimal()]
+
+
+def _sizes(graph: str, curves: Curves, facts: Facts) -> list[int]:
+    return [facts[name]["sizes"][0] for name in _equal_places(graph, curves)]
+
+
+def _draw_prices(axes: Axes, graph: str, curves: Curves, facts: Facts, against: str) -> None:
+    places, sizes = _equal_places(graph, curves), _sizes(graph, curves, facts)
+    alone = curves[f"{graph}-1"]["lexicographic"].needed(LEVEL, against)
+    for construction in ("lexicographic", "blow-up", "whole-sets"):
+        color, line, marker, label = STYLES[construction]
+        # With one row per site, all constructions are the same.
+        prices = [
+            curves[name].get(construction, curves[name]["lexicographic"]).needed(LEVEL, against)
+            for name in places
+        ]
+        known = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
+        axes.plot(*zip(*known, strict=True), line, color=color, marker=marker, label=label)
+    if alone is not None:
+        k = np.array([1.0, max(sizes)])
+        axes.plot(k, alone * k, color="#999999", linewidth=0.9, label="grows like k")
+
 
 KERNEL = "gini"
 NETWORK_EXCHANGES = (100_000, 20_000)

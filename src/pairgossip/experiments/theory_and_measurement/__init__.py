@@ -9,22 +9,20 @@ import numpy as np
 
 from pairgossip.experiments.framework.experiment import Experiment
 from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.theory_and_measurement.figures import (
-    Measured,
-    agreement_picture,
-    bias_picture,
-    deviation_picture,
-    examples_picture,
-)
 from pairgossip.experiments.theory_and_measurement.findings import (
+    Measured,
     about_deviations,
     agreement,
     agreement_claim,
+    agreement_picture,
+    bias_picture,
     bias_table,
     corrected_claim,
     deviation_claims,
+    deviation_picture,
     deviation_ratios,
     deviation_table,
+    examples_picture,
     examples_table,
     printed_gosta_claim,
     printed_u1_claim,

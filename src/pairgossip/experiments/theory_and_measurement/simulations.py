@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
 from pairgossip.experiments.framework.experiment import Case, Computation, Plan, Simulation
-from pairgossip.experiments.networks import incomes, network
+from pairgossip.experiments.paper_setup import incomes, network
 from pairgossip.graphs import Graph, path
 from pairgossip.kernels import Pairs
 from pairgossip.results import Run

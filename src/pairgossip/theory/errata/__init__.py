@@ -9,15 +9,9 @@ paper counts undirected edges but keeps constants of earlier papers, which count
 
 from __future__ import annotations
 
-from pairgossip.theory.errata import (
-    ergodic,
-    estimation,
-    extensions,
-    network,
-    optimization,
-    rates,
-    regret,
-)
+from pairgossip.theory.errata import ergodic, estimation, network, optimization, rates
+from pairgossip.theory.errata import ergodic as regret
+from pairgossip.theory.errata import estimation as extensions
 from pairgossip.theory.errata.erratum import Erratum, Evidence
 
 ERRATA: tuple[Erratum, ...] = (
@@ -26,8 +20,8 @@ ERRATA: tuple[Erratum, ...] = (
     *optimization.ROWS,
     *rates.ROWS,
     *ergodic.ROWS,
-    *regret.ROWS,
-    *extensions.ROWS,
+    *regret.REGRET_ROWS,
+    *extensions.EXTENSION_ROWS,
 )
 
 __all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]

@@ -12,26 +12,22 @@ from pairgossip.algorithms import gossip_dual_averaging_async as asynchronous
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, inverse_sqrt, power
-from pairgossip.theory.errata.erratum import Erratum, Evidence
-from pairgossip.theory.errata.estimation import clique_with_pendant
-from pairgossip.theory.errata.hypotheses import (
+from pairgossip.theory.errata.erratum import (
     ASYNCHRONOUS_POWER,
     BALL,
     CONVEX,
     FALLING,
     NOT_BIPARTITE,
+    Erratum,
+    Evidence,
     asynchronous_step,
     convex,
     mapped_into_ball,
     not_bipartite,
     not_increasing,
 )
-from pairgossip.theory.errata.paths import (
-    exchanges,
-    mean_gradient,
-    ranking_problem,
-    steepness,
-)
+from pairgossip.theory.errata.estimation import clique_with_pendant
+from pairgossip.theory.errata.network import exchanges, mean_gradient, ranking_problem, steepness
 
 EXCHANGES = 1_000
 NETWORK = clique_with_pendant(7)

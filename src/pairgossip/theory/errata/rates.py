@@ -8,15 +8,14 @@ from pairgossip.algorithms import dual_averaging
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import complete, cycle, torus
 from pairgossip.losses import Ball, constant, inverse_sqrt, power
-from pairgossip.theory.disagreement import dispersion_bound
-from pairgossip.theory.errata.erratum import Erratum, Evidence
-from pairgossip.theory.errata.estimation import clique_with_pendant
-from pairgossip.theory.errata.hypotheses import (
+from pairgossip.theory.errata.erratum import (
     BALL,
     CONVEX,
     FALLING,
     NOT_BIPARTITE,
     POWER,
+    Erratum,
+    Evidence,
     convex,
     in_ball,
     linear,
@@ -25,7 +24,8 @@ from pairgossip.theory.errata.hypotheses import (
     not_increasing,
     power_step,
 )
-from pairgossip.theory.errata.paths import (
+from pairgossip.theory.errata.estimation import clique_with_pendant
+from pairgossip.theory.errata.network import (
     biased_problem,
     exchanges,
     optimum_of,
@@ -33,7 +33,7 @@ from pairgossip.theory.errata.paths import (
     run_path,
     steepness,
 )
-from pairgossip.theory.optimization import descent_constants, general_rate
+from pairgossip.theory.optimization import descent_constants, dispersion_bound, general_rate
 
 
 def dispersion() -> Evidence:

@@ -1,0 +1,155 @@
+"""`pairgossip kernels`: what can be averaged over pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pairgossip.cli.console import (
+    new_table,
+    output,
+    working_on,
+    write_json,
+    write_line,
+    write_table,
+)
+from pairgossip.cli.options import Flag
+from pairgossip.cli.outputs import check_outputs
+
+
+def kernels_command(*, json: Flag = False) -> None:
+    """List the built-in kernels: what each averages over pairs, and the columns it needs.
+
+    A kernel h(x, y) is a function of two observations; the statistic is its average over all
+    pairs. Columns in order: the first --column is the first one listed; a last column named
+    label or cluster can also be given with --label. From Python any function of two observations
+    will do.
+
+    For example:
+
+        pairgossip kernels
+
+    Parameters
+    ----------
+    json
+        Print one JSON object instead of a table.
+    """
+    from pairgossip.kernels import describe
+
+    if json:
+        write_json({kernel.name: kernel._asdict() for kernel in describe()})
+        return
+    table = new_table(("kernel", "columns, cost of exact", "what it measures"), numbers=False)
+    table.columns[0].no_wrap = True
+    for kernel in describe():
+        columns = "any" if kernel.columns is None else ", ".join(map(_column, kernel.columns))
+        table.add_row(
+            kernel.name,
+            f"{columns}\n{kernel.exact_cost}",
+            f"{kernel.description}\n{kernel.expression}",
+        )
+    write_table(table)
+
+
+def _column(name: str) -> str:
+    return f"[{name[:-1]}]" if name.endswith("?") else name
+
+
+# `pairgossip dataset`: the small data sets that ship with the package.
+
+
+def dataset_command(name: str | None = None, *, out: Path | None = None) -> None:
+    """Write an embedded data set as a CSV file; without a name, list the data sets.
+
+    For example:
+
+        pairgossip dataset engel --out incomes.csv
+
+    Parameters
+    ----------
+    name
+        Which data set.
+    out
+        The CSV file to write; without it the table goes to standard output.
+    """
+    from pairgossip.datasets import CATALOG
+    from pairgossip.errors import canonical, unknown_name
+    from pairgossip.files import write_text
+
+    if name is None:
+        table = new_table(("data set", "rows", "columns", "what it holds"), numbers=False)
+        for known, loader in sorted(CATALOG.items()):
+            data = loader()
+            table.add_row(known, str(len(data)), data.column_list, data.description)
+        write_table(table)
+        return
+    if canonical(name) not in CATALOG:
+        raise unknown_name("data set", name, CATALOG)
+    check_outputs([out])
+    data = CATALOG[canonical(name)]()
+    lines = [",".join(data.columns), *(",".join(map(repr, row)) for row in data.values.tolist())]
+    if out is None:
+        for line in lines:
+            write_line(line)
+        return
+    write_text(out, (f"{line}\n" for line in lines))
+    write_line(f"Wrote {out}: {len(data)} rows. {data.source}")
+
+
+# `pairgossip errata`: where the paper is wrong by its own hypotheses, with evidence.
+
+
+LINES_WIDTH = 9
+
+
+def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
+    """List what the paper prints wrong, what is right, and the evidence, computed now.
+
+    Every example satisfies the paper's own hypotheses, which are listed with their lines; what
+    fails only beyond them is not listed (one row says that a hypothesis can be done without, by
+    examples beyond it). Lines are those of the paper's LaTeX source. Class A
+    breaks an implementation, B makes a bound or a claim wrong, C is a slip of the pen, an
+    inference, or a remark that does no harm.
+
+    For example:
+
+        pairgossip errata
+
+    Parameters
+    ----------
+    markdown
+        Print the table in Markdown, as in the documentation.
+    json
+        Print one JSON object instead of a table.
+    """
+    from pairgossip.theory.errata import ERRATA, markdown_table
+
+    with working_on("Computing the evidence"):
+        if markdown:
+            output().file.write(markdown_table())
+            return
+        computed = [(row, row.evidence()) for row in ERRATA]
+    if json:
+        write_json(
+            {
+                row.lines: {
+                    "class": row.severity,
+                    "printed": row.printed,
+                    "correct": row.correct,
+                    "hypotheses": dict(row.assumed),
+                    "satisfied": dict(evidence.hypotheses),
+                    "evidence": evidence.text,
+                    "shown": evidence.shown,
+                }
+                for row, evidence in computed
+            }
+        )
+        return
+    table = new_table(("line", "class", "printed, correct, hypotheses, evidence"), numbers=False)
+    # Some rows list many lines; the evidence needs the room.
+    table.columns[0].max_width = LINES_WIDTH
+    for row, evidence in computed:
+        told = [f"printed: {row.printed}", f"correct: {row.correct}", evidence.text]
+        if row.assumed:
+            told.insert(2, f"hypotheses: {row.hypotheses}")
+        table.add_row(row.lines, row.severity, "\n".join(told), end_section=True)
+    write_table(table)

@@ -1,0 +1,216 @@
+"""`pairgossip peer run`: a peer at work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.cli.console import tell
+from pairgossip.cli.options import Flag
+from pairgossip.cli.outputs import check_outputs
+from pairgossip.cli.peer.setup import found_home
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.assembly import View
+
+
+def run_command(*, home: Path | None = None) -> int:
+    """Run the peer until it is stopped with Ctrl-C or SIGTERM; it may be killed at any moment.
+
+    It exchanges with its neighbors whenever they are there, and goes on after a restart where it
+    was. What happens is told on standard error, as JSON unless that is a terminal; what it has
+    found is shown by `peer status`.
+
+    Exit codes: 0 stopped, 1 something must be mended before it goes on, 2 something was wrong
+    from the start, 3 this peer cannot go on (evicted, or a restored backup).
+
+    For example:
+
+        pairgossip peer run --home clinic-a
+
+    Parameters
+    ----------
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    """
+    place = found_home(home)
+    if sys.argv[1:3] == ["peer", "run"] and sys.executable:
+        # This process is nothing but the command: it may become the peer, without its libraries.
+        # -P: modules are not looked for in the folder where it happens to be started.
+        program = [sys.executable, "-P", "-m", "pairgossip.peer", str(place.folder)]
+        os.execv(program[0], program)
+    from pairgossip.peer.service.logs import writing_logs
+    from pairgossip.peer.service.service import run_peer
+
+    with writing_logs():
+        return run_peer(place)
+
+
+# `pairgossip peer add`: more rows for a peer that exists.
+
+
+PATIENCE = 10.0
+
+
+def add_command(
+    home: Path | None = None,
+    *,
+    data: Path,
+    ledger: Path | None = None,
+    budget: float | None = None,
+) -> None:
+    """Add rows to a peer; all members begin anew, with these rows among theirs.
+
+    The others hear of it by themselves, and know from then on how many rows this peer has. Every
+    peer puts its own rows back, and counting begins again; what was found until then is kept and
+    shown by `peer status`. Rows can be added as often as needed; they cannot be taken back. What
+    was added twice by mistake counts twice.
+
+    A running peer takes them up within a second or so, another as soon as it is started.
+
+    For example:
+
+        pairgossip peer add clinic-a --data more.csv
+
+    Parameters
+    ----------
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    data
+        A CSV file with the columns that the specification names, and none of the rows that the
+        peer has already.
+    ledger
+        Under privacy, where the reports of these rows are kept; by default beside the data.
+        Give every data file a ledger of its own.
+    budget
+        Under privacy, how much epsilon a row may spend in all.
+    """
+    from pairgossip.peer.storage.growth import request_growth
+
+    place = found_home(home)
+    asked = request_growth(place, data, ledger, budget)
+    what = f"{asked.added} row{'s' * (asked.added != 1)}"
+    if not place.is_running():
+        tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
+        return
+    end = time.monotonic() + PATIENCE
+    while asked.file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    if asked.file.exists():
+        tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
+    else:
+        tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
+        tell("What the one before has found is kept: see peer status.")
+
+
+# `pairgossip peer evict`: going on without a member that is lost.
+
+
+DECLINED = 1
+
+
+def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False) -> int:
+    """Go on without a member that is lost for good; all members begin anew, and it cannot return.
+
+    Only for a peer that will not come back, or whose state was restored from a backup: one that is
+    merely switched off is waited for, and nothing is lost. The others hear of it by themselves.
+    Every peer puts its own rows back, and counting begins again; what was found until then is kept
+    and shown by `peer status`. There is no way back: the same machine can join again as a new peer.
+
+    It says what this means and asks first. A running peer then does it within a second or so,
+    another as soon as it is started.
+
+    For example:
+
+        pairgossip peer evict clinic-b
+
+    Parameters
+    ----------
+    member
+        The name of the member, or its id.
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    yes
+        Do not ask.
+    """
+    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.storage.folder import find_member, request_eviction
+
+    place = found_home(home)
+    seen = view(place)
+    lost = find_member(seen.members, seen.identity.id, member)
+    name = seen.members.names()[lost]
+    if lost in seen.state.evicted:
+        raise InputError(f"'{name}' was evicted before: there is nothing left to do.")
+    if not yes and not _is_confirmed(seen, lost, name):
+        tell("Nothing was done.")
+        return DECLINED
+    request = request_eviction(place, lost)
+    if not place.is_running():
+        tell(f"{name} is evicted as soon as this peer is started.")
+        return 0
+    end = time.monotonic() + PATIENCE
+    while request.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    tell(f"{name} {'will be' if request.exists() else 'is'} evicted.")
+    return 0
+
+
+def _is_confirmed(seen: View, lost: str, name: str) -> bool:
+    """Say what an eviction means, and ask whether it is meant."""
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"Evicting '{name}' cannot be undone, and there is no terminal to ask on: give --yes."
+        )
+    from pairgossip.cli.peer.status import found_by
+    from pairgossip.peer.service.status import ended_as
+
+    status, rows = seen.status(), seen.members.rows()[lost]
+    tell(f"Evicting {name} cannot be undone:")
+    tell(f"- its {rows} row{'s' * (rows != 1)} count no more;")
+    tell(f"- all members begin generation {status.generation + 1}, from their own rows alone;")
+    tell(f"- {name} can come back only as a new peer, by new invitations.")
+    ended = ended_as(status)
+    if ended is not None:
+        tell(f"Generation {status.generation} then ends with {found_by(ended, status)}.")
+    sys.stderr.write(f"Evict {name}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+# `pairgossip peer export`: a peer's durable state, to look at.
+
+
+def export_command(*, out: Path, home: Path | None = None, with_data: Flag = False) -> None:
+    """Write the peer's durable state as JSON: whose records it holds, offers, outcomes, sums.
+
+    No observation is written unless asked for, and never the key. The peer may be running.
+    This is for looking only: a peer cannot be restored from it.
+
+    For example:
+
+        pairgossip peer export --out state.json
+
+    Parameters
+    ----------
+    out
+        The JSON file to write.
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    with_data
+        Also write the observations that the peer holds, its own and those of others.
+    """
+    import json
+
+    from pairgossip.files import write_text
+    from pairgossip.peer.storage.journal_file import export
+
+    place = found_home(home)
+    check_outputs([out])
+    shown = export(place.state, private=with_data)
+    write_text(out, [json.dumps(shown, indent=2, allow_nan=False), "\n"])
+    tell(f"Wrote {out}")

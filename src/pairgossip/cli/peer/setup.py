@@ -1,0 +1,216 @@
+"""`pairgossip peer init`: a new peer's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.cli.console import tell, write_line
+from pairgossip.cli.options import Flag
+from pairgossip.errors import InputError
+
+if TYPE_CHECKING:
+    from pairgossip.peer.identity.members import Invitation
+    from pairgossip.peer.storage.folder import Home
+
+
+def init_command(
+    *,
+    name: str,
+    data: Path,
+    spec: Path,
+    home: Path | None = None,
+    listen: str | None = None,
+    metrics: str | None = None,
+    fast: Flag = False,
+    ledger: Path | None = None,
+    budget: float | None = None,
+) -> None:
+    """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
+
+    The id, which stands for the peer's key, is printed. The key never leaves the folder; a copy of
+    the rows lies there too, so nobody else should be able to read it. If the specification has a
+    table [privacy], the copy is of randomized reports instead, each drawn once and for ever.
+
+    For example:
+
+        pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
+
+    Parameters
+    ----------
+    name
+        What others will call the peer: up to 32 letters, digits, dots, dashes, underscores.
+    data
+        A CSV file with the columns that the specification names; each row is one observation.
+    spec
+        The TOML file that says what is computed and how; all members need the same.
+    home
+        The folder to make; by default one called like the peer.
+    listen
+        Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
+    metrics
+        Where to serve metrics for Prometheus on this machine, such as 127.0.0.1:9464.
+    fast
+        Do not wait for the disk at every exchange: faster, but a loss of power may then make it
+        necessary to evict this peer.
+    ledger
+        Under privacy, the file that keeps every row's report and what it has cost, to be found
+        again whenever this data file is used; by default beside it, with .ledger at the end.
+    budget
+        Under privacy, how much epsilon a row may spend in all; by default as much as its first
+        report costs.
+    """
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.storage.folder import DEFAULT_LISTEN
+    from pairgossip.peer.storage.home import accounts, create_home
+
+    made = create_home(
+        Path(name) if home is None else home,
+        name,
+        spec,
+        data,
+        listen or DEFAULT_LISTEN,
+        power_safe=not fast,
+        metrics=metrics,
+        ledger=ledger,
+        budget=budget,
+    )
+    rows = len(made.read_rows())
+    tell(f"Made {made.folder} with {rows} row{'s' * (rows != 1)}.")
+    for kept in accounts(made):
+        tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
+    tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
+    write_line(load_identity(made.folder).id)
+
+
+# Which folder a command is about.
+
+
+MARK = "peer.toml"
+
+
+def found_home(folder: Path | None) -> Home:
+    """Return the peer in the folder given, in this one, or else in the only one below."""
+    from pairgossip.peer.storage.folder import open_home
+
+    return open_home(_only_one() if folder is None else folder)
+
+
+def _only_one() -> Path:
+    here = Path(".")
+    if (here / MARK).is_file():
+        return here
+    below = sorted(found.parent for found in here.glob(f"[!.]*/{MARK}"))
+    if len(below) == 1:
+        return below[0]
+    if not below:
+        raise InputError("There is no peer in this folder: run peer init, or give --home.")
+    names = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
+    raise InputError(f"There are several peers in this folder: give --home with one of {names}.")
+
+
+# `pairgossip peer invite`: what others need to know of a peer.
+
+
+EVERYWHERE = ("0.0.0.0", "[::]")
+
+
+def invite_command(
+    *, home: Path | None = None, address: str | None = None, unreachable: Flag = False
+) -> None:
+    """Print the peer's invitation, one line that neighbors give to `peer join`.
+
+    It holds the peer's name, certificate, number of rows, address and specification, signed; no
+    rows and no secrets. Yet let it reach its readers unaltered, by a way you trust: whoever
+    replaces it on the way takes the peer's place.
+
+    For example:
+
+        pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
+
+    Parameters
+    ----------
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    address
+        Where neighbors reach this peer, as tls/HOST:PORT; by default where it listens.
+    unreachable
+        Neighbors cannot reach this peer: it connects to them, which is enough for a link.
+    """
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.identity.members import invitation
+    from pairgossip.peer.service.assembly import view
+
+    place = found_home(home)
+    if address is not None and unreachable:
+        raise InputError("Give --address or --unreachable, not both.")
+    reached = None if unreachable else address or _listening(place.read_settings().listen)
+    me = load_identity(place.folder)
+    # What it began with: the others learn by its own word, once they meet, that it has more.
+    rows = view(place).setting.rows[me.id]
+    write_line(invitation(me, place.read_spec(), rows, reached))
+
+
+def _listening(listen: str) -> str:
+    host, _, port = listen.removeprefix("tls/").rpartition(":")
+    if host in EVERYWHERE:
+        raise InputError(
+            f"This peer listens everywhere ({listen}): say where neighbors reach it, as in "
+            f"--address tls/clinic-a.example:{port}, or give --unreachable."
+        )
+    return listen
+
+
+# `pairgossip peer join`: neighbors, by their invitations.
+
+
+def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Flag = False) -> None:
+    """Take members up, by the invitations they gave: as neighbors, or as those whose rows may pass.
+
+    Both sides of a link must join each other. Every other member of the network must be joined
+    too, with --not-a-neighbor: records of those that are not listed are refused. Name, number of
+    rows and id are printed; compare the id with what the other side sees. Of several invitations
+    either all are taken or none.
+
+    For example:
+
+        pairgossip peer join clinic-b.txt clinic-c.txt
+
+    Parameters
+    ----------
+    invitations
+        What `peer invite` printed, or files that hold it; as many as there are.
+    home
+        The peer's folder; by default this one, or the only peer's in it.
+    not_a_neighbor
+        Let their records pass, but do not talk to them.
+    """
+    from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.identity.members import admitted
+
+    place = found_home(home)
+    if not invitations:
+        raise InputError("There is nothing to join: name one or more files with invitations.")
+    me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
+    all_invited = [_read(text, len(invitations)) for text in invitations]
+    for invited in all_invited:
+        members = admitted(members, me, spec, invited, is_neighbor=not not_a_neighbor)
+    members.save(place.members)
+    role = "member" if not_a_neighbor else "neighbor"
+    for invited in all_invited:
+        rows = f"{invited.rows} row{'s' * (invited.rows != 1)}"
+        write_line(f"{role} {invited.name}, {rows}, {invited.id}")
+    if place.is_running():
+        tell("Warning: This peer is running and knows of that after a restart only.")
+
+
+def _read(text: str, count: int) -> Invitation:
+    """Read one of so many invitations, and say which one is wrong."""
+    from pairgossip.peer.identity.members import read_invitation
+
+    try:
+        return read_invitation(text)
+    except InputError as problem:
+        if count == 1 or text[:40] in str(problem):
+            raise
+        raise InputError(f"{text[:40]}: {problem}") from None

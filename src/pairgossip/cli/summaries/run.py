@@ -1,0 +1,386 @@
+"""What a run found: a short table for people, one object for programs."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.cli.console import new_table, optional_work, spelled, write_line, write_table
+from pairgossip.cli.summaries.model import ordered_share
+from pairgossip.errors import InputError, PairgossipError
+from pairgossip.graphs import GroupedGraph
+from pairgossip.privacy.estimation import as_record
+from pairgossip.results import Fit, Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairgossip.cli.data import Observations
+    from pairgossip.cli.train import DescentOptions, LossOptions
+    from pairgossip.graphs import Graph
+    from pairgossip.results.fit import Fit
+
+
+# What is said of sites that hold several rows, and of what they sent to each other.
+
+
+Facts = dict[str, Any]
+
+
+def group_facts(result: Run | Fit, column: str | None) -> Facts | None:
+    """Return by name how the rows lie at the sites; None without groups."""
+    if result.groups is None:
+        return None
+    sizes, graph = np.bincount(result.groups, minlength=result.sites.n), result.graph
+    return {
+        "column": column,
+        "construction": result.construction,
+        "rows": len(result.groups),
+        "sites": result.sites.n,
+        "size_min": int(sizes.min()),
+        "size_median": float(np.median(sizes)),
+        "size_max": int(sizes.max()),
+        "network_share": _network_share(graph, result.law),
+    }
+
+
+def traffic_facts(result: Run | Fit) -> Facts:
+    """Return by name what was exchanged and sent in all; with groups, means over the trials."""
+    return {
+        "network_exchanges": _mean(result.network_exchanges),
+        "local_exchanges": _mean(result.local_exchanges),
+        "messages": _whole(float(result.messages[-1])),
+        "bytes": _whole(float(result.bytes[-1])),
+    }
+
+
+def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
+    """Return the lines of a table about the sites; none without groups."""
+    if facts is None:
+        return []
+    low, high = facts["size_min"], facts["size_max"]
+    return [
+        ("rows", spelled(facts["rows"])),
+        ("sites", spelled(facts["sites"])),
+        ("rows per site: min, median, max", f"{low:,}, {facts['size_median']:,g}, {high:,}"),
+        ("construction", facts["construction"]),
+        ("share of exchanges between sites", spelled(facts["network_share"], 4)),
+    ]
+
+
+def traffic_rows(found: Facts) -> list[tuple[str, str]]:
+    """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
+    sent = [("messages", _counted(found["messages"])), ("bytes sent", _counted(found["bytes"]))]
+    if found["groups"] is None:
+        return sent
+    return [
+        ("exchanges between sites", _counted(found["network_exchanges"])),
+        ("exchanges within sites, free", _counted(found["local_exchanges"])),
+        *sent,
+    ]
+
+
+def _network_share(graph: Graph, law: str) -> float:
+    """Return the probability that an exchange is between sites: with whole sets, all are."""
+    return graph.network_fraction(law) if isinstance(graph, GroupedGraph) else 1.0
+
+
+def _mean(totals: Any) -> int | float:
+    """Average the totals at the last checkpoint over the trials."""
+    return _whole(float(totals[:, -1].mean()))
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if number.is_integer() else number
+
+
+def _counted(number: float) -> str:
+    """Spell a mean of counts, of which fractions tell nothing."""
+    return f"{round(number):,}"
+
+
+# What is said of private reports: what they promise, and what they cost.
+
+
+def privacy_facts(result: Run | Fit) -> dict[str, Any] | None:
+    """Return by name what is promised and what it costs; None without privacy."""
+    mechanism = result.privacy
+    if mechanism is None:
+        return None
+    facts: dict[str, Any] = {
+        "epsilon": mechanism.epsilon,
+        "bins": list(mechanism.bins),
+        "guarantee": mechanism.guarantee(),
+    }
+    if isinstance(result, Run) and result.privacy_error and result.private_values is not None:
+        facts |= {
+            "reports_value": float(result.private_values.mean()),
+            "standard_error": result.privacy_error.standard_error,
+            "binning_bias": result.privacy_error.binning_bias,
+            "predicted_error": result.privacy_error.size,
+        }
+    return facts
+
+
+def privacy_rows(facts: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the lines of a table about private reports; none without privacy."""
+    if facts is None:
+        return []
+    rows = [("epsilon", spelled(facts["epsilon"])), ("bins", ", ".join(map(str, facts["bins"])))]
+    if "reports_value" in facts:
+        rows += [
+            ("value of the reports, mean over trials", spelled(facts["reports_value"], 8)),
+            ("predicted error of the reports", spelled(facts["predicted_error"], 4)),
+            ("of it, standard error", spelled(facts["standard_error"], 4)),
+            ("of it, bias of the bins", spelled(facts["binning_bias"], 4)),
+        ]
+    return rows
+
+
+def write_guarantee(facts: dict[str, Any] | None, seed: int) -> None:
+    """Say what reports promise, and that those of a seed are for simulation only."""
+    if facts is None:
+        return
+    write_line(facts["guarantee"])
+    write_line(
+        f"Here reports are simulated: whoever knows the seed, {seed}, undoes them. Peers draw "
+        "theirs from the operating system."
+    )
+
+
+CURVE_ROWS = 6
+LARGEST_UNASKED_GAP = 20_000
+"""Above this many nodes a gap without formula may take longer than the run."""
+
+
+def run_summary(run: Run, group_by: str | None = None) -> dict[str, Any]:
+    """Return what a run found by name, curves included; what is unknown is NaN or None.
+
+    The graph is that of the sites where rows are grouped by a column.
+    """
+    # U1-gossip has one target per node; their mean is the statistic.
+    exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
+    graph = run.sites
+    return {
+        "statistic": run.kernel or "mean",
+        "target": run.target_kind,
+        "exact": exact,
+        "estimate": estimate,
+        "relative_error": abs(estimate - exact) / abs(exact) if exact else math.nan,
+        "rms_error": float(run.error[-1]),
+        "spread": float(run.spread[-1]),
+        "iterations": int(run.iterations[-1]),
+        "exchanges": int(run.exchanges[-1]),
+        **traffic_facts(run),
+        "time": None if run.times is None else float(run.times.mean(axis=0)[-1]),
+        "normalized_gap": known_gap(run),
+        "seed": run.seed,
+        "trials": run.trials,
+        "status": run.status,
+        "method": run.method,
+        "clock": run.clock,
+        "order": run.order,
+        "law": run.law,
+        "graph": {
+            "family": graph.family,
+            "parameters": graph.parameters,
+            "nodes": graph.n,
+            "edges": graph.edge_count,
+        },
+        "groups": group_facts(run, group_by),
+        "privacy": privacy_facts(run),
+        "curve": {
+            "iterations": run.iterations,
+            "mean": run.mean,
+            "spread": run.spread,
+            "error": run.error,
+        },
+    }
+
+
+def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
+    """Print the summary of a run and a few rows of its convergence curve."""
+    from pairgossip.results.plots import describe
+
+    facts = new_table(("result", ""))
+    percent = found["relative_error"] * 100
+    for name, value in (
+        (f"exact value ({_kind(run)})", spelled(found["exact"], 8)),
+        ("mean estimate", spelled(found["estimate"], 8)),
+        *privacy_rows(found["privacy"]),
+        ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
+        ("RMS error over nodes and trials", spelled(found["rms_error"], 4)),
+        ("spread over nodes", spelled(found["spread"], 4)),
+        ("iterations", spelled(found["iterations"])),
+        ("exchanges", spelled(found["exchanges"])),
+        *traffic_rows(found),
+        *([("time", spelled(found["time"]))] if run.times is not None else []),
+        ("normalized gap", spelled_gap(run, found["normalized_gap"])),
+        *group_rows(found["groups"]),
+        ("seed", str(run.seed)),
+    ):
+        facts.add_row(name, value)
+    write_table(facts, f"{describe(run)}; {columns}")
+    curve = new_table(("iterations", "mean estimate", "spread over nodes", "RMS error"))
+    curve.columns[0].justify = "right"
+    for row in np.unique(np.linspace(0, len(run.iterations) - 1, CURVE_ROWS).round().astype(int)):
+        values = (run.mean[row], run.spread[row], run.error[row])
+        curve.add_row(f"{run.iterations[row]:,}", *(spelled(float(value)) for value in values))
+    write_table(curve)
+    write_guarantee(found["privacy"], run.seed)
+
+
+def _kind(run: Run) -> str:
+    kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
+    return kinds[run.target_kind]
+
+
+def known_gap(run: Run | Fit) -> float | None:
+    """The rate that governs a run; None where there is none or it was not computed."""
+    from pairgossip.graphs.laws import is_uniform
+    from pairgossip.graphs.spectrum import closed_form
+
+    graph = run.graph
+    has_formula = is_uniform(graph, run.law) and closed_form(graph) is not None
+    # The gap on the rows of all sites comes from a matrix of sites by sites.
+    if run.sites.n > LARGEST_UNASKED_GAP and not has_formula:
+        return None
+    # A lone node has no gap, and the gap of others may need a missing library.
+    with suppress(PairgossipError), optional_work("Normalized gap", "the normalized gap was"):
+        return graph.normalized_gap(run.law)
+    return None
+
+
+def spelled_gap(run: Run | Fit, gap: float | None) -> str:
+    """Spell the normalized gap of a run for a table."""
+    return "not computed" if gap is None and run.nodes > 1 else spelled(gap, 4)
+
+
+# What training found: a table for people, one object for programs, a figure.
+
+
+def fit_summary(fit: Fit, observations: Observations) -> dict[str, Any]:
+    """Return what was found by name; refuse a model that is not finite."""
+    theta = fit.model
+    if not np.isfinite(theta).all():
+        raise InputError("Training diverged: give a smaller --step, or a --radius.")
+    classes, codes = np.unique(np.asarray(observations.labels), return_inverse=True)
+    return {
+        "loss": fit.loss,
+        "columns": list(observations.columns),
+        "label": observations.label,
+        "classes": classes.tolist(),
+        "theta": theta.tolist(),
+        "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),
+        "objective": float(fit.objective[-1]),
+        "spread": float(fit.spread[-1]),
+        "disagreement": float(fit.disagreement[-1]),
+        "iterations": int(fit.iterations[-1]),
+        "exchanges": int(fit.exchanges[-1]),
+        **traffic_facts(fit),
+        "normalized_gap": known_gap(fit),
+        "groups": group_facts(fit, observations.group_by),
+        "privacy": privacy_facts(fit),
+        "trials": fit.trials,
+        "seed": fit.seed,
+        "status": fit.status,
+        "curve": {
+            "iterations": fit.iterations,
+            "objective": fit.objective,
+            "spread": fit.spread,
+            "disagreement": fit.disagreement,
+        },
+    }
+
+
+def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[str, Any]:
+    """Return how a model was learned, for its file."""
+    graph = fit.sites
+    parameters = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in (graph.parameters or {}).items()
+    }
+    return {
+        "graph": {
+            "family": graph.family,
+            "parameters": parameters,
+            "nodes": graph.n,
+            "edges": graph.edge_count,
+        },
+        **({} if fit.groups is None else {"construction": fit.construction}),
+        "clock": fit.clock,
+        "law": fit.law,
+        **({} if what.spec is None else {"spec": what.spec.name}),
+        **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
+        # Of a specification it is what peers are told, which the simulator's time rescales.
+        "step": {"kind": fit.step, "scale": fit.step_scale if how.step is None else how.step},
+        "radius": what.radius,
+        "l1": what.l1,
+        "l2": what.l2,
+        "iterations": int(fit.iterations[-1]),
+        "trials": fit.trials,
+        "seed": fit.seed,
+        "status": fit.status,
+    }
+
+
+def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
+    """Print what was found, and the coefficients."""
+    facts = new_table(("result", ""))
+    judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
+    for name, value in (
+        (judged, spelled(found["auc"], 5)),
+        ("objective, mean over nodes", spelled(found["objective"])),
+        ("spread of the objective over nodes", spelled(found["spread"], 4)),
+        ("disagreement of the models", spelled(found["disagreement"], 4)),
+        ("iterations", spelled(found["iterations"])),
+        *traffic_rows(found),
+        ("normalized gap", spelled_gap(fit, found["normalized_gap"])),
+        *group_rows(found["groups"]),
+        *privacy_rows(found["privacy"]),
+        ("seed", str(found["seed"])),
+    ):
+        facts.add_row(name, value)
+    write_table(facts, f"{_title(fit)} ({columns})")
+    coefficients = new_table(("column", "coefficient"))
+    for name, value in zip(found["columns"], found["theta"], strict=True):
+        coefficients.add_row(name, spelled(value))
+    write_table(coefficients)
+    write_guarantee(found["privacy"], found["seed"])
+
+
+def draw(fit: Fit, against: str) -> Figure:
+    """Draw the objective of the nodes' models, and how far they are from each other."""
+    from matplotlib.figure import Figure
+
+    from pairgossip.results.plots import COLORS, set_axis
+
+    x = fit.axis(against)
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    low, high = fit.objective - fit.spread, fit.objective + fit.spread
+    left.fill_between(
+        x, low, high, color=COLORS[0], alpha=0.2, linewidth=0,
+        label="± standard deviation over nodes",
+    )  # fmt: skip
+    left.plot(x, fit.objective, color=COLORS[0], label="mean over nodes and trials")
+    left.set_ylabel(f"objective ({fit.loss})")
+    right.plot(x, fit.disagreement, color=COLORS[1], label="RMS over nodes")
+    right.set_ylabel("distance of the models from their mean")
+    for axes in (left, right):
+        set_axis(axes, fit, against)
+        axes.grid(alpha=0.25, which="major")
+        axes.legend(fontsize="small", frameon=False)
+    right.set_yscale("log")
+    figure.suptitle(_title(fit), fontsize="medium")
+    return figure
+
+
+def _title(fit: Fit) -> str:
+    from pairgossip.results.plots import network_of
+
+    trials = "1 trial" if fit.trials == 1 else f"{fit.trials} trials"
+    return f"{fit.loss}, {fit.clock}, {network_of(fit)}, {trials}"

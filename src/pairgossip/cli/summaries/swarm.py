@@ -1,0 +1,217 @@
+"""What `pairgossip swarm run` shows: the swarm while it runs, and the audit at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import (
+    new_table,
+    spelled,
+    tell,
+    write_json,
+    write_line,
+    write_table,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pairgossip.swarm.plan import Plan
+    from pairgossip.swarm.running import Report
+    from pairgossip.swarm.watching import Look, PeerLook
+
+
+MOST_SHOWN = 24
+"""Peers; of a larger swarm only the sums are shown."""
+BETWEEN_LINES = 5.0
+"""Seconds, where nobody sees a table being redrawn."""
+
+
+@contextmanager
+def showing() -> Iterator[Callable[[Look], None]]:
+    """Give a function that shows a look: in a table on a terminal, in a line otherwise."""
+    from pairgossip.progress import PlainConsole
+
+    console = PlainConsole(stderr=True)
+    if not console.is_terminal:
+        yield _Lines()
+        return
+    from rich.live import Live
+
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+        yield lambda look: live.update(drawn(look))
+
+
+class _Lines:
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, look: Look) -> None:
+        if look.seconds >= self._next:
+            self._next = look.seconds + BETWEEN_LINES
+            tell(look.line())
+
+
+def drawn(look: Look) -> RenderableType:
+    """Draw a table of the peers, or one line if they are too many."""
+    from rich.console import Group
+    from rich.text import Text
+
+    if len(look.peers) > MOST_SHOWN:
+        return Text(look.line())
+    table = new_table(
+        (
+            "peer",
+            "state",
+            "estimate",
+            "all rows likely between",
+            "exchanges",
+            "refused",
+            "generation",
+        )
+    )
+    for peer in look.peers:
+        table.add_row(*_cells(peer))
+    return Group(table, Text(look.line()))
+
+
+def _cells(peer: PeerLook) -> list[str]:
+    between = ""
+    if peer.interval is not None:
+        between = f"{peer.interval[0]:.6g} and {peer.interval[1]:.6g}"
+    generation = "" if peer.generation is None else str(peer.generation)
+    estimate = "" if peer.estimate is None else f"{peer.estimate:.6g}"
+    numbers = [spelled(peer.exchanges), spelled(peer.refused), generation]
+    return [peer.name, peer.state, estimate, between, *numbers]
+
+
+def write_report(report: Report, plan: Plan, within: float | None, *, as_json: bool) -> bool:
+    """Write figures and the verdict; return whether all is well."""
+    is_near = within is None or _is_near(report, within)
+    is_well = report.is_sound and is_near
+    sentence = verdict(report, within)
+    if as_json:
+        write_json({"sound": is_well, "verdict": sentence, **_figures(report, plan)})
+        return is_well
+    _write_facts(report, plan)
+    for problem in (*report.audit.violations, *report.failures):
+        write_line(f"Problem: {problem}")
+    write_line(f"Verdict: {sentence}")
+    return is_well
+
+
+def verdict(report: Report, within: float | None = None) -> str:
+    """Say in one line how it ended."""
+    from pairgossip.swarm.watching import spelled_faults
+
+    audit = report.audit
+    faults = spelled_faults(report.faults)
+    after = f" after {faults}" if faults else ""
+    if audit.violations:
+        return f"NOT conserved{after}: {_first(audit.violations)}"
+    if report.failures:
+        return f"records and mass conserved{after}, but {_first(report.failures)}"
+    mass = "" if audit.weight is None else " and the mass"
+    kept = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
+    errors = report.errors()
+    if not errors:
+        return f"{kept}."
+    near = f"{kept}; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
+    if within is not None and not _is_near(report, within):
+        return f"{near}, which is NOT within {within:.2%}."
+    return f"{near}."
+
+
+def _is_near(report: Report, within: float) -> bool:
+    errors = report.errors()
+    return len(errors) == len(report.audit.findings) and max(errors) <= within
+
+
+def _first(problems: tuple[str, ...]) -> str:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return problems[0] + more
+
+
+def intervals_with(report: Report) -> tuple[int, int] | None:
+    """Count the peers whose interval holds the exact value, among those that have one."""
+    intervals = [one.interval for one in report.audit.findings if one.interval is not None]
+    if not intervals or report.exact is None:
+        return None
+    return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
+
+
+def _write_facts(report: Report, plan: Plan) -> None:
+    audit, errors, covered = report.audit, report.errors(), intervals_with(report)
+    facts = new_table(("swarm", f"{len(plan.names)} peers, {len(plan.links)} links"), numbers=False)
+    rows = [
+        ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
+        ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
+        ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
+        *_kills(report),
+        ("frames refused", spelled(report.refused)),
+        ("processor", f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s"
+         f", and {report.cpu_starting:.1f} s to start"),
+    ]  # fmt: skip
+    if audit.weight is not None:
+        due = spelled(audit.weight_due, 12)
+        rows.append(("weight held", f"{spelled(audit.weight, 12)}, given {due}"))
+    if report.memory is not None:
+        resident, shared = (size / 1e6 for size in report.memory)
+        rows.append(
+            ("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")
+        )
+    if report.exact is not None:
+        rows.append((f"exact {plan.spec.kernel}", spelled(report.exact, 10)))
+    if errors:
+        mean = sum(errors) / len(errors)
+        rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
+    if plan.spec.privacy is not None and report.exact is not None:
+        # Intervals are about the value of the reports, which need not be near that of the rows.
+        rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
+    elif covered is not None:
+        rows.append(("intervals that hold it", f"{covered[0]} of {covered[1]}"))
+    for name, value in rows:
+        facts.add_row(name, value)
+    write_table(facts)
+
+
+def _kills(report: Report) -> list[tuple[str, str]]:
+    """Say what the kills met; nothing where there were none."""
+    if not report.faults.get("kills"):
+        return []
+    count = spelled(report.faults["kills"])
+    return [
+        ("kills", f"{count}, each of a peer that had exchanged since its start"),
+        ("offers in flight then", f"{spelled(report.offers_in_flight)} different ones"),
+    ]
+
+
+def _figures(report: Report, plan: Plan) -> dict[str, Any]:
+    audit, covered = report.audit, intervals_with(report)
+    return {
+        "peers": len(plan.names),
+        "links": len(plan.links),
+        "records": audit.records,
+        "exchanges": audit.exchanges,
+        "exchanges_per_second": report.rate,
+        "parked": audit.parked,
+        "decided": audit.decided,
+        "weight": audit.weight,
+        "weight_due": audit.weight_due,
+        "violations": list(audit.violations),
+        "failures": list(report.failures),
+        "faults": report.faults,
+        "interrupted": report.is_interrupted,
+        "offers_in_flight_at_kills": report.offers_in_flight,
+        "refused": report.refused,
+        "seconds": report.seconds,
+        "cpu_seconds": report.cpu_seconds,
+        "cpu_starting": report.cpu_starting,
+        "memory": report.memory,
+        "exact": report.exact,
+        "errors": report.errors(),
+        "intervals_that_hold_it": covered,
+        "estimates": {one.name: one.estimate for one in audit.findings},
+    }

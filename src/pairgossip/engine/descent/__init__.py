@@ -1,0 +1,1 @@
+"""Trials of minimization: plain steps, and their compiled twins."""

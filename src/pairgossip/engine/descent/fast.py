@@ -1,0 +1,196 @@
+"""The compiled engines of gossip dual averaging."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.algorithms.steps import own_observations
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.engine.descent import line_loops
+from pairgossip.engine.descent import loops as descent_loops
+from pairgossip.engine.descent.state import Descent, Snapshot, limits_of
+from pairgossip.engine.estimation import loops as token_loops
+from pairgossip.losses.learning import LearningProblem, is_ordering
+
+NUMBERS_AT_ONCE = 1 << 15
+"""Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
+
+
+class _Walking:
+    """What all engines share: who holds whose observation, and the new pairs of a block."""
+
+    def __init__(self, descent: Descent) -> None:
+        self._descent = descent
+        problem = descent.problem
+        assert isinstance(problem, LearningProblem)  # others are not compilable
+        self._problem = problem
+        self._phi = int(problem.loss.phi.code)  # type: ignore[union-attr]
+        self._held = own_observations(problem.n)
+        self._iterations = 0
+        self._piece = max(256, NUMBERS_AT_ONCE // (2 * problem.dimension))
+        self._is_ordering = is_ordering(problem.loss)
+        # Reused from piece to piece: fresh memory of this size would be mapped anew each time.
+        self._features = np.zeros((2, self._piece, problem.dimension))
+        self._weights, self._offsets = np.empty((2, self._piece)), np.zeros((2, self._piece))
+
+    def advance(self, exchanges: PairArray) -> None:
+        """Carry out a block of iterations."""
+        for start in range(0, len(exchanges), self._piece):
+            piece = exchanges[start : start + self._piece]
+            nodes = np.empty((2, len(piece)), dtype=np.intp)
+            tokens = np.empty_like(nodes)
+            token_loops.walk(piece, self._held, nodes, tokens)
+            self._move(piece, nodes, *self._pairs_of(nodes, tokens))
+            self._iterations += len(piece)
+
+    def _pairs_of(
+        self, nodes: IntArray, tokens: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Features, weights and offsets of the new pairs, each with axes (side, iteration)."""
+        problem, shape = self._problem, nodes.shape
+        if self._is_ordering:
+            count = shape[1]
+            descent_loops.ordering_pairs(problem.data, nodes, tokens, self._features, self._weights)
+            return self._features[:, :count], self._weights[:, :count], self._offsets[:, :count]
+        a, w, b = problem.pairs(nodes.ravel(), tokens.ravel())
+        return a.reshape(*shape, -1), w.reshape(shape), b.reshape(shape)
+
+    def _move(
+        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
+    ) -> None:
+        raise NotImplementedError
+
+    def _gammas(self, first: int, count: int) -> FloatArray:
+        t = np.arange(first, first + count, dtype=np.float64)
+        return np.ascontiguousarray(self._descent.steps(np.maximum(t, 1.0)), dtype=np.float64)
+
+
+class LineDescent(_Walking):
+    """Synchronous, by the line trick: no constraint, a ball, a squared l2 penalty, or both."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        n, p = descent.problem.n, descent.problem.dimension
+        self._z, self._theta_sum = np.zeros((n, p)), np.zeros((n, p))
+        self._last = np.zeros(n, dtype=np.int64)
+        self._slot = np.full(n, line_loops.IDLE, dtype=np.int64)
+        self._members = np.zeros(n, dtype=np.int64)
+        self._slots = np.zeros((line_loops.QUANTITIES, n))
+        self._bits = np.zeros(n, dtype=np.int64)
+        _, self._l2, self._radius, _, _ = limits_of(descent.proximal)
+        self._gamma = 0.0
+        self._enter_lines()
+
+    def _enter_lines(self) -> None:
+        """Put every node on the line of the pair it holds, before it moves."""
+        own = own_observations(len(self._z))
+        features, weights, offsets = self._problem.pairs(own, self._held)
+        self._a = np.ascontiguousarray(features)
+        self._count = line_loops.enter_all(
+            self._z, self._a, weights, offsets, self._slots, self._members, self._slot,
+            self._gamma, self._radius,
+        )  # fmt: skip
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        self._held, self._z = state.held.copy(), state.z.copy()
+        self._theta_sum = state.mean * iterations
+        self._iterations = iterations
+        self._slot[:] = line_loops.IDLE
+        gamma = float(self._gammas(iterations, 1)[0])
+        self._gamma = gamma / (1 + 2 * self._l2 * iterations * gamma)
+        self._enter_lines()
+
+    def _move(
+        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
+    ) -> None:
+        t = np.arange(self._iterations, self._iterations + len(exchanges) + 1, dtype=np.float64)
+        gammas = self._gammas(self._iterations, len(t))
+        gammas = gammas / (1 + 2 * self._l2 * t * gammas)
+        sums = np.concatenate([[0.0], np.cumsum(gammas[1:])])
+        self._count = line_loops.advance(
+            exchanges, a, w, b, self._z, self._a, self._theta_sum, self._last, self._slot,
+            self._members, self._count, self._slots, self._bits, self._bits.view(np.float64),
+            self._phi, gammas, sums, self._radius,
+        )  # fmt: skip
+        self._gamma = float(gammas[-1])
+
+    def snapshot(self) -> Snapshot:
+        """Read the state of every node."""
+        sums, theta, z = (np.empty_like(self._z) for _ in range(3))
+        line_loops.read(
+            self._z, self._a, self._theta_sum, self._slot, self._slots, self._gamma,
+            self._radius, sums, theta, z,
+        )  # fmt: skip
+        none = np.zeros(len(z), dtype=np.int64)
+        return Snapshot(self._held.copy(), z, theta, sums / max(self._iterations, 1), none)
+
+
+class _WithRows(_Walking):
+    """Engines that keep accumulator, model and mean of a node in one row."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        self._rows = np.zeros((descent.problem.n, 3 * descent.problem.dimension))
+        self._limits = limits_of(descent.proximal)
+        self._picks: IntArray = np.zeros(descent.problem.n, dtype=np.int64)
+
+    def snapshot(self) -> Snapshot:
+        """Read the state of every node."""
+        z, theta, mean = np.split(self._rows.copy(), 3, axis=1)
+        return Snapshot(self._held.copy(), z, theta, mean, self._picks.copy())
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        self._rows = np.concatenate([state.z, state.theta, state.mean], axis=1)
+        self._held, self._picks = state.held.copy(), state.picks.copy()
+        self._iterations = iterations
+
+
+class VectorDescent(_WithRows):
+    """Synchronous, every node every iteration: l1 and box, whose models leave the line."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        self._hold_pairs()
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        super().restore(state, iterations)
+        self._hold_pairs()
+
+    def _hold_pairs(self) -> None:
+        own = own_observations(len(self._rows))
+        parts = self._problem.pairs(own, self._held)
+        self._pairs = tuple(part.copy() for part in parts)
+
+    def _move(
+        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
+    ) -> None:
+        gammas = self._gammas(self._iterations + 1, len(exchanges))
+        features, weights, offsets = self._pairs
+        descent_loops.synchronous(
+            self._rows, features, weights, offsets, exchanges, a, w, b, self._phi, gammas,
+            self._iterations, self._limits,
+        )  # fmt: skip
+
+
+class AsyncDescent(_WithRows):
+    """Asynchronous: two nodes per exchange."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        self._probabilities = np.ascontiguousarray(descent.probabilities)
+
+    def _move(
+        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
+    ) -> None:
+        counts = np.empty(nodes.shape)
+        descent_loops.count_picks(exchanges, self._picks, counts)
+        # Each node's own guess of the number of iterations so far.
+        iterations = counts / self._probabilities.take(nodes)
+        gammas = np.ascontiguousarray(self._descent.steps(iterations), dtype=np.float64)
+        descent_loops.asynchronous(
+            self._rows, exchanges, a, w, b, self._phi, counts, gammas, iterations,
+            self._probabilities, self._limits,
+        )  # fmt: skip

@@ -1,0 +1,225 @@
+"""Gossip dual averaging, synchronous, by the line trick: scalars between exchanges, not vectors.
+
+For f = w phi(theta . a + b) every gradient is a multiple of the pair's a, so between two exchanges
+a node's accumulator moves on a line, z = z0 + u a, and its model is theta = -kappa z with kappa
+set by the step size and the ball. Only u, kappa and the sums c1 = sum kappa, c2 = sum kappa u are
+needed per iteration; vectors are touched when the node exchanges. Pairs of weight zero do not move
+at all: their sum of kappa comes from prefix sums of the step sizes.
+
+Active nodes (those that move) occupy the first slots of ``slots``, so that one tight loop serves
+them. A row of ``slots`` is one quantity over all slots.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairgossip.engine.descent.loops import LOGISTIC, inlined, logistic_slopes, loop, slope
+
+U, NORM2, ALONG, LENGTH2, KAPPA, C1, C2, WEIGHT, OFFSET, MARGIN, POLYNOMIAL = range(11)
+QUANTITIES = 11
+IDLE = -1
+
+
+@inlined
+def step_active(  # type: ignore[no-untyped-def]
+    u, norm2, along, length2, kappa, c1, c2, weight, offset, margin, polynomial,
+    scale_bits, scale, count, phi, gamma, radius,
+):  # fmt: skip
+    """One iteration of every active node; arguments are rows of ``slots``.
+
+    Margins are those of the present models; they leave the loop ready for the next iteration.
+    """
+    if phi == LOGISTIC:
+        logistic_slopes(margin, count, polynomial, scale_bits, scale)
+    else:
+        for q in range(count):
+            margin[q] = slope(phi, margin[q])
+    if radius == np.inf:
+        for q in range(count):
+            u[q] += weight[q] * margin[q]
+            kappa[q] = gamma
+            c1[q] += gamma
+            c2[q] += gamma * u[q]
+            margin[q] = offset[q] - gamma * (along[q] + u[q] * length2[q])
+    else:
+        for q in range(count):
+            u[q] += weight[q] * margin[q]
+            size2 = norm2[q] + u[q] * (2 * along[q] + u[q] * length2[q])
+            cap = radius / np.sqrt(size2) if size2 > 0 else gamma
+            kappa[q] = gamma if gamma < cap else cap
+            c1[q] += kappa[q]
+            c2[q] += kappa[q] * u[q]
+            margin[q] = offset[q] - kappa[q] * (along[q] + u[q] * length2[q])
+
+
+@inlined
+def idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
+    """Sum of min(gamma_k, cap) over first < k <= last, for non-increasing gammas."""
+    if last <= first:
+        return 0.0
+    low, high = first, last  # the capped steps are those up to and including ``low``
+    if gammas[first + 1] > cap:
+        while low < high:
+            middle = (low + high + 1) // 2
+            if gammas[middle] > cap:
+                low = middle
+            else:
+                high = middle - 1
+    return (low - first) * (cap if low > first else 0.0) + sums[last] - sums[low]
+
+
+@inlined
+def cap_of(z, k, radius):  # type: ignore[no-untyped-def]
+    """The largest kappa that keeps -kappa z_k in the ball."""
+    norm2 = 0.0
+    for c in range(z.shape[1]):
+        norm2 += z[k, c] * z[k, c]
+    return radius / np.sqrt(norm2) if norm2 > 0 else np.inf
+
+
+@inlined
+def settle_idle(z, theta_sum, last, k, gammas, sums, now, radius):  # type: ignore[no-untyped-def]
+    """Add an idle node's models up to iteration ``now`` of the block to its sum."""
+    total = idle_sum(gammas, sums, last[k], now, cap_of(z, k, radius))
+    for c in range(z.shape[1]):
+        theta_sum[k, c] -= total * z[k, c]
+    last[k] = now
+
+
+@inlined
+def leave_line(z, a, theta_sum, slots, members, slot, count, k):  # type: ignore[no-untyped-def]
+    """Turn an active node's scalars back into vectors and free its slot; return its kappa."""
+    q = slot[k]
+    u, c1, c2, kappa = slots[U, q], slots[C1, q], slots[C2, q], slots[KAPPA, q]
+    for c in range(z.shape[1]):
+        theta_sum[k, c] -= c1 * z[k, c] + c2 * a[k, c]
+        z[k, c] += u * a[k, c]
+    moved = members[count - 1]
+    for quantity in range(POLYNOMIAL):
+        slots[quantity, q] = slots[quantity, count - 1]
+    members[q] = moved
+    slot[moved] = q
+    slot[k] = IDLE
+    return kappa
+
+
+@inlined
+def enter_line(z, a, slots, members, slot, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
+    """Give a node with a nonzero pair the next slot, having made its first move ``u``."""
+    norm2 = along = length2 = 0.0
+    for c in range(z.shape[1]):
+        norm2 += z[k, c] * z[k, c]
+        along += z[k, c] * a[k, c]
+        length2 += a[k, c] * a[k, c]
+    kappa = gamma
+    if radius != np.inf:
+        norm = np.sqrt(max(norm2 + u * (2 * along + u * length2), 0.0))
+        if norm > 0:
+            kappa = min(gamma, radius / norm)
+    slots[U, count], slots[NORM2, count] = u, norm2
+    slots[ALONG, count], slots[LENGTH2, count] = along, length2
+    slots[KAPPA, count], slots[C1, count], slots[C2, count] = kappa, kappa, kappa * u
+    slots[WEIGHT, count], slots[OFFSET, count] = weight, offset
+    slots[MARGIN, count] = offset - kappa * (along + u * length2)
+    members[count] = k
+    slot[k] = count
+
+
+@loop
+def advance(  # type: ignore[no-untyped-def]
+    exchanges, features, weights, offsets, z, a, theta_sum, last, slot, members, count,
+    slots, scale_bits, scale, phi, gammas, sums, radius,
+):  # fmt: skip
+    """Carry out a block of iterations; return the number of active nodes.
+
+    ``features`` has shape (2, block, p): the new pair of each node of each exchange. ``gammas``
+    starts with the step size of the iteration before the block, ``sums`` are their prefix sums
+    from the block's first iteration on. ``last`` counts iterations of the block.
+    """
+    p = z.shape[1]
+    u, norm2, along, length2 = slots[U], slots[NORM2], slots[ALONG], slots[LENGTH2]
+    kappa, c1, c2 = slots[KAPPA], slots[C1], slots[C2]
+    weight, offset = slots[WEIGHT], slots[OFFSET]
+    margin_of, polynomial = slots[MARGIN], slots[POLYNOMIAL]
+    kappas = np.empty(2)
+    moves = np.empty(2)
+    for s in range(exchanges.shape[0]):
+        gamma = gammas[s + 1]
+        for side in range(2):
+            k = exchanges[s, side]
+            if slot[k] == IDLE:
+                kappas[side] = min(gammas[s], cap_of(z, k, radius))
+                settle_idle(z, theta_sum, last, k, gammas, sums, s, radius)
+            else:
+                kappas[side] = leave_line(z, a, theta_sum, slots, members, slot, count, k)
+                count -= 1
+        i = exchanges[s, 0]
+        j = exchanges[s, 1]
+        for side in range(2):
+            k = exchanges[s, side]
+            if weights[side, s] != 0:
+                product = 0.0
+                for c in range(p):
+                    a[k, c] = features[side, s, c]
+                    product += z[k, c] * a[k, c]
+                margin = offsets[side, s] - kappas[side] * product
+                moves[side] = weights[side, s] * slope(phi, margin)
+        for c in range(p):
+            mean = (z[i, c] + z[j, c]) / 2
+            z[i, c] = mean
+            z[j, c] = mean
+        step_active(
+            u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
+            scale_bits, scale, count, phi, gamma, radius,
+        )  # fmt: skip
+        for side in range(2):
+            k = exchanges[s, side]
+            if weights[side, s] == 0:
+                last[k] = s  # its models from this iteration on are still to be added
+            else:
+                enter_line(
+                    z, a, slots, members, slot, count, k, moves[side],
+                    weights[side, s], offsets[side, s], gamma, radius,
+                )  # fmt: skip
+                count += 1
+    block = exchanges.shape[0]
+    for k in range(z.shape[0]):
+        if slot[k] == IDLE:
+            settle_idle(z, theta_sum, last, k, gammas, sums, block, radius)
+            last[k] = 0  # the next block counts anew
+    return count
+
+
+@loop
+def read(z, a, theta_sum, slot, slots, gamma, radius, sums_out, theta_out, z_out):  # type: ignore[no-untyped-def]
+    """Write every node's sum of models, model and accumulator, without touching the state."""
+    for k in range(z.shape[0]):
+        q = slot[k]
+        if q == IDLE:
+            kappa = min(gamma, cap_of(z, k, radius))
+            u = c1 = c2 = 0.0
+        else:
+            kappa, u, c1, c2 = slots[KAPPA, q], slots[U, q], slots[C1, q], slots[C2, q]
+        for c in range(z.shape[1]):
+            z_out[k, c] = z[k, c] + u * a[k, c]
+            theta_out[k, c] = -kappa * z_out[k, c]
+            sums_out[k, c] = theta_sum[k, c] - c1 * z[k, c] - c2 * a[k, c]
+
+
+@loop
+def enter_all(z, a, weights, offsets, slots, members, slot, gamma, radius):  # type: ignore[no-untyped-def]
+    """Give every node whose pair has a weight a slot, before it moves; return how many there are.
+
+    ``gamma`` is the step size of the last iteration, which set the nodes' present models.
+    """
+    count = 0
+    for k in range(z.shape[0]):
+        if weights[k] != 0:
+            enter_line(
+                z, a, slots, members, slot, count, k, 0.0, weights[k], offsets[k], gamma, radius
+            )
+            slots[C1, count] = 0.0  # the present model is in the sum already
+            slots[C2, count] = 0.0
+            count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Trials of estimation: the plain, token and fused engines."""

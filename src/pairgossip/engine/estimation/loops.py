@@ -1,0 +1,334 @@
+"""Compiled loops that do not know the kernel: who holds whose observation, and the sums.
+
+Module-level functions with plain arguments only, so that the compiled code is kept on disk and
+reused by the next process. ``components`` is a tuple with one entry per component kernel: the
+compiler knows its length K.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pairgossip.kernels import Formula
+
+loop = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@loop
+def walk(exchanges, held, nodes, tokens):  # type: ignore[no-untyped-def]
+    """Swap along a block of exchanges; write the two new (node, token) pairs of each."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        to_i = held[j]
+        to_j = held[i]
+        held[i] = to_i
+        held[j] = to_j
+        nodes[0, s] = i
+        nodes[1, s] = j
+        tokens[0, s] = to_i
+        tokens[1, s] = to_j
+
+
+@loop
+def walk_twice(exchanges, others, first, second, nodes, firsts, seconds):  # type: ignore[no-untyped-def]
+    """Swap two walks along their own exchanges; write the pairs of the four nodes touched."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        k = np.uint64(others[s, 0])
+        m = np.uint64(others[s, 1])
+        first[i], first[j] = first[j], first[i]
+        second[k], second[m] = second[m], second[k]
+        nodes[0, s] = i
+        nodes[1, s] = j
+        nodes[2, s] = k
+        nodes[3, s] = m
+        for row in range(4):
+            firsts[row, s] = first[nodes[row, s]]
+            seconds[row, s] = second[nodes[row, s]]
+
+
+@loop
+def accumulate(rows, components, nodes, values, start, averages):  # type: ignore[no-untyped-def]
+    """Bring the touched nodes' sums up to date, note their new values, average if asked.
+
+    A row is one node: K sums, its K current values, and the last update included in the sums.
+    ``values`` has shape (touched per iteration, block, K); ``start`` is the number of updates
+    that precede the first exchange.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        for touched in range(nodes.shape[0]):
+            p = np.uint64(nodes[touched, s])
+            elapsed = start + s - rows[p, 2 * K]
+            rows[p, 2 * K] = start + s
+            for c in range(K):
+                rows[p, c] += elapsed * rows[p, K + c]
+                rows[p, K + c] = values[touched, s, c]
+        if averages:
+            i = np.uint64(nodes[0, s])
+            j = np.uint64(nodes[1, s])
+            for c in range(K):
+                mean = (rows[i, c] + rows[j, c]) / 2
+                rows[i, c] = mean
+                rows[j, c] = mean
+
+
+@loop
+def fold(rows, components, nodes, values):  # type: ignore[no-untyped-def]
+    """GoSta-async: both nodes average once, then fold their new value in.
+
+    A row is one node: K estimates, and in the last place the number of picks.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        i = np.uint64(nodes[0, s])
+        j = np.uint64(nodes[1, s])
+        rows[i, 2 * K] += 1
+        rows[j, 2 * K] += 1
+        share_i = 1 / rows[i, 2 * K]
+        share_j = 1 / rows[j, 2 * K]
+        for c in range(K):
+            mean = (rows[i, c] + rows[j, c]) / 2
+            rows[i, c] = (1 - share_i) * mean + share_i * values[0, s, c]
+            rows[j, c] = (1 - share_j) * mean + share_j * values[1, s, c]
+
+
+@loop
+def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-def]
+    """Weighted GoSta: both nodes average once, then add their new value and its weight.
+
+    A row is one node: K sums of weighted values, the sum of weights, and the node's own weight.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        i = np.uint64(nodes[0, s])
+        j = np.uint64(nodes[1, s])
+        weight_i = rows[i, K + 1]
+        weight_j = rows[j, K + 1]
+        mean = (rows[i, K] + rows[j, K]) / 2
+        rows[i, K] = mean + weight_i
+        rows[j, K] = mean + weight_j
+        for c in range(K):
+            mean = (rows[i, c] + rows[j, c]) / 2
+            rows[i, c] = mean + weight_i * values[0, s, c]
+            rows[j, c] = mean + weight_j * values[1, s, c]
+
+
+@loop
+def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
+    """Count the exchanges between nodes of different sites."""
+    count = 0
+    for s in range(exchanges.shape[0]):
+        here = site_of[np.uint64(exchanges[s, 0])]
+        there = site_of[np.uint64(exchanges[s, 1])]
+        count += here != there
+    return count
+
+
+# Compiled loops with the built-in kernels inside, selected by their number.
+#
+# A row of ``rows`` is one node: its observation, its auxiliary observation, one sum per component
+# kernel, and the number of the last update those sums include. ``columns`` is the number of columns
+# of an observation, or None for one: numba prunes branches on None, so the common case of one
+# column compiles to code without column loops. ``formulas`` and ``parameters`` are tuples, whose
+# length is known to the compiler.
+#
+# Only module-level functions with such plain arguments: their compiled code is kept on disk and
+# reused by the next process. Everything inside a loop is inlined, because passing ``rows`` to a
+# function that is not costs more than the arithmetic.
+
+
+VARIANCE = int(Formula.VARIANCE)
+GINI = int(Formula.GINI)
+DISTANCE = int(Formula.DISTANCE)
+KENDALL = int(Formula.KENDALL)
+CONCORDANT = int(Formula.CONCORDANT)
+COMPARABLE = int(Formula.COMPARABLE)
+AUC_ORDERED = int(Formula.AUC_ORDERED)
+AUC_COMPARED = int(Formula.AUC_COMPARED)
+RANKING_RISK = int(Formula.RANKING_RISK)
+SCATTER_SQUARED = int(Formula.SCATTER_SQUARED)
+SCATTER_PLAIN = int(Formula.SCATTER_PLAIN)
+
+inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+
+
+@inlined
+def squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
+    """Squared distance between the first ``features`` columns of the pair in row ``k``."""
+    total = 0.0
+    for c in range(features):
+        total += (rows[k, c] - rows[k, d + c]) ** 2
+    return total
+
+
+@inlined
+def comparable(rows, k, d):  # type: ignore[no-untyped-def]
+    """Whether the outcomes (column 1) differ and the smaller one is an event (column 2)."""
+    if rows[k, 1] == rows[k, d + 1]:
+        return False
+    if d == 2:
+        return True
+    return rows[k, 2] != 0 if rows[k, 1] < rows[k, d + 1] else rows[k, d + 2] != 0
+
+
+@inlined
+def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
+    """The kernels on two or more columns, of which the last is often a label."""
+    if formula == DISTANCE:
+        return np.sqrt(squared_distance(rows, k, d, d))
+    step = rows[k, 0] - rows[k, d]
+    label_step = rows[k, d - 1] - rows[k, 2 * d - 1]
+    if formula == KENDALL:
+        return np.sign(step) * np.sign(label_step)
+    if formula == RANKING_RISK:
+        return 1.0 if np.sign(step) * np.sign(label_step) < 0 else 0.0
+    if formula == AUC_COMPARED:
+        return 1.0 if label_step > 0 else 0.0
+    if formula == AUC_ORDERED:
+        if label_step <= 0 or step < 0:
+            return 0.0
+        return 1.0 if step > 0 else parameter
+    if formula == COMPARABLE:
+        return 1.0 if comparable(rows, k, d) else 0.0
+    if formula == CONCORDANT:
+        if not comparable(rows, k, d):
+            return 0.0
+        if step == 0:
+            return parameter
+        return 1.0 if (step > 0) == (rows[k, 1] > rows[k, d + 1]) else 0.0
+    if formula == SCATTER_SQUARED:
+        return squared_distance(rows, k, d, d - 1) if label_step == 0 else 0.0
+    distance = np.sqrt(squared_distance(rows, k, d, d - 1))
+    if formula == SCATTER_PLAIN:
+        return distance if label_step == 0 else 0.0
+    side = 1.0 if label_step == 0 else -1.0  # metric-learning risk
+    return max(0.0, 1 - (parameter - distance) * side)
+
+
+@inlined
+def pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped-def]
+    """The kernel of the observation and the auxiliary observation in row ``k``."""
+    if columns is None:
+        step = rows[k, 0] - rows[k, 1]
+        return 0.5 * step * step if formula == VARIANCE else abs(step)
+    return labeled_value(formula, parameter, rows, k, columns)
+
+
+@inlined
+def bring_up_to_date(rows, k, columns, formulas, parameters, now):  # type: ignore[no-untyped-def]
+    """Add to the sums what the unchanged pair contributed since they were last touched."""
+    sums = 2 if columns is None else 2 * columns
+    last = sums + len(formulas)
+    elapsed = now - rows[k, last]
+    rows[k, last] = now
+    for c in range(len(formulas)):
+        rows[k, sums + c] += elapsed * pair_value(formulas[c], parameters[c], rows, k, columns)
+
+
+@loop
+def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  # type: ignore[no-untyped-def]
+    """GoSta-sync (``averages``) and U1-gossip; ``start``: updates before the first exchange."""
+    d = 1 if columns is None else columns
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        bring_up_to_date(rows, i, columns, formulas, parameters, start + s)
+        bring_up_to_date(rows, j, columns, formulas, parameters, start + s)
+        if averages:
+            for c in range(2 * d, 2 * d + len(formulas)):
+                mean = (rows[i, c] + rows[j, c]) / 2
+                rows[i, c] = mean
+                rows[j, c] = mean
+        for c in range(d, 2 * d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+
+
+@loop
+def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  # type: ignore[no-untyped-def]
+    """U2-gossip: two auxiliary observations per node, each on its own walk."""
+    d = 1 if columns is None else columns
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        k = np.uint64(others[s, 0])
+        m = np.uint64(others[s, 1])
+        # A node in both exchanges is brought up to date twice; the second time adds nothing.
+        for node in (i, j, k, m):
+            bring_up_to_date(rows, node, columns, formulas, parameters, start + s)
+        for c in range(d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+        for c in range(d, 2 * d):
+            rows[k, c], rows[m, c] = rows[m, c], rows[k, c]
+
+
+@loop
+def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
+    """GoSta-async: the last two parts of a row are estimates and the number of picks."""
+    d = 1 if columns is None else columns
+    picks = 2 * d + len(formulas)
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(d, 2 * d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+        rows[i, picks] += 1
+        rows[j, picks] += 1
+        share_i = 1 / rows[i, picks]
+        share_j = 1 / rows[j, picks]
+        for c in range(len(formulas)):
+            z = 2 * d + c
+            mean = (rows[i, z] + rows[j, z]) / 2
+            value_i = pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = pair_value(formulas[c], parameters[c], rows, j, columns)
+            rows[i, z] = (1 - share_i) * mean + share_i * value_i
+            rows[j, z] = (1 - share_j) * mean + share_j * value_j
+
+
+@loop
+def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
+    """Weighted GoSta: after the sums of a row come the sum of weights and the node's own weight."""
+    d = 1 if columns is None else columns
+    total = 2 * d + len(formulas)
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(d, 2 * d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+        weight_i = rows[i, total + 1]
+        weight_j = rows[j, total + 1]
+        mean = (rows[i, total] + rows[j, total]) / 2
+        rows[i, total] = mean + weight_i
+        rows[j, total] = mean + weight_j
+        for c in range(len(formulas)):
+            z = 2 * d + c
+            mean = (rows[i, z] + rows[j, z]) / 2
+            value_i = pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = pair_value(formulas[c], parameters[c], rows, j, columns)
+            rows[i, z] = mean + weight_i * value_i
+            rows[j, z] = mean + weight_j * value_j
+
+
+@loop
+def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-untyped-def]
+    """Read every node's sums as of ``now`` without touching the rows."""
+    d = 1 if columns is None else columns
+    for k in range(rows.shape[0]):
+        elapsed = now - rows[k, 2 * d + len(formulas)]
+        for c in range(len(formulas)):
+            value = pair_value(formulas[c], parameters[c], rows, k, columns)
+            sums[k, c] = rows[k, 2 * d + c] + elapsed * value
+
+
+@loop
+def average(values, exchanges):  # type: ignore[no-untyped-def]
+    """Gossip averaging of one value per node."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        mean = (values[i] + values[j]) / 2
+        values[i] = mean
+        values[j] = mean

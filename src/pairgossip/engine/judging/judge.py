@@ -1,0 +1,251 @@
+"""What a trial's models are judged by at a checkpoint: their objectives and their gradients.
+
+A run spends more time here than in its exchanges, as every node's model meets every pair: that is
+n^3 margins at every checkpoint, unless the loss is one of AUC or ranking, which take n^2 log n. So
+both have compiled twins. They work on one model at a time, in the thread of the trial: sums do not
+depend on how many workers there are, nor on BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.extras import needed_for
+from pairgossip.kernels.data import column_count
+from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK
+from pairgossip.losses import GeneralLoss, Loss
+from pairgossip.losses.learning import (
+    LearningProblem,
+    PairwiseLearning,
+    WholeSetsLearning,
+    is_ordering,
+)
+from pairgossip.losses.loss import Phi
+from pairgossip.losses.sums import DEGREE, RATES, boundary, centered, ranking_risks, tables
+
+SCORES_AT_ONCE = 2**22
+"""Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
+DIRECT_LOGISTIC, DIRECT_HINGES = 2**8, 2**10
+"""Up to so many pairs of a span are summed one by one."""
+FEW_MARGINS = 2**16
+"""Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
+MARGINS_UNASKED, FEWEST_JUDGED = 2**26, 10
+"""Margins computed at a checkpoint unless asked for more: tenths of a second; and the fewest
+models that still make a curve."""
+NUMBERS_KEPT = 2**23
+"""Numbers of all pairs' features that are kept from one checkpoint to the next: 64 MB."""
+PAIRS_AT_ONCE = 2**9
+"""Pairs that meet all models before the next are read: in the cache, and below 1,000 of them."""
+
+
+class Judge(Protocol):
+    """What `LearningProblem` says of models; a twin of it says the same sooner."""
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+
+
+def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
+    """Build the compiled judge of a loss, if its form is known; others have numpy's."""
+    if isinstance(problem, WholeSetsLearning):
+        return SitesJudge(problem, build_judge(engine, problem.rows))
+    if engine == "plain" or not isinstance(problem, LearningProblem):
+        return problem
+    if is_ranking(problem.loss):
+        return RankingJudge(problem)
+    summed = isinstance(problem.loss, Loss) and problem.loss.risk is None
+    return PairsJudge(problem) if summed and problem.n**3 > FEW_MARGINS else problem
+
+
+def judged_unasked(problem: LearningProblem, most: int) -> int:
+    """Return how many models are judged unless asked: fewer where each takes all n^2 pairs."""
+    loss = problem.loss
+    if is_ranking(loss) or (isinstance(loss, Loss) and loss.risk is not None):
+        return most
+    return min(most, max(FEWEST_JUDGED, MARGINS_UNASKED // problem.n**2))
+
+
+class SitesJudge:
+    """Judges the models of sites by their rows."""
+
+    def __init__(self, problem: WholeSetsLearning, of_rows: Judge) -> None:
+        self._problem = problem
+        self._of_rows = of_rows
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+        return self._of_rows.objectives(models)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every site's share at the site's model, shape (n, p)."""
+        return self._problem.shares(self._of_rows.own_gradients(self._problem.of_rows(theta)))
+
+
+def is_ranking(loss: Loss | GeneralLoss) -> bool:
+    """Whether a loss is 1{l > l'} phi(theta . (x - x')), without a closed form of a user's own."""
+    if not isinstance(loss, Loss) or not is_ordering(loss):
+        return False
+    return loss.risk is None or (isinstance(loss.risk, partial) and loss.risk.func is ranking_risks)
+
+
+class RankingJudge:
+    """Compiled sums over all pairs; the twin of `ranking_risks` and of `own_gradients`."""
+
+    def __init__(self, problem: LearningProblem) -> None:
+        with needed_for("The fast engine (engine='plain' runs without it)"):
+            from pairgossip.engine.judging import loops as judging_loops
+        assert isinstance(problem.loss, Loss)
+        self._loops: Any = judging_loops
+        self._phi = problem.loss.phi.code
+        self._order = np.argsort(problem.data[:, -1], kind="stable")
+        labels = problem.data[self._order, -1]
+        direct = DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else DIRECT_HINGES
+        self._lower = np.searchsorted(labels, labels).astype(np.int64)
+        self._plan = spans(labels, direct)
+        self._features = np.ascontiguousarray(centered(problem.data[:, :-1])[self._order].T)
+        self._tables = padded_tables()
+        self._room = _room(problem.n)
+        self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
+        self._bits = np.zeros(problem.n, dtype=np.int64)
+        self._step = max(1, SCORES_AT_ONCE // problem.n)
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,); NaN where a model is not finite."""
+        sums = np.empty(len(models))
+        for start in range(0, len(models), self._step):
+            chunk = slice(start, start + self._step)
+            self._write_sums(np.ascontiguousarray(models[chunk]), sums[chunk])
+        return sums / len(self._scores) ** 2
+
+    def _write_sums(self, models: FloatArray, sums: FloatArray) -> None:
+        known = models, self._features, self._lower, self._plan
+        if self._phi is Phi.LOGISTIC:
+            self._loops.write_logistic_sums(*known, self._tables, self._room, self._scores, sums)
+        else:
+            room = self._room[:2]
+            self._loops.write_hinge_sums(*known, int(self._phi), *room, self._scores, sums)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+        ordered = theta[self._order]
+        found = np.empty_like(ordered)
+        for start in range(0, len(ordered), self._step):
+            chunk = slice(start, start + self._step)
+            self._loops.write_gradients(
+                start, ordered[chunk], self._features, self._lower, int(self._phi), self._scores,
+                self._spare, self._bits, self._bits.view(np.float64), found[chunk],
+            )  # fmt: skip
+        gradients = np.empty_like(found)
+        gradients[self._order] = found
+        return gradients
+
+
+class _Block(NamedTuple):
+    """The pairs of some nodes with everyone, node by node; pairs without weight are left out."""
+
+    nodes: slice
+    starts: IntArray
+    """Where the pairs of each node begin, and where the last one's end."""
+    features: FloatArray
+    """One column per pair."""
+    weights: FloatArray
+    offsets: FloatArray
+
+
+class PairsJudge:
+    """Compiled sums of a loss over all pairs, whatever its features; the twin of `risks`."""
+
+    def __init__(self, problem: LearningProblem) -> None:
+        with needed_for("The fast engine (engine='plain' runs without it)"):
+            from pairgossip.engine.judging import loops as judging_loops
+        assert isinstance(problem.loss, Loss)
+        self._loops: Any = judging_loops
+        self._problem = problem
+        self._phi = int(problem.loss.phi.code)
+        values, spare, polynomial = np.empty((3, PAIRS_AT_ONCE))
+        bits = np.zeros(PAIRS_AT_ONCE, dtype=np.int64)
+        self._room = values, spare, polynomial, bits, bits.view(np.float64)
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,); NaN where a margin is not finite."""
+        sums, ordered = np.zeros(len(models)), np.ascontiguousarray(models)
+        for _, _, a, w, b in _all_pairs(self._problem):
+            self._loops.write_pair_sums(ordered, a, w, b, self._phi, self._room, sums)
+        return sums / self._problem.n**2
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+        gradients, ordered = np.zeros(theta.shape), np.ascontiguousarray(theta)
+        for nodes, starts, a, w, b in _all_pairs(self._problem):
+            self._loops.write_pair_gradients(
+                ordered[nodes], starts, a, w, b, self._phi, self._room, gradients[nodes]
+            )
+        return gradients / self._problem.n
+
+
+_kept: WeakKeyDictionary[LearningProblem, list[_Block]] = WeakKeyDictionary()
+_keeping = Lock()
+
+
+def _all_pairs(problem: LearningProblem) -> Iterable[_Block]:
+    """Return all pairs of a problem: kept for all its trials, or anew each time if too many."""
+    if problem.n**2 * (problem.dimension + 2) > NUMBERS_KEPT:
+        return _blocks(problem)
+    with _keeping:
+        if problem not in _kept:
+            _kept[problem] = list(_blocks(problem))
+        return _kept[problem]
+
+
+def _blocks(problem: LearningProblem) -> Iterator[_Block]:
+    numbers = max(problem.dimension, column_count(problem.data))
+    rows, everyone = max(1, NUMBERS_PER_BLOCK // (numbers * problem.n)), np.arange(problem.n)
+    for start in range(0, problem.n, rows):
+        nodes = slice(start, start + rows)
+        first, second = np.meshgrid(everyone[nodes], everyone, indexing="ij")
+        a, w, b = problem.pairs(first.ravel(), second.ravel())
+        counted = w != 0
+        starts = np.append(0, np.cumsum(counted.reshape(first.shape).sum(axis=1)))
+        yield _Block(nodes, starts, np.ascontiguousarray(a[counted].T), w[counted], b[counted])
+
+
+def spans(labels: FloatArray, direct: int) -> IntArray:
+    """Plan sums over pairs of rising labels: rows of start, middle and end, for all pairs across.
+
+    Where start and middle are one, all pairs of different labels of the span are summed directly.
+    """
+    plan: list[tuple[int, int, int]] = []
+    waiting = [(0, len(labels))]
+    while waiting:
+        start, end = waiting.pop()
+        if labels[start] == labels[end - 1]:
+            continue
+        middle = boundary(labels, start, end)
+        few = (end - start) ** 2 // 4 <= direct
+        plan.append((start, start if few else middle, end))
+        if not few:
+            waiting += [(start, middle), (middle, end)]
+    return np.array(plan, dtype=np.int64).reshape(-1, 3)
+
+
+def padded_tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Make `tables` of the logistic sums ready for loops over an even number of moments."""
+    forms, falling, rising = tables()
+    return np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
+
+
+def _room(n: int) -> tuple[Any, ...]:
+    """Make room for the panels of two sides of up to n scores, and for counting them."""
+    moments = np.zeros((2, n, DEGREE + DEGREE % 2))
+    counts, starts = np.zeros(2 * n + 66, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    return counts, np.empty((2, n)), np.empty((2, n)), starts, moments, np.zeros(len(RATES))

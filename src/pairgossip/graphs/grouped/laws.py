@@ -1,0 +1,316 @@
+"""The laws that draw exchanges between rows, where the edges between rows are not listed.
+
+All sampling is by whole numbers, so that the probabilities are exact. Rows are counted site by site
+(a row's place), which makes the rows of one site adjacent; the last step goes back to row numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.graphs import laws
+
+if TYPE_CHECKING:
+    from pairgossip.graphs.grouped.graph import GroupedGraph
+
+
+# Which part of a whole a number falls into, for many numbers at once.
+
+
+Whole = NDArray[np.int64]
+
+_LARGEST_GUIDE = 1 << 23
+_STEPS = 2
+
+
+class Locator(Protocol):
+    """Lays parts of whole lengths side by side and finds the part of a number."""
+
+    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
+        """Return the part that each number falls into, and how far into it."""
+
+
+@dataclass(frozen=True)
+class EvenParts:
+    """Parts of one length; a division finds them."""
+
+    length: int
+
+    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
+        """Return the part that each number falls into, and how far into it."""
+        part, rest = np.divmod(numbers, self.length)
+        return part, rest
+
+
+@dataclass(frozen=True, eq=False)
+class GuidedParts:
+    """Parts of any lengths; a table brings nearly every number within two parts of its own.
+
+    The table has an entry per 2**shift numbers. Binary search, which takes the few numbers that
+    are still off, would miss the processor's caches at every step of every search.
+    """
+
+    marks: Whole
+    """Where each part begins, and where the last one ends."""
+    guide: NDArray[np.int32]
+    shift: int
+
+    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
+        """Return the part that each number falls into, and how far into it."""
+        ends = self.marks[1:]
+        part = self.guide.take(numbers >> self.shift).astype(np.int64)
+        for _ in range(_STEPS):
+            part += ends.take(part) <= numbers
+        off = np.flatnonzero(ends.take(part) <= numbers)
+        if off.size:
+            part[off] = np.searchsorted(ends, numbers[off], side="right")
+        return part, numbers - self.marks.take(part)
+
+
+def locator(lengths: Whole) -> Locator:
+    """Return what locates numbers in parts of these lengths, all of at least one."""
+    if lengths.min() == lengths.max():
+        return EvenParts(int(lengths[0]))
+    marks = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    total, size = int(marks[-1]), min(2 * len(marks), _LARGEST_GUIDE)
+    shift = (total // size).bit_length()
+    starts = np.arange((total - 1 >> shift) + 1, dtype=np.int64) << shift
+    guide = np.searchsorted(marks[1:], starts, side="right").astype(np.int32)
+    return GuidedParts(marks, guide, shift)
+
+
+Places = NDArray[np.int32]
+"""Rows, their places or their sites, in tables that are half as wide, hence faster to look up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Renumbered:
+    """A law on the network itself, where every site holds one row."""
+
+    network: laws.EdgeLaw
+    rows: Places
+
+    @property
+    def name(self) -> str:
+        """One of `LAWS`."""
+        return self.network.name
+
+    @property
+    def stream_count(self) -> int:
+        """How many independent generators `draw` consumes."""
+        return self.network.stream_count
+
+    def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
+        """Return the next `count` exchanges, one row (i, j) each."""
+        return _in_rows(self.rows, *self.network.draw(streams, count).T)
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualEdges:
+    """A uniform draw from the edges between rows.
+
+    A number below twice the edges falls to a site (a pair of its rows, in order) or to an edge of
+    the network (a pair of rows, and one bit too many).
+    """
+
+    name: str
+    total: int
+    parts: Locator
+    local_count: int
+    """How many of the parts are sites; they come first."""
+    divisors: Whole
+    first_starts: Places
+    second_starts: Places
+    rows: Places | None
+    stream_count: int = 1
+
+    def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
+        """Return the next `count` exchanges, one row (i, j) each."""
+        drawn = streams[0].integers(0, self.total, count, dtype=np.int64)
+        part, rest = self.parts.locate(drawn)
+        first, second = np.divmod(rest, self.divisors.take(part))
+        is_local = part < self.local_count
+        past_itself = is_local & (second >= first)
+        second >>= ~is_local  # drops the bit too many
+        second += past_itself
+        first += self.first_starts.take(part)
+        second += self.second_starts.take(part)
+        return _in_rows(self.rows, first, second)
+
+
+class Neighbors(Protocol):
+    """Finds the neighbor of this number of the row at this place of this site."""
+
+    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
+        """Return the places of neighbors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListedNeighbors:
+    """The rows beside a row at its own site, if they are neighbors, then those around it."""
+
+    own: Whole
+    """How many neighbors every row of a site has at that site."""
+    starts: Places
+    begins: Whole
+    """How many rows the neighbors of all earlier sites hold."""
+    parts: Locator
+    neighbor_starts: Places
+
+    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
+        """Return the places of neighbors."""
+        at_own = self.starts.take(site) + number
+        at_own += at_own >= place
+        around = number - self.own.take(site)
+        is_own = around < 0
+        np.maximum(around, 0, out=around)
+        around += self.begins.take(site)
+        part, rest = self.parts.locate(around)
+        rest += self.neighbor_starts.take(part)
+        return np.where(is_own, at_own, rest)
+
+
+@dataclass(frozen=True, eq=False)
+class AllOthers:
+    """All rows of other sites: the blow-up of a complete graph."""
+
+    sizes: Whole
+    starts: Places
+
+    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
+        """Return the places of neighbors."""
+        return number + self.sizes.take(site) * (number >= self.starts.take(site))
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualClocks:
+    """A uniform row, then one of its neighbors."""
+
+    name: str
+    neighbors: Neighbors
+    degrees: Whole
+    site_at: Places
+    rows: Places | None
+    stream_count: int = 2
+
+    def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
+        """Return the next `count` exchanges, one row (i, j) each."""
+        place = streams[0].integers(0, len(self.site_at), count, dtype=np.int64)
+        site = self.site_at.take(place)
+        number = streams[1].integers(0, self.degrees.take(site), dtype=np.int64)
+        return _in_rows(self.rows, place, self.neighbors.of(site, place, number))
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualArcs:
+    """A uniform draw from all pairs of a row and a neighbor of it, hence from the edges."""
+
+    name: str
+    total: int
+    neighbors: Neighbors
+    parts: Locator
+    degrees: Whole
+    starts: Places
+    rows: Places | None
+    stream_count: int = 1
+
+    def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
+        """Return the next `count` exchanges, one row (i, j) each."""
+        drawn = streams[0].integers(0, self.total, count, dtype=np.int64)
+        site, rest = self.parts.locate(drawn)
+        place, number = np.divmod(rest, self.degrees.take(site))
+        place += self.starts.take(site)
+        return _in_rows(self.rows, place, self.neighbors.of(site, place, number))
+
+
+def virtual_law(graph: GroupedGraph, name: str) -> laws.EdgeLaw:
+    """Return the law of this canonical name on a graph of rows that is not complete."""
+    if graph.has_single_rows:
+        network = laws.edge_law(graph.sites, name)
+        rows = _rows(graph)
+        return network if rows is None else Renumbered(network, rows)
+    if not laws.is_uniform(graph, name):
+        site_at = np.repeat(np.arange(graph.sites.n, dtype=np.int32), graph.sizes)
+        neighbors = _neighbors(graph)
+        return VirtualClocks(name, neighbors, graph.site_degrees, site_at, _rows(graph))
+    if graph.sites.is_complete:
+        parts = locator(graph.sizes * graph.site_degrees)
+        degrees, starts = graph.site_degrees, graph.row_starts.astype(np.int32)
+        total = 2 * graph.edge_count
+        return VirtualArcs(name, total, _neighbors(graph), parts, degrees, starts, _rows(graph))
+    return _virtual_edges(graph, name)
+
+
+def _virtual_edges(graph: GroupedGraph, name: str) -> VirtualEdges:
+    sizes, starts = graph.sizes, graph.row_starts.astype(np.int32)
+    one, other = graph.sites.edges.T
+    several = np.flatnonzero(sizes >= 2) if graph.has_local_edges else np.empty(0, dtype=np.int64)
+    weights = [sizes[several] * (sizes[several] - 1), 2 * sizes[one] * sizes[other]]
+    return VirtualEdges(
+        name=name,
+        total=2 * graph.edge_count,
+        parts=locator(np.concatenate(weights)),
+        local_count=len(several),
+        divisors=np.concatenate([sizes[several] - 1, 2 * sizes[other]]),
+        first_starts=np.concatenate([starts[several], starts[one]]),
+        second_starts=np.concatenate([starts[several], starts[other]]),
+        rows=_rows(graph),
+    )
+
+
+def _neighbors(graph: GroupedGraph) -> Neighbors:
+    starts = graph.row_starts.astype(np.int32)
+    if graph.sites.is_complete:
+        return AllOthers(graph.sizes, starts)
+    _, around = graph.sites.adjacency
+    return ListedNeighbors(
+        own=graph.site_degrees - graph.reach,
+        starts=starts,
+        begins=np.cumsum(graph.reach) - graph.reach,
+        parts=locator(graph.sizes[around]),
+        neighbor_starts=starts[around],
+    )
+
+
+def _rows(graph: GroupedGraph) -> Places | None:
+    """Return the row at every place, or None where rows come site by site anyhow."""
+    is_sorted = bool((graph.site_of[1:] >= graph.site_of[:-1]).all())
+    return None if is_sorted else graph.row_order.astype(np.int32)
+
+
+def _in_rows(rows: Places | None, first: NDArray[Any], second: NDArray[Any]) -> PairArray:
+    drawn = np.empty((len(first), 2), dtype=np.int32)
+    drawn[:, 0] = first if rows is None else rows.take(first)
+    drawn[:, 1] = second if rows is None else rows.take(second)
+    return drawn
+
+
+def network_fraction(graph: GroupedGraph, name: str) -> float:
+    """Return the probability that an exchange is between two sites."""
+    if laws.is_uniform(graph, name):
+        return graph.network_edge_count / max(graph.edge_count, 1)
+    return float(graph.sizes @ (graph.reach / graph.site_degrees)) / graph.n
+
+
+def pick_probabilities(graph: GroupedGraph, name: str) -> FloatArray:
+    """Return p_k, the probability that row k takes part in one exchange."""
+    if laws.is_uniform(graph, name):
+        return laws.pick_probabilities(graph, name)
+    # A row takes part when its own clock rings or when a neighbor calls it.
+    calls = graph.sizes / graph.site_degrees
+    if graph.sites.is_complete:
+        called = calls.sum() - calls
+    else:
+        one, other = graph.sites.edges.T
+        count = graph.sites.n
+        called = np.bincount(one, calls[other], count) + np.bincount(other, calls[one], count)
+    called += (graph.site_degrees - graph.reach) / graph.site_degrees
+    of_site: FloatArray = (1.0 + called) / graph.n
+    return of_site[graph.site_of]

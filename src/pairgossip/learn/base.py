@@ -1,0 +1,171 @@
+"""From the parameters of an estimator to a fit: what the three estimators share."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
+from pairgossip.losses import (
+    L1,
+    Ball,
+    Loss,
+    Phi,
+    PowerStep,
+    Proximal,
+    SquaredL2,
+    as_proximal,
+    constant,
+    inverse_sqrt,
+)
+from pairgossip.losses.learning import LearningProblem
+from pairgossip.minimization import CLOCKS, minimize
+from pairgossip.results.fit import Fit
+
+# The step size that an estimator chooses by itself.
+#
+# The constant 1/C, with C the curvature of the objective, is what a centralized gradient method
+# would use, and the synchronous algorithm can use it too: every iteration takes a gradient at all
+# nodes. In the asynchronous one two nodes weigh their gradients by 1/p_k, about n/2, and the noise
+# of that asks for less: 0.3/(C sqrt(n)).
+
+
+BENDING = {Phi.LOGISTIC: 0.25, Phi.HINGE: 1.0, Phi.SQUARED_HINGE: 2.0, Phi.SMOOTHED_HINGE: 1.0}
+"""The largest second derivative of phi; the hinge is treated like its smoothed version."""
+ASYNCHRONOUS_SHARE = 0.3
+NUMBERS_SAMPLED = 2**20
+MOST_PAIRS = 20_000
+POWER_ITERATIONS = 30
+
+
+def automatic_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
+    """Choose a constant step size by the curvature of the objective."""
+    steepness = curvature(problem, seed)
+    if steepness <= 0:
+        return constant(1.0)  # nothing can be learned, and no step does harm
+    size = 1.0 / steepness
+    if clock == "async":
+        size *= ASYNCHRONOUS_SHARE / math.sqrt(problem.n)
+    return constant(size)
+
+
+def curvature(problem: LearningProblem, seed: int) -> float:
+    """Bound the curvature: sup phi'' times the largest eigenvalue of the mean of w a a^T.
+
+    The mean is over a random sample of pairs.
+    """
+    loss = problem.loss
+    assert isinstance(loss, Loss)
+    count = max(64, min(MOST_PAIRS, NUMBERS_SAMPLED // problem.dimension))
+    random = np.random.default_rng(seed)
+    first, second = random.integers(problem.n, size=(2, count))
+    a, w, _ = problem.pairs(first, second)
+    rows = a * np.sqrt(w)[:, None]
+    return BENDING[loss.phi.code] * _largest_eigenvalue(rows)
+
+
+def _largest_eigenvalue(rows: FloatArray) -> float:
+    """The largest eigenvalue of rows^T rows / m, by power iteration from the longest row."""
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    direction = rows[int(lengths.argmax())]
+    size = 0.0
+    for _ in range(POWER_ITERATIONS):
+        norm = float(np.linalg.norm(direction))
+        if not norm > 0:
+            return size
+        direction = rows.T @ (rows @ (direction / norm)) / len(rows)
+        size = float(np.linalg.norm(direction))
+    return size
+
+
+EXCHANGES_PER_NODE = 500
+FEWEST_EXCHANGES = 20_000
+"""The default length of a run: per node, and at least."""
+
+
+class Standardized(NamedTuple):
+    """Features of mean 0 and standard deviation 1, and how to go back."""
+
+    features: FloatArray
+    scale: FloatArray
+    """What each column was divided by; 1 for a constant column."""
+
+
+def standardized(features: FloatArray, wanted: bool) -> Standardized:
+    """Center and scale every column, or only center it."""
+    data = np.asarray(features, dtype=np.float64)
+    centered = data - data.mean(axis=0)
+    scale = np.ones(data.shape[1])
+    if wanted:
+        spread = centered.std(axis=0)
+        # A column that is constant up to rounding stays as it is.
+        varies = spread > 1e-12 * np.abs(data).max(axis=0)
+        scale[varies] = spread[varies]
+    return Standardized(centered / scale, scale)
+
+
+class GossipEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and methods common to the estimators; their classes document them."""
+
+    def _train(
+        self, features: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
+    ) -> Fit:
+        """Run gossip dual averaging on standardized features, one row per node or as grouped."""
+        as_proximal(constraint, self._penalty())  # complains of what does not go together
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        clock = choice("clock", self.clock, CLOCKS)
+        iterations = self.iterations
+        if iterations is None:
+            iterations = max(EXCHANGES_PER_NODE * len(features), FEWEST_EXCHANGES)
+        return minimize(
+            features,
+            labels,
+            loss,
+            self.graph,
+            groups=groups,
+            clock=clock,
+            law=self.law,
+            iterations=iterations,
+            checkpoints=1,
+            step=self._step(LearningProblem(features, loss, labels), clock, seed),
+            constraint=constraint,
+            penalty=self._penalty(),
+            trials=self.trials,
+            seed=seed,
+            bias=False,
+            n_jobs=self.n_jobs,
+            progress=False,
+        )
+
+    def _step(self, problem: LearningProblem, clock: str, seed: int) -> Any:
+        if isinstance(self.step, str):
+            choice("step", self.step, ("auto",))
+            return automatic_step(problem, clock, seed)
+        if isinstance(self.step, Real):
+            return inverse_sqrt(float(self.step))
+        return self.step
+
+    def _penalty(self) -> Proximal | None:
+        if self.l1 and self.l2:
+            raise InputError("Both l1 and l2 are given: choose one of the two penalties.")
+        if self.l1:
+            return L1(self.l1)
+        return SquaredL2(self.l2) if self.l2 else None
+
+    def _ball(self) -> Ball | None:
+        return None if self.radius is None else Ball(self.radius)
+
+
+def linear_models(fit: Fit, scale: FloatArray) -> FloatArray:
+    """Every node's linear model in the units of the features, shape (nodes, features)."""
+    models = fit.models.mean(axis=0) / scale
+    if not np.isfinite(models).all():
+        raise InputError("Training diverged: give a smaller step or a radius.")
+    return models

@@ -1,0 +1,276 @@
+"""Data and loss tied together: what node k minimizes when it holds observation l."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
+from pairgossip.kernels.data import check_data, column_count
+from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tiles
+from pairgossip.kernels.whole_sets import SiteSets
+from pairgossip.losses.builtin import as_loss, difference, higher_label
+from pairgossip.losses.checks import check_models, check_two_classes
+from pairgossip.losses.general import GeneralLoss
+from pairgossip.losses.loss import Loss
+
+# The risk of a model: its loss, averaged over all ordered pairs of observations.
+
+
+def risk(theta: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> float:
+    """Return (1/n^2) times the sum of f(theta; x_k, x_l) over all pairs, own pairs included.
+
+    Parameters
+    ----------
+    theta
+        One model, shape (p,).
+    data, labels
+        The observations, as `check_data` takes them; the label is the last column.
+    loss
+        A loss, or the name of a built-in one.
+    """
+    return float(risks(np.atleast_1d(np.asarray(theta))[None, :], data, loss, labels)[0])
+
+
+def risks(thetas: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> FloatArray:
+    """Return the risks of models (r, p), shape (r,); NaN where a model is not finite."""
+    table, settled = check_data(data, labels), as_loss(loss)
+    settled.check(table, labels)
+    models = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
+    check_models(settled.name, models, settled.dimension(column_count(table)))
+    return checked_risks(models, table, settled)
+
+
+def checked_risks(models: FloatArray, data: FloatArray, loss: Loss | GeneralLoss) -> FloatArray:
+    """Compute `risks` for models, data and loss that were checked before."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(loss, GeneralLoss):
+            return _general_risks(models, data, loss)
+        if loss.risk is not None:
+            return loss.risk(models, data)
+        return _blocked_risks(models, data, loss)
+
+
+def auc_of_scores(scores: Any, labels: Any) -> float:
+    """Return the area under the ROC curve, ties counting one half; the higher label is positive."""
+    data = check_data(scores, labels, name="scores")
+    check_two_classes(data)
+    return higher_label_and_score_total(data, 0.5) / higher_label_total(data)
+
+
+def _blocked_risks(models: FloatArray, data: FloatArray, loss: Loss) -> FloatArray:
+    n, sums = len(data), np.zeros(len(models))
+    side = _side(max(models.shape[1], column_count(data), len(models)))
+    for rows, columns in tiles(n, side, half=False):
+        a, w, b = loss.pairs(*_pairs(data[rows], data[columns]))
+        if not w.all():
+            counted = w != 0
+            a, w, b = a[counted], w[counted], b[counted]
+        sums += loss.phi.value(models @ a.T + b) @ w
+    return sums / n**2
+
+
+def _general_risks(models: FloatArray, data: FloatArray, loss: GeneralLoss) -> FloatArray:
+    n, sums = len(data), np.zeros(len(models))
+    for rows, columns in tiles(n, _side(column_count(data)), half=False):
+        first, second = _pairs(data[rows], data[columns])
+        sums += [float(loss.value(model, first, second).sum()) for model in models]
+    return sums / n**2
+
+
+def _side(numbers_per_pair: int) -> int:
+    return max(1, math.isqrt(NUMBERS_PER_BLOCK // numbers_per_pair))
+
+
+def _pairs(left: FloatArray, above: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Pair every observation of one block with every one of another."""
+    return np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
+
+
+ROWS_AT_ONCE = 64
+"""Rows of the n x n table of pair gradients held in memory at a time."""
+
+
+class PairwiseLearning(Protocol):
+    """What the engines ask of a learning problem, whatever stands behind its gradients."""
+
+    @property
+    def n(self) -> int:
+        """How many nodes take part."""
+
+    @property
+    def data(self) -> FloatArray:
+        """All observations, one row each."""
+
+    @property
+    def loss(self) -> Loss | GeneralLoss:
+        """The loss of a model at a pair."""
+
+    @property
+    def dimension(self) -> int:
+        """How many parameters a model has."""
+
+    @property
+    def compilable(self) -> bool:
+        """Whether compiled code may take gradients of the loss on `data` itself."""
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """What else than data and loss defines it, by name: a fit goes on only with the same."""
+
+    def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return each node's gradient at its own model, shape (m, p)."""
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model, shape (r,)."""
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share at the node's model, shape (n, p)."""
+
+    def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
+        """Return the problem of one trial, all its randomness drawn from this seed."""
+
+
+def is_ordering(loss: Loss | GeneralLoss) -> bool:
+    """Whether a loss is that of AUC and ranking, 1{l > l'} phi(theta . (x - x'))."""
+    return isinstance(loss, Loss) and (
+        (loss.features, loss.weights, loss.offsets) == (difference, higher_label, None)
+    )
+
+
+class LearningProblem:
+    """Observations, one per node, and the loss of a model at a pair of them."""
+
+    marks: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> None:
+        self.data = check_data(data, labels)
+        self.n = len(self.data)
+        self.loss = as_loss(loss)
+        self.loss.check(self.data, labels)
+        columns = 1 if self.data.ndim == 1 else self.data.shape[1]
+        self.dimension = self.loss.dimension(columns)
+
+    @property
+    def compilable(self) -> bool:
+        """Whether compiled code knows the form of the loss."""
+        return isinstance(self.loss, Loss)
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: nothing about it is random."""
+        return self
+
+    def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return features a, weights w and offsets b of nodes and the observations they hold."""
+        assert isinstance(self.loss, Loss)
+        return self.loss.pairs(self.data.take(nodes, axis=0), self.data.take(held, axis=0))
+
+    def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return each node's gradient at its own model, shape (m, p)."""
+        first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
+        return self.loss.gradient(theta, first, second)
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model: the mean of f over all ordered pairs, shape (r,)."""
+        return checked_risks(models, self.data, self.loss)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every node's share f_k = (1/n) sum_l f(.; x_k, x_l) at theta_k."""
+        if isinstance(self.loss, GeneralLoss) and not self.loss.batched:
+            return self._own_general_gradients(theta, self.loss)
+        if is_ordering(self.loss):
+            return self._own_ordering_gradients(theta)
+        everyone = np.arange(self.n)
+        gradients = np.empty((self.n, self.dimension))
+        for start in range(0, self.n, ROWS_AT_ONCE):
+            rows = everyone[start : start + ROWS_AT_ONCE]
+            table = self.gradient(
+                np.repeat(theta[rows], self.n, axis=0),
+                np.repeat(rows, self.n),
+                np.tile(everyone, len(rows)),
+            )
+            gradients[rows] = table.reshape(len(rows), self.n, -1).mean(axis=1)
+        return gradients
+
+    def _own_general_gradients(self, theta: FloatArray, loss: GeneralLoss) -> FloatArray:
+        """The same where a function takes one model: a call for each node, not for each pair."""
+        gradients = np.empty((self.n, self.dimension))
+        for node, model in enumerate(theta):
+            own = np.repeat(self.data[node : node + 1], self.n, axis=0)
+            gradients[node] = loss.gradient(model, own, self.data).mean(axis=0)
+        return gradients
+
+    def _own_ordering_gradients(self, theta: FloatArray) -> FloatArray:
+        """The same where a = x - x': scores of all observations under all models, then sums."""
+        assert isinstance(self.loss, Loss)
+        features, labels = self.data[:, :-1], self.data[:, -1]
+        scores = theta @ features.T
+        slopes = self.loss.phi.derivative(np.diagonal(scores)[:, None] - scores)
+        slopes *= labels[:, None] > labels
+        return (slopes.sum(axis=1)[:, None] * features - slopes @ features) / self.n
+
+
+# Learning at sites that swap their whole sets of rows.
+
+
+class WholeSetsLearning:
+    """What site u minimizes when it holds the set of site v.
+
+    That is f summed over all pairs of their rows and scaled by n^2/N^2, so that the average over
+    all n^2 ordered pairs of sites is the objective over all N rows: a pair of sites weighs as many
+    pairs of rows as it has.
+    """
+
+    compilable = False
+
+    def __init__(self, rows: LearningProblem, site_of: IntArray) -> None:
+        self.rows = rows
+        self.sets = SiteSets(site_of)
+        self.data, self.loss, self.dimension = rows.data, rows.loss, rows.dimension
+        self.n = self.sets.n
+
+    @property
+    def marks(self) -> Mapping[str, str]:
+        """What tells it from the same data and loss without groups."""
+        sites = hashlib.sha256(self.sets.site_of.tobytes()).hexdigest()
+        return {"groups": f"whole sets {sites}", **self.rows.marks}
+
+    def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return each site's gradient at its own model, shape (m, p)."""
+        gradients = np.zeros((len(nodes), self.dimension))
+        at_once = max(1, NUMBERS_PER_BLOCK // max(self.dimension, column_count(self.data)))
+        for pairs in self.sets.row_pairs(np.asarray(nodes), np.asarray(held), at_once):
+            each = self.rows.gradient(theta[pairs.owner], pairs.first, pairs.second)
+            owners, starts = np.unique(pairs.owner, return_index=True)
+            gradients[owners] += np.add.reduceat(each, starts, axis=0)
+        return gradients * (self.n / self.rows.n) ** 2
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return F of every model: the mean of f over all ordered pairs of rows, shape (r,)."""
+        return self.rows.objectives(models)
+
+    def own_gradients(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of every site's share of the objective at its model, shape (n, p)."""
+        return self.shares(self.rows.own_gradients(self.of_rows(theta)))
+
+    def of_rows(self, theta: FloatArray) -> FloatArray:
+        """Give every row the model of its site."""
+        return theta[self.sets.site_of]
+
+    def shares(self, of_rows: FloatArray) -> FloatArray:
+        """Turn the gradients of the rows' shares into those of the sites'."""
+        sums = np.zeros((self.n, self.dimension))
+        np.add.at(sums, self.sets.site_of, of_rows)
+        return sums * (self.n / self.rows.n)
+
+    def for_trial(self, seed: SeedSequence) -> WholeSetsLearning:
+        """Return the problem of one trial: itself, unless its rows draw something."""
+        drawn = self.rows.for_trial(seed)
+        return self if drawn is self.rows else WholeSetsLearning(drawn, self.sets.site_of)

@@ -1,0 +1,418 @@
+"""Sums of log(1 + e^-(x - y)) over all pairs of two sets of scores, in near-linear time.
+
+With u = x - y and scores in panels of width 2, a pair of panels is treated in one of three ways.
+
+- Near each other: log(1 + e^-u) is a polynomial in each argument to working precision, so the
+  sum over the pairs of scores is a bilinear form of the panels' Chebyshev moments.
+- Far apart in the right order: e^-u - e^-2u / 2 + e^-3u / 3 - ... is short; exponentials of
+  sums are products, so one upward pass over the panels is enough.
+- Far apart in the wrong order: the same in -u, plus -u itself, summed over the gaps crossed.
+
+No step subtracts nearly equal numbers, so the error is relative to the sum for any scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.losses.loss import Margin, Phi
+
+# Sums of hinge functions of x - y over all pairs of two sets of scores, by sorting.
+#
+# With N0(v) the number of x below v and N1(v) the integral of N0, every sum is an integral over v:
+# of N0 times the number of y + 1 above v for the hinge, of 2 N1 times that number for its square,
+# and of N1 times the number of y with y < v < y + 1 for the smoothed hinge. Between two scores N0
+# and the counts are constant and N1 is straight: the integrals are sums, and no term is negative.
+
+
+COARSE = 2.0**50
+"""Scores so far above the lowest x that adding 1 to them means nothing."""
+
+
+def hinge_sums(above: FloatArray, below: FloatArray, phi: Phi) -> FloatArray:
+    """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`.
+
+    Takes shapes (r, a) and (r, b), returns shape (r,).
+    """
+    # Only y near or above the lowest x matter: measured from there, they round least.
+    start = above.min(axis=1, keepdims=True)
+    x, y = above - start, below - start
+    if phi is Phi.SMOOTHED_HINGE:
+        return _smoothed_sums(x, y)
+    gaps, kinds = _gaps(x, y + 1.0)
+    passed = np.cumsum(kinds == 0, axis=1, dtype=np.float64)
+    weights = gaps * (y.shape[1] - np.cumsum(kinds == 1, axis=1))
+    if phi is Phi.HINGE:
+        return np.einsum("ij,ij->i", weights, passed)
+    return np.einsum("ij,ij->i", weights, _doubled_means(gaps, passed))
+
+
+def _smoothed_sums(x: FloatArray, y: FloatArray) -> FloatArray:
+    # Where y + 1 cannot be told from y, the smooth part of the function is beyond rounding.
+    coarse = y.max(axis=1) >= COARSE
+    if coarse.any():
+        sums = np.empty(len(x))
+        sums[~coarse] = _smoothed_sums(x[~coarse], y[~coarse])
+        gaps, kinds = _gaps(x[coarse], y[coarse] + 0.5)
+        open_ends = y.shape[1] - np.cumsum(kinds == 1, axis=1)
+        sums[coarse] = np.sum(gaps * open_ends * np.cumsum(kinds == 0, axis=1), axis=1)
+        return sums
+    gaps, kinds = _gaps(x, y + 1.0, y)
+    passed = np.cumsum(kinds == 0, axis=1, dtype=np.float64)
+    weights = gaps * np.cumsum((kinds == 2).astype(np.intp) - (kinds == 1), axis=1)
+    return 0.5 * np.einsum("ij,ij->i", weights, _doubled_means(gaps, passed))
+
+
+def _gaps(*cuts: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Sort several kinds of cuts together: the gaps between cuts, the kind before each gap."""
+    merged = np.concatenate(cuts, axis=1)
+    order = np.argsort(merged, axis=1)
+    kinds = np.repeat(np.arange(len(cuts), dtype=np.int8), [kind.shape[1] for kind in cuts])
+    return np.diff(np.take_along_axis(merged, order, axis=1), axis=1), kinds[order[:, :-1]]
+
+
+def _doubled_means(gaps: FloatArray, passed: FloatArray) -> FloatArray:
+    """Return twice the mean over each gap of N1, the number of x passed, integrated."""
+    rises = gaps * passed
+    return np.asarray(2.0 * np.cumsum(rises, axis=1) - rises)
+
+
+# Scores laid out in panels of width 2, and their Chebyshev moments panel by panel.
+#
+# A score is s = 2 k + t with a whole number k, its panel, and t in [-1, 1]; both are exact. Only
+# panels that hold scores are kept, and distances are bounded, so that scores may spread at will.
+
+
+IndexArray = NDArray[np.intp]
+
+WIDTH = 2.0
+FAR = 512
+"""A distance in panels over which exponentials have vanished: e^-1024 is 0."""
+BLOCK = 2**14
+"""How many scores are summed at a time: they stay in the cache, and short sums round less."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One set of scores, several rows of it: the panels it occupies and its moments there.
+
+    Attributes
+    ----------
+    panel, row
+        The panels, as whole numbers, and the rows they belong to, row by row and upward.
+    moments
+        The sums of T_0, T_1, ... over the scores of each panel, shape (panels, degree).
+    """
+
+    panel: FloatArray
+    row: IndexArray
+    moments: FloatArray
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The panels of two sides together, row by row and upward within a row.
+
+    Attributes
+    ----------
+    row
+        The row each panel belongs to.
+    gap
+        The distance, in panels, to the previous panel of the row; 0 for a row's first.
+    position
+        Where each panel is: true distances where small, at least `FAR` otherwise and between
+        rows.
+    """
+
+    row: IndexArray
+    gap: FloatArray
+    position: NDArray[np.int64]
+
+    def up_to(self, values: FloatArray) -> FloatArray:
+        """Sum values over the panels of the same row up to each panel, itself included."""
+        sums = np.cumsum(values)
+        starts = np.flatnonzero(np.diff(self.row, prepend=-1))
+        before = np.concatenate(([0.0], sums))[starts]
+        return np.asarray(sums - np.repeat(before, np.diff(starts, append=len(sums))))
+
+    def spread(self, at: IndexArray, values: FloatArray) -> FloatArray:
+        """Write a side's values, one per panel of its own, among zeros for the other panels."""
+        everywhere = np.zeros((len(self.row), *values.shape[1:]))
+        everywhere[at] = values
+        return everywhere
+
+
+def lay_out(scores: FloatArray, degree: int) -> Side:
+    """Find the panels of scores (r, n), and the scores' moments up to a degree, not included."""
+    ordered = np.sort(scores, axis=1)
+    panels = np.rint(ordered / WIDTH)
+    begins = np.ones(ordered.shape, dtype=np.bool_)
+    begins[:, 1:] = panels[:, 1:] != panels[:, :-1]
+    starts = np.flatnonzero(begins)
+    places = (ordered - WIDTH * panels).ravel()
+    moments = _moments(places, starts, degree)
+    return Side(panels.ravel()[starts], starts // ordered.shape[1], moments)
+
+
+def join(first: Side, second: Side) -> tuple[Panels, IndexArray, IndexArray]:
+    """Put the panels of two sides in one order, and find each side's panels among them."""
+    panel = np.concatenate((first.panel, second.panel))
+    row = np.concatenate((first.row, second.row))
+    order = np.lexsort((panel, row))
+    panel, row = panel[order], row[order]
+    same_row = np.diff(row, prepend=-1) == 0
+    gaps = np.where(same_row, np.diff(panel, prepend=panel[:1]), 0.0)
+    kept = ~same_row | (gaps > 0)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.cumsum(kept) - 1
+    steps = np.where(same_row, np.minimum(gaps, FAR), FAR)[kept].astype(np.int64)
+    joined = Panels(row[kept], gaps[kept], np.cumsum(steps))
+    return joined, place[: len(first.panel)], place[len(first.panel) :]
+
+
+def _moments(places: FloatArray, starts: IndexArray, degree: int) -> FloatArray:
+    """Sum the polynomials over runs of places, block by block."""
+    sums = np.zeros((len(starts), degree))
+    for begin in range(0, len(places), BLOCK):
+        block = places[begin : begin + BLOCK]
+        first = int(np.searchsorted(starts, begin, side="right")) - 1
+        last = int(np.searchsorted(starts, begin + len(block)))
+        runs = np.maximum(starts[first:last] - begin, 0)
+        _add_moments(sums[first:last], block, runs)
+    return sums
+
+
+def _add_moments(sums: FloatArray, places: FloatArray, runs: IndexArray) -> None:
+    sums[:, 0] += np.diff(runs, append=len(places))
+    before, now = np.ones(len(places)), places.copy()
+    twice, product = 2.0 * places, np.empty(len(places))
+    for k in range(1, sums.shape[1]):
+        sums[:, k] += np.add.reduceat(now, runs)
+        # T_(k+1) = 2 t T_k - T_(k-1), written over T_(k-1).
+        np.multiply(twice, now, out=product)
+        np.subtract(product, before, out=before)
+        before, now = now, before
+
+
+DEGREE = 19
+"""How many Chebyshev polynomials carry the logistic function over a pair of panels."""
+NEAR = 4
+"""Panels up to this far apart are near each other: others are more than 8 apart in score."""
+RATES = np.arange(1.0, 5.0)
+"""The exponentials kept for far panels: the next one is e^-32 times the first."""
+PANELS_AT_ONCE = 2**11
+
+
+def logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Sum log(1 + e^-(x - y)) over x in a row of `above` and y in the same row of `below`.
+
+    Takes shapes (r, a) and (r, b), returns shape (r,).
+    """
+    upper, lower = lay_out(above, DEGREE), lay_out(below, DEGREE)
+    panels, x, y = join(upper, lower)
+    sums = _wrong_order(panels, x, upper.moments, y, lower.moments)
+    sums[x] += _near(upper, panels.position[x], lower, panels.position[y])
+    sums[x] += _far(panels, x, upper.moments, y, lower.moments)
+    sums[y] += _far(panels, y, lower.moments, x, upper.moments)
+    return np.asarray(np.bincount(panels.row, weights=sums, minlength=len(above)), np.float64)
+
+
+@lru_cache(maxsize=1)
+def _polynomials() -> tuple[FloatArray, FloatArray]:
+    """Return the Chebyshev points, and the map from values there to coefficients."""
+    angles = np.pi * (np.arange(DEGREE) + 0.5) / DEGREE
+    to_coefficients = 2.0 / DEGREE * np.cos(np.outer(np.arange(DEGREE), angles))
+    to_coefficients[0] /= 2.0
+    return np.cos(angles), to_coefficients
+
+
+@lru_cache(maxsize=1)
+def _forms() -> FloatArray:
+    """Return the bilinear forms of log(1 + e^-u), for x from -NEAR to NEAR panels above y.
+
+    Where y is above, the distance of the panels is taken out: `_wrong_order` adds it. The forms
+    are stacked, shape ((2 NEAR + 1) DEGREE, DEGREE), to act on moments of y side by side.
+    """
+    points, to_coefficients = _polynomials()
+    distances = np.arange(-NEAR, NEAR + 1.0)[:, None, None]
+    u = WIDTH * distances + points[None, None, :] - points[None, :, None]
+    values = np.logaddexp(0.0, -u) + WIDTH * np.minimum(distances, 0.0)
+    return (to_coefficients @ values @ to_coefficients.T).reshape(-1, DEGREE)
+
+
+@lru_cache(maxsize=2)
+def _exponentials(sign: float) -> FloatArray:
+    """Return the Chebyshev coefficients of e^(sign rate t) on [-1, 1], one column per rate."""
+    points, to_coefficients = _polynomials()
+    return np.asarray(to_coefficients @ np.exp(sign * np.outer(points, RATES)))
+
+
+def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what a compiled twin needs of this file, contiguous.
+
+    The bilinear forms, axes (distance, x, y), and the coefficients of e^-(rate t) with the signs
+    and weights of the series, and of e^(rate t), both with axes (degree, rate).
+    """
+    forms = _forms().reshape(-1, DEGREE, DEGREE).transpose(0, 2, 1)
+    return np.ascontiguousarray(forms), _exponentials(-1.0) * _weights(), _exponentials(1.0)
+
+
+def _weights() -> FloatArray:
+    """Return the weights of the exponentials in log(1 + e^-u): 1, -1/2, 1/3, ..."""
+    return np.where(RATES % 2 == 1, 1.0, -1.0) / RATES
+
+
+def _near(upper: Side, own: IntArray, lower: Side, theirs: IntArray) -> FloatArray:
+    """Sum over near panels, for every panel of the upper side; positions are given."""
+    sums = np.empty(len(own))
+    distances = np.arange(-NEAR, NEAR + 1)
+    padded = np.concatenate((lower.moments, np.zeros((1, DEGREE))))
+    for start in range(0, len(own), PANELS_AT_ONCE):
+        chunk = slice(start, start + PANELS_AT_ONCE)
+        wanted = own[chunk, None] - distances
+        found = np.minimum(np.searchsorted(theirs, wanted), len(theirs) - 1)
+        # What is not there has the moments of the row of zeros at the end.
+        found = np.where(theirs[found] == wanted, found, len(theirs))
+        met = padded[found].reshape(len(found), -1) @ _forms()
+        sums[chunk] = np.einsum("ij,ij->i", upper.moments[chunk], met)
+    return sums
+
+
+def _far(
+    panels: Panels, x: IndexArray, upper: FloatArray, y: IndexArray, lower: FloatArray
+) -> FloatArray:
+    """Sum e^-u - e^-2u / 2 + ... over the far panels below, for every panel x."""
+    risen = panels.spread(y, lower @ _exponentials(1.0)).T.copy()
+    reach = 1
+    # Each pass doubles how far below the sums reach, until everything farther has faded.
+    while reach < min(risen.shape[1], FAR):
+        fade = _fading(panels.position[reach:] - panels.position[:-reach])
+        risen[:, reach:] += fade * risen[:, :-reach]
+        reach *= 2
+    reached = _last_far_below(panels)[x]
+    fade = _fading(panels.position[x] - panels.position[reached])
+    terms = (upper @ _exponentials(-1.0)).T * fade * risen[:, reached]
+    return np.where(reached < 0, 0.0, _weights() @ terms)
+
+
+def _fading(distance: IntArray) -> FloatArray:
+    """Return e^-(rate WIDTH distance), one row per rate."""
+    # A panel with nothing far below is paired with the last one: it must not overflow.
+    once = np.exp(-WIDTH * np.maximum(distance, 0))
+    return np.cumprod(np.broadcast_to(once, (len(RATES), len(once))), axis=0)
+
+
+def _wrong_order(
+    panels: Panels, x: IndexArray, upper: FloatArray, y: IndexArray, lower: FloatArray
+) -> FloatArray:
+    """Sum -u over pairs in the wrong order: panels' distances, and for far ones the places."""
+    held = panels.spread(x, upper[:, :2])
+    other = panels.spread(y, lower[:, :2])
+    up_to = panels.up_to(held[:, 0])
+    later = panels.up_to(other[:, 0])
+    totals = np.bincount(panels.row, weights=other[:, 0])[panels.row]
+    # Every pair adds the gaps that it crosses; no term is negative.
+    sums = WIDTH * panels.gap * (up_to - held[:, 0]) * (totals - later + other[:, 0])
+    reached = _last_far_below(panels)
+    places = other[:, 1] * up_to[reached] - other[:, 0] * panels.up_to(held[:, 1])[reached]
+    same_row = (reached >= 0) & (panels.row[reached] == panels.row)
+    return np.asarray(sums + np.where(same_row, places, 0.0))
+
+
+def _last_far_below(panels: Panels) -> IndexArray:
+    """Find the nearest of the far panels below each panel, in any row; -1 if there is none."""
+    return np.searchsorted(panels.position, panels.position - NEAR - 1, side="right") - 1
+
+
+# Risks of ranking losses over all pairs, in near-linear time: only scores and labels matter.
+
+
+NUMBERS_PER_CHUNK = 2**17
+"""How many scores of several models are worked on at once: 1 MB."""
+PAIRS_PER_MODEL = 2**11
+PAIRS_IN_ALL = 2**14
+"""Up to either of these, evaluating every pair is faster than anything clever."""
+
+
+def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
+    """Average 1{l > l'} phi(theta . (x - x')) over all ordered pairs, for models (r, p)."""
+    features = centered(data[:, :-1])
+    order = np.argsort(data[:, -1], kind="stable")
+    ordered, labels = features[order], data[order, -1]
+    step = max(1, NUMBERS_PER_CHUNK // len(data))
+    chunks = [
+        ordered_sums(thetas[start : start + step] @ ordered.T, labels, phi)
+        for start in range(0, len(thetas), step)
+    ]
+    return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
+
+
+def centered(features: FloatArray) -> FloatArray:
+    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
+    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
+
+
+def ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
+    """Sum phi(s_i - s_j) over pairs with label_i > label_j, for scores (r, n) by rising label.
+
+    The labels are halved again and again: pairs of two halves are pairs of two classes.
+    """
+    sums = np.zeros(len(scores))
+    finite = np.isfinite(scores).all(axis=1)
+    sums[~finite] = np.nan
+    usable = scores if finite.all() else scores[finite]
+    if not len(usable):
+        return sums
+    totals = np.zeros(len(usable))
+    waiting = [(0, len(labels))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        while waiting:
+            start, end = waiting.pop()
+            if labels[start] == labels[end - 1]:
+                continue
+            if _few(len(usable), (end - start) ** 2 // 4):
+                totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
+                continue
+            middle = boundary(labels, start, end)
+            totals += two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
+            waiting += [(start, middle), (middle, end)]
+    sums[finite] = totals
+    return sums
+
+
+def two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
+    """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
+    if _few(len(above), above.shape[1] * below.shape[1]):
+        margins = above[:, :, None] - below[:, None, :]
+        return np.asarray(phi.value(margins).sum(axis=(1, 2)))
+    if phi.code is Phi.LOGISTIC:
+        return logistic_sums(above, below)
+    return hinge_sums(above, below, phi.code)
+
+
+def _few(models: int, pairs: int) -> bool:
+    return pairs <= PAIRS_PER_MODEL or models * pairs <= PAIRS_IN_ALL
+
+
+def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
+    higher, lower = np.nonzero(labels[:, None] > labels[None, :])
+    return np.asarray(phi.value(scores[:, higher] - scores[:, lower]).sum(axis=1))
+
+
+def boundary(labels: FloatArray, start: int, end: int) -> int:
+    """Find where the label changes, nearest to the middle of a span."""
+    middle = (start + end) // 2
+    left, right = (
+        int(np.searchsorted(labels[start:end], labels[middle], side)) + start
+        for side in ("left", "right")
+    )
+    if left == start:
+        return right
+    if right == end:
+        return left
+    return left if middle - left <= right - middle else right

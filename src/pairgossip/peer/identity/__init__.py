@@ -1,0 +1,1 @@
+"""Who a peer is and whom it trusts: keys, certificates, members, access."""

@@ -1,0 +1,137 @@
+"""Who a peer is: an Ed25519 key that never leaves its folder, and a certificate that tells it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, refuse_open_link
+from pairgossip.peer.identity.certificates import (
+    LARGEST_CERTIFICATE,
+    Agree,
+    check_name,
+    id_of_certificate,
+    id_of_key,
+    name_in_certificate,
+    sealing_key_of,
+    self_signed,
+    static_key,
+)
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+KEY_FILE = "key.pem"
+CERTIFICATE_FILE = "cert.pem"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A peer as others know it, and the means to sign in its name and to open what is for it."""
+
+    id: str
+    name: str
+    certificate: str
+    sign: Callable[[bytes], bytes]
+    agree: Agree
+    """The secret shared by this peer's static X25519 key and another's public key."""
+
+    def __repr__(self) -> str:
+        return f"Identity({self.name}, {self.id[:12]})"
+
+
+def create_identity(folder: Path, name: str, years: int = 10) -> Identity:
+    """Make a key and a certificate in a folder that has neither."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    check_name(name)
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    certificate = self_signed(key, static_key(key).public_key(), name, years).public_bytes(
+        Encoding.PEM
+    )
+    write_new(folder / KEY_FILE, private, 0o600)
+    try:
+        write_new(folder / CERTIFICATE_FILE, certificate, 0o644)
+    except InputError:
+        with contextlib.suppress(OSError):
+            os.unlink(folder / KEY_FILE)
+        raise
+    return load_identity(folder)
+
+
+def load_identity(folder: Path) -> Identity:
+    """Read key and certificate; refuse a key that others can read."""
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
+    key = _load_key(folder / KEY_FILE)
+    file = folder / CERTIFICATE_FILE
+    try:
+        certificate = read_bytes(file, LARGEST_CERTIFICATE).decode("ascii")
+    except (InputError, UnicodeDecodeError):
+        raise InputError(f"Cannot read the certificate {file}: restore it.") from None
+    try:
+        told, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
+    except InputError as problem:
+        raise InputError(f"{file}: {problem}") from None
+    static = static_key(key)
+    is_its_own = sealing_key == static.public_key().public_bytes_raw()
+    if told != id_of_key(key.public_key()) or not is_its_own:
+        raise InputError(f"{file} does not belong to the key beside it: restore the two together.")
+    return Identity(
+        told,
+        name_in_certificate(certificate),
+        certificate,
+        key.sign,
+        lambda public: static.exchange(X25519PublicKey.from_public_bytes(public)),
+    )
+
+
+def write_new(file: Path, content: bytes, mode: int) -> None:
+    """Write a file that must not exist yet, with its permissions from the first byte on."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "wb") as opened:
+            os.fchmod(descriptor, mode)
+            opened.write(content)
+            opened.flush()
+            os.fsync(descriptor)
+    except FileExistsError:
+        raise InputError(f"{file} exists already: choose another folder.") from None
+    except OSError as problem:
+        raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
+
+
+def _load_key(file: Path) -> Ed25519PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        with open(file, "rb") as opened:
+            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
+            if mode & 0o077:
+                refuse_open_link("The key", file)
+                raise InputError(f"Others can read the key {file}: run chmod 600 {file}")
+            content = opened.read(1 << 16)
+    except FileNotFoundError:
+        raise InputError(f"There is no key {file}: run peer init, or restore the file.") from None
+    except OSError as problem:
+        raise InputError(f"Cannot read the key {file}: {problem.strerror}.") from None
+    # A damaged key makes the library raise a dozen unrelated classes, its own InternalError too.
+    with contextlib.suppress(Exception):
+        key = load_pem_private_key(content, password=None)
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise InputError(f"{file} is not an Ed25519 key: restore the file that peer init wrote.")

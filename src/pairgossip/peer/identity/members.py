@@ -1,0 +1,265 @@
+"""The members of a run: an explicit list, which no message can change."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, write_text
+from pairgossip.peer.identity.certificates import (
+    id_of_certificate,
+    is_name,
+    is_signed,
+    sealing_key_of,
+)
+from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.protocol.records import MOST_ROWS
+from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of
+
+LARGEST_ADDRESS = 300
+LARGEST_FILE = 1 << 26
+"""Bytes of a list of members: those of some ten thousand."""
+_ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One member as this peer knows it."""
+
+    id: str
+    name: str
+    rows: int
+    """How many it began with; that it has more by now is known from the generation."""
+    certificate: str
+    address: str | None
+    """Where it listens; None if it is the one that connects."""
+    is_neighbor: bool
+    """Whether this peer talks to it; the records of other members pass through as well."""
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    members: tuple[Member, ...]
+
+
+class Members(msgspec.Struct, frozen=True):
+    """All members but this peer itself."""
+
+    listed: tuple[Member, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path) -> Members:
+        """Read the list, or say what is wrong with it."""
+        try:
+            given = msgspec.json.decode(read_bytes(path, LARGEST_FILE), type=_File, strict=True)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
+            raise InputError(f"{path} is not a list of members: {problem}.") from None
+        members = cls()
+        try:
+            for member in given.members:
+                if member.id in members.names():
+                    raise InputError(f"Member '{member.name}' is listed twice: remove one.")
+                members = members.with_member(member)
+        except InputError as problem:
+            raise InputError(f"{path}: {problem}") from None
+        return members
+
+    def save(self, path: Path) -> None:
+        """Write the list so that a failure leaves the one before."""
+        table = {"members": [msgspec.to_builtins(member) for member in self.listed]}
+        write_text(path, [json.dumps(table, indent=2), "\n"])
+
+    def with_member(self, member: Member) -> Members:
+        """Return the list with a member added, or with what is newly known about one."""
+        check_member(member)
+        known = next((one for one in self.listed if one.id == member.id), None)
+        if known is not None and known.rows != member.rows:
+            raise InputError(
+                f"Member '{known.name}' began with {known.rows} rows, not {member.rows}: it was "
+                f"made anew with other rows, so it must join under a new identity."
+            )
+        others = tuple(one for one in self.listed if one.id != member.id)
+        if any(one.name == member.name for one in others):
+            raise InputError(
+                f"Another member is called '{member.name}' already: one of them must take another "
+                f"name."
+            )
+        if known is None:
+            return Members((*self.listed, member))
+        return Members(tuple(member if one.id == member.id else one for one in self.listed))
+
+    def with_rows(self, rows: Mapping[str, int]) -> Members:
+        """Return the list as it is now that some members have so many rows."""
+        return Members(
+            tuple(
+                msgspec.structs.replace(one, rows=rows.get(one.id, one.rows)) for one in self.listed
+            )
+        )
+
+    def neighbors(self) -> tuple[Member, ...]:
+        """The members that this peer talks to, in the order of their ids."""
+        return tuple(sorted((one for one in self.listed if one.is_neighbor), key=_id))
+
+    def rows(self) -> Mapping[str, int]:
+        """How many rows each member has, by its id."""
+        return {member.id: member.rows for member in self.listed}
+
+    def names(self) -> Mapping[str, str]:
+        """The members' names by their ids."""
+        return {member.id: member.name for member in self.listed}
+
+    def certificates(self) -> Mapping[str, str]:
+        """The members' certificates by their ids."""
+        return {member.id: member.certificate for member in self.listed}
+
+
+def check_member(member: Member) -> None:
+    """Refuse a member whose parts do not go together."""
+    if not is_name(member.name):
+        raise InputError(f"{member.name[:64]!r} is no name for a member: it must be plain.")
+    try:
+        told = id_of_certificate(member.certificate)
+        sealing_key_of(member.certificate)
+    except InputError as problem:
+        raise InputError(f"Member '{member.name}': {problem}") from None
+    if told != member.id:
+        raise InputError(f"The certificate of member '{member.name}' is not that of its id.")
+    if not 1 <= member.rows <= MOST_ROWS:
+        raise InputError(
+            f"Member '{member.name}' has {member.rows} rows: it must have 1 to {MOST_ROWS}."
+        )
+    if member.address is not None:
+        check_address(member.address)
+
+
+def check_address(address: str) -> str:
+    """Return an address where a peer listens, or say what addresses are like."""
+    found = _ADDRESS.fullmatch(address) if len(address) <= LARGEST_ADDRESS else None
+    if found is None or not 0 < int(found[2]) < 2**16:
+        raise InputError(
+            f"{address[:64]!r} is no address: write it as tls/HOST:PORT, such as "
+            f"tls/192.168.1.5:7447."
+        )
+    return address
+
+
+def _id(member: Member) -> str:
+    return member.id
+
+
+# Invitations: everything others need to know of a peer, as one line to copy and paste.
+#
+# An invitation is signed by the key it tells, so nobody can alter one on its way. Whether it comes
+# from the right person is for the people who hand it over to see to.
+
+
+PREFIX = "pairgossip-invitation-1:"
+PURPOSE = b"pairgossip invitation 1\x00"
+"""Signed along, so that no signature made for something else is ever taken for one of these."""
+LARGEST_INVITATION = 1 << 18
+ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
+
+
+class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a peer tells of itself."""
+
+    name: str
+    id: str
+    rows: int
+    certificate: str
+    address: str | None
+    spec: str
+    """The hash of its specification."""
+    text: str
+    """Its specification."""
+
+    def member(self, is_neighbor: bool = True) -> Member:
+        """Make an entry of the list of members of it."""
+        return Member(self.id, self.name, self.rows, self.certificate, self.address, is_neighbor)
+
+
+class _Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    body: bytes
+    signature: bytes
+
+
+def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -> str:
+    """Write the invitation of a peer as one line."""
+    if address is not None:
+        check_address(address)
+    told = Invitation(
+        identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
+    )
+    body = msgspec.msgpack.encode(told)
+    sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(PURPOSE + body)))
+    return PREFIX + base64.urlsafe_b64encode(sealed).decode()
+
+
+def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
+    """Read an invitation, pasted or from a file, and check that nobody altered it."""
+    sealed = _unwrapped(_line(text_or_path))
+    try:
+        told = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(ALTERED) from None
+    if id_of_certificate(told.certificate) != told.id or not is_signed(
+        told.certificate, PURPOSE + sealed.body, sealed.signature
+    ):
+        raise InputError(ALTERED)
+    if hash_of(told.text) != told.spec or len(told.text) > LARGEST_TEXT:
+        raise InputError(ALTERED)
+    check_member(told.member())
+    return told
+
+
+def admitted(
+    members: Members, me: Identity, spec: Spec, invited: Invitation, is_neighbor: bool = True
+) -> Members:
+    """Return the list of members with the one invited; refuse oneself, and another run's."""
+    if invited.id == me.id:
+        raise InputError("This is this peer's own invitation: give it to the others.")
+    if invited.name == me.name:
+        raise InputError(f"This peer is called '{me.name}' too: one must take another name.")
+    if invited.spec != spec.hash:
+        reasons = " ".join(differences(spec.text, invited.text))
+        raise InputError(f"'{invited.name}' runs another specification: {reasons}")
+    return members.with_member(invited.member(is_neighbor))
+
+
+def _line(text_or_path: str | PathLike[str]) -> str:
+    given = str(text_or_path).strip()
+    if given.startswith(PREFIX):
+        return given
+    file = Path(given)
+    if not given or len(given) > 1000 or not file.is_file():
+        raise InputError(
+            f"{given[:40]!r} is neither an invitation nor a file with one: "
+            f"an invitation begins with {PREFIX}"
+        )
+    if file.stat().st_size > LARGEST_INVITATION:
+        raise InputError(f"{file} is too long for an invitation.")
+    content = read_bytes(file).decode("ascii", errors="replace").strip()
+    if not content.startswith(PREFIX):
+        raise InputError(f"{file} holds no invitation: it must begin with {PREFIX}")
+    return content
+
+
+def _unwrapped(line: str) -> _Sealed:
+    # Mail and chat programs break long lines.
+    body = "".join(line.removeprefix(PREFIX).split())
+    if len(body) > LARGEST_INVITATION:
+        raise InputError("The invitation is too long to be one.")
+    try:
+        packed = base64.b64decode(body, altchars=b"-_", validate=True)
+        sealed = msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
+    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
+        raise InputError(ALTERED) from None
+    if base64.urlsafe_b64encode(packed).decode() != body:  # bits of the last letter go unread
+        raise InputError(ALTERED)
+    return sealed

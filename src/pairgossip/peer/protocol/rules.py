@@ -1,0 +1,202 @@
+"""What a node does alone once it holds another's record and the mean of two masses.
+
+Each rule is the local half of an algorithm of `pairgossip.algorithms`, which simulations run whole.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pairgossip.algorithms import gossip_dual_averaging_async, gosta_async, weighted_gosta
+from pairgossip.algorithms.dual_averaging import ProximalMap
+from pairgossip.algorithms.gossip_dual_averaging_async import StepSize
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import Kernel, Ratio
+from pairgossip.kernels.kernel import evaluate
+from pairgossip.losses import GeneralLoss, Loss
+
+if TYPE_CHECKING:
+    from pairgossip.privacy import DebiasedKernel, DebiasedLoss
+
+
+Numbers = tuple[float, ...]
+LARGEST = 1e150
+"""Beyond this, squares leave the floating range; no honest mass comes near."""
+
+
+class Rule(Protocol):
+    """The local update of a node."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many numbers the mass and the private part have."""
+
+    def begin(self) -> tuple[Numbers, Numbers]:
+        """Return mass and private part of a node that has met nobody."""
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Fold in the pair of the node's own row and the row it holds."""
+
+    def is_plausible(self, mass: Numbers) -> bool:
+        """Whether a neighbor can honestly have this mass."""
+
+    def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
+        """Return what the node knows: components of a statistic, or a model; NaN if nothing."""
+
+
+class _Zeros:
+    """A beginning from zero, and masses of a fixed length."""
+
+    sizes: tuple[int, int]
+
+    def begin(self) -> tuple[Numbers, Numbers]:
+        mass, private = self.sizes
+        return (0.0,) * mass, (0.0,) * private
+
+    def is_plausible(self, mass: Numbers) -> bool:
+        return len(mass) == self.sizes[0] and all(abs(entry) <= LARGEST for entry in mass)
+
+
+@dataclass(frozen=True)
+class _Statistic(_Zeros):
+    """What the rules that estimate share: the kernel's values of a pair."""
+
+    kernel: Kernel | Ratio
+    scale: float = 1.0
+    counts_own: bool = True
+    """Whether a row paired with itself counts, as in the V-statistic."""
+    debiased: DebiasedKernel | None = None
+    """Under privacy: the kernel as a function of reports, which rows then are."""
+
+    def values(self, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+        """The kernel of one pair, component by component."""
+        components = self.kernel.components
+        if is_own and not self.counts_own:
+            return np.zeros(len(components))
+        if self.debiased is not None:
+            return self.scale * self._debiased(self.debiased, own, held, is_own)
+        first, second = _block(own), _block(held)
+        return self.scale * np.array(
+            [evaluate(component, first.copy(), second.copy())[0] for component in components]
+        )
+
+    @staticmethod
+    def _debiased(kernel: DebiasedKernel, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+        """A report and itself are not independent, so its own pair is debiased once, not twice."""
+        first, second = _reports(own), _reports(held)
+        return (kernel.own(first) if is_own else kernel.values(first, second))[0]
+
+
+@dataclass(frozen=True)
+class PaperMixing(_Statistic):
+    """GoSta-async as in the paper: estimates are averaged, each node counts its own picks."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
+        """The estimate; the number of picks."""
+        return len(self.kernel.components), 1
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Fold the pair into the average with weight one over the picks."""
+        picks = np.array([int(private[0]) + 1])
+        value = self.values(own, held, is_own)
+        z = gosta_async.local_update(np.array(mass), picks, value)
+        return tuple(z.tolist()), (float(picks[0]),)
+
+    def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
+        """Return the estimate, NaN before the first pick."""
+        return np.array(mass) if private[0] else np.full(len(mass), np.nan)
+
+
+@dataclass(frozen=True)
+class WeightedMixing(_Statistic):
+    """Sums and weights are averaged: frozen and restarted peers then do no lasting harm."""
+
+    weight: float = 1.0
+    """One over how often the node is picked, in any unit that all members share."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
+        """The weighted sums and the weight; nothing private."""
+        return len(self.kernel.components) + 1, 0
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Add the pair and its weight."""
+        value = self.values(own, held, is_own)
+        after = weighted_gosta.local_update(np.array(mass), self.weight, value)
+        return tuple(after.tolist()), private
+
+    def is_plausible(self, mass: Numbers) -> bool:
+        """Weights are never negative."""
+        return super().is_plausible(mass) and mass[-1] >= 0.0
+
+    def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
+        """Return the sums over the weight, NaN before there is any."""
+        return weighted_gosta.readout(np.array(mass))
+
+
+@dataclass(frozen=True)
+class DualAveraging(_Zeros):
+    """Asynchronous gossip dual averaging: accumulated gradients are averaged."""
+
+    loss: Loss | GeneralLoss
+    dimension: int
+    prox: ProximalMap
+    gamma: StepSize
+    probability: float
+    """How often the node is picked in the time in which a link rings once; steps are capped at
+    that of the first such unit.
+    """
+    debiased: DebiasedLoss | None = None
+    """Under privacy: the loss as a function of reports, which rows then are."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
+        """The accumulator; model, mean model and picks."""
+        return self.dimension, 2 * self.dimension + 1
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Take a step on the pair."""
+        p = self.dimension
+        theta, mean = np.array(private[:p]), np.array(private[p : 2 * p])
+        node = gossip_dual_averaging_async.Node(np.array(mass), theta, mean, int(private[-1]))
+        gradient = self._gradient(theta[None, :], own, held, is_own)[0]
+        after = gossip_dual_averaging_async.local_step(
+            node, gradient, self.probability, self.prox, self.gamma
+        )
+        private = (*after.theta.tolist(), *after.mean.tolist(), float(after.picks))
+        return tuple(after.z.tolist()), private
+
+    def _gradient(self, theta: FloatArray, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
+        if self.debiased is None:
+            return self.loss.gradient(theta, _block(own), _block(held))
+        if is_own:
+            return self.debiased.own(theta, _reports(own))
+        return self.debiased.gradient(theta, _reports(own), _reports(held))
+
+    def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
+        """Return the mean model, NaN before the first pick."""
+        mean = np.array(private[self.dimension : 2 * self.dimension])
+        return mean if private[-1] else np.full(self.dimension, math.nan)
+
+
+def _reports(row: Numbers) -> FloatArray:
+    """One report as debiased kernels take it; a liar's is within limits but may not be whole."""
+    return np.floor([row])
+
+
+def _block(row: Numbers) -> FloatArray:
+    """One row as kernels and losses take it: (1,) for one column, (1, d) for more."""
+    return np.array(row) if len(row) == 1 else np.array([row])

@@ -1,0 +1,202 @@
+"""What a peer must remember, whatever happens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar, overload
+
+import msgspec
+
+from pairgossip.peer.protocol.generations import Changes, Growth
+from pairgossip.peer.protocol.messages import AnyMessage, Mass
+from pairgossip.peer.protocol.records import Record
+
+
+def picks_per_exchange(rows: int) -> int:
+    """How many of a peer's rows one exchange picks: one by the network, then two by the peer.
+
+    With one or two rows there would be no two to pick as soon as one is in an offer. With more it
+    is rare that offers freeze all but one; then the two are left out, and counted in the state.
+    """
+    return 3 if rows > 2 else 1
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One row of the peer's data, as a node of the network."""
+
+    record: Record
+    """The record it holds, its own or another's."""
+    mass: Mass
+    private: tuple[float, ...]
+    """What the local update carries along and nobody else sees."""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """An offer without an answer: the node it concerns is frozen until it is known."""
+
+    seq: int
+    node: int
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a neighbor's latest offer was decided; told again as often as it asks."""
+
+    seq: int
+    record: Record | None
+    """What was given in exchange; None if the offer was rejected."""
+    mass: Mass = ()
+    reason: str = ""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Everything durable but the identity and the data."""
+
+    generation: int
+    evicted: tuple[str, ...]
+    seq: int
+    nodes: Sequence[Node]
+    """A `Vector`, so that the state before an exchange and the one after share nearly all."""
+    pending: Mapping[str, Pending]
+    """By neighbor: an offer is made only if there is none in doubt with the same neighbor."""
+    outcomes: Mapping[str, Outcome]
+    exchanges: int
+    """Exchanges in this generation in which this peer took part; also what it draws lots by."""
+    notice: bytes = b""
+    """The frame that began this generation, for neighbors that have not heard of it."""
+    grown: tuple[Growth, ...] = ()
+    """Members with more rows than at first, as the notice tells them."""
+    left_out: int = 0
+    """Exchanges after which no two rows were free to exchange locally."""
+
+    @property
+    def frozen(self) -> list[int]:
+        """The rows that offers in doubt concern, in order."""
+        return sorted(pending.node for pending in self.pending.values())
+
+    @property
+    def changes(self) -> Changes:
+        """What is different in this generation from the list of members."""
+        return Changes(self.evicted, self.grown)
+
+
+# A sequence that never changes, and of which a changed copy costs next to nothing.
+#
+# A peer with many rows changes a few of them at each exchange, and must be able to fall back on
+# what was before. A tuple would be copied whole each time. This is a tree of small tuples: a copy
+# shares all of it but the branches that lead to what has changed.
+
+
+BITS = 5
+WIDTH = 1 << BITS
+
+T = TypeVar("T")
+
+
+class Vector(Sequence[T]):
+    """Items in order, as a tuple has them."""
+
+    __slots__ = ("_depth", "_length", "_root")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        level: tuple[Any, ...] = tuple(items)
+        self._length, self._depth = len(level), 0
+        while len(level) > WIDTH:
+            level = tuple(level[at : at + WIDTH] for at in range(0, len(level), WIDTH))
+            self._depth += BITS
+        self._root = level
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
+        if isinstance(at, slice):
+            return tuple(self[index] for index in range(*at.indices(self._length)))
+        index = at + self._length if at < 0 else at
+        if not 0 <= index < self._length:
+            raise IndexError(at)
+        found: Any = self._root
+        for shift in range(self._depth, -1, -BITS):
+            found = found[index >> shift & (WIDTH - 1)]
+        return found
+
+    def __iter__(self) -> Iterator[T]:
+        items: Iterator[Any] = iter(self._root)
+        for _ in range(0, self._depth, BITS):
+            items = chain.from_iterable(items)
+        return items
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Vector):
+            # Branches that both share are the same object, and are not entered.
+            return self._length == other._length and self._root == other._root
+        if isinstance(other, tuple):
+            return len(other) == self._length and tuple(self) == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Vector({list(self)!r})"
+
+    def replaced(self, changes: Mapping[int, T]) -> Vector[T]:
+        """Return a copy with other items at some places."""
+        copy: Vector[T] = Vector()
+        copy._length, copy._depth = self._length, self._depth
+        root = self._root
+        for index, item in changes.items():
+            if not 0 <= index < self._length:
+                raise IndexError(index)
+            root = _with(root, self._depth, index, item)
+        copy._root = root
+        return copy
+
+
+def as_vector(items: Sequence[T]) -> Vector[T]:
+    """Return items as a vector; one that is a vector already is returned as it is."""
+    return items if isinstance(items, Vector) else Vector(items)
+
+
+def _with(branch: tuple[Any, ...], depth: int, index: int, item: object) -> tuple[Any, ...]:
+    at = index >> depth & (WIDTH - 1)
+    changed = list(branch)
+    changed[at] = item if not depth else _with(branch[at], depth - BITS, index, item)
+    return tuple(changed)
+
+
+# What an exchange asks of the world: to write down, to send, to be reminded.
+
+
+class Send(NamedTuple):
+    """Send a message to a neighbor; it may be lost."""
+
+    to: str
+    message: AnyMessage
+
+
+class Save(NamedTuple):
+    """Write this state down: the peer's own numbers, these nodes, this neighbor's outcome."""
+
+    state: State
+    """As it was when the action was decided: a later event may have changed it since."""
+    sync: bool
+    """Whether it must be on the disk before the next action."""
+    nodes: tuple[int, ...] = ()
+    outcome_of: str | None = None
+    everything: bool = False
+    own: tuple[tuple[float, ...], ...] | None = None
+    """All rows of the peer's own from now on; None if they are as before."""
+
+
+class RepeatLater(NamedTuple):
+    """Call `Exchange.repeat` for this neighbor after a while, unless its answer comes first."""
+
+    to: str
+
+
+Action = Send | Save | RepeatLater

@@ -1,0 +1,184 @@
+"""From a peer's folder to everything it needs to run, checked to belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.certificates import expiry, is_expired
+from pairgossip.peer.identity.identity import Identity, load_identity
+from pairgossip.peer.identity.members import Members
+from pairgossip.peer.protocol.context import Setting, setting_for
+from pairgossip.peer.protocol.state import State
+from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.storage.folder import Home, Settings
+from pairgossip.peer.storage.growth import rows_in_force
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.journal_file import inspected, read_state, reading
+from pairgossip.peer.storage.rows import Rows, digest
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """All parts of a peer that is about to run."""
+
+    home: Home
+    settings: Settings
+    identity: Identity
+    spec: Spec
+    members: Members
+    setting: Setting
+    journal: SqliteJournal
+    state: State
+    problems: tuple[str, ...]
+    """What does not keep the peer from running but should be seen to, a sentence each."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.journal.close()
+
+
+def assemble(home: Home) -> Assembly:
+    """Read a peer's folder and put its parts together, or say why they do not fit."""
+    settings = home.read_settings()
+    identity = load_identity(home.folder)
+    if is_expired(identity.certificate):
+        raise InputError(
+            f"The certificate {home.cert} expired on {expiry(identity.certificate):%Y-%m-%d}: "
+            f"join again from a new folder."
+        )
+    spec, rows, members = home.read_spec(), home.read_rows(), home.read_members()
+    _check_members(home, identity, members)
+    journal = SqliteJournal(home.state, settings.power_safe, create=False)
+    try:
+        about = journal.about()
+        _check_unchanged(home, about, identity, spec, rows)
+        seed = int(about["draw_seed"])
+        state = journal.load()
+        if state is None:  # `create_home` has saved the first
+            raise _incomplete(home)
+        setting = setting_for(identity, spec, rows, members, seed, state.evicted, state.grown)
+        _check_state(home, setting, state)
+    except BaseException:
+        journal.close()
+        raise
+    problems = tuple(_problems(identity, spec, members, setting, state))
+    return Assembly(home, settings, identity, spec, members, setting, journal, state, problems)
+
+
+def _check_members(home: Home, identity: Identity, members: Members) -> None:
+    if identity.id in members.names():
+        raise InputError(f"{home.members} lists this peer itself: remove that entry.")
+    if not members.neighbors():
+        raise InputError(
+            f"The peer in {home.folder} has no neighbors: exchange invitations with peer invite "
+            f"and peer join first."
+        )
+
+
+def _check_unchanged(
+    home: Home, about: Mapping[str, str], identity: Identity, spec: Spec, rows: Rows
+) -> None:
+    """Refuse parts that are not those of the state: its records are signed with them."""
+    now = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
+    files = {"peer": home.key, "spec": home.spec, "data": home.data}
+    for part, file in files.items():
+        if about.get(part) != now[part]:
+            raise InputError(
+                f"{file} is not the one that {home.state.name} was made with: put the old one "
+                f"back, or run peer init in a new folder."
+            )
+    if not about.get("draw_seed", "").isdecimal():
+        raise _incomplete(home)
+
+
+def _incomplete(home: Home) -> InputError:
+    return InputError(
+        f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
+    )
+
+
+def _check_state(home: Home, setting: Setting, state: State) -> None:
+    mass, private = setting.rule.sizes
+    fits = len(state.nodes) == len(setting.own) and all(
+        (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
+    )
+    if not fits:
+        raise InputError(
+            f"{home.state} is not of this run: put the right one back, or run peer init anew."
+        )
+
+
+def _problems(
+    identity: Identity, spec: Spec, members: Members, setting: Setting, state: State
+) -> list[str]:
+    """Find what the operator should see to."""
+    found = []
+    total = sum(setting.rows.values())  # as they began: what was added since is on top of it
+    if spec.members is not None and total != spec.members:
+        found.append(
+            f"The members known here have {total} rows in all, but the specification says "
+            f"{spec.members}: join the others, or agree on another number."
+        )
+    found += expired_certificates(members)
+    if identity.id in state.evicted:
+        found.append("This peer was evicted: join again from a new folder.")
+    if all(neighbor in state.evicted for neighbor in setting.neighbors):
+        found.append("All neighbors were evicted: join others.")
+    return found
+
+
+def expired_certificates(members: Members) -> list[str]:
+    """Say which members cannot connect any more."""
+    return [
+        f"The certificate of '{member.name}' has expired: ask for a new one."
+        for member in members.listed
+        if is_expired(member.certificate)
+    ]
+
+
+# A peer seen from its folder, without touching anything: it may be running meanwhile.
+
+
+@dataclass(frozen=True)
+class View:
+    """What lies in a peer's folder."""
+
+    home: Home
+    identity: Identity
+    spec: Spec
+    members: Members
+    """With the rows that they have in this generation."""
+    setting: Setting
+    state: State
+
+    def status(self) -> Status:
+        """Return what the peer last said of itself, or else what its disk says."""
+        told = read_status(self.home.status)
+        if told is None or told.id != self.identity.id:
+            told = status_of(self.identity.name, self.spec, self.members, self.setting, self.state)
+        return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
+
+
+def view(home: Home) -> View:
+    """Read a peer's folder."""
+    identity = load_identity(home.folder)
+    spec, listed = home.read_spec(), home.read_members()
+    state = _state(home)
+    rows = rows_in_force(home, len(state.nodes))
+    setting = setting_for(identity, spec, rows, listed, evicted=state.evicted, grown=state.grown)
+    members = listed.with_rows(state.changes.rows())
+    return View(home, identity, spec, members, setting, state)
+
+
+def _state(home: Home) -> State:
+    inspected(home.state)
+    with reading(home.state) as base:
+        state = read_state(base, home.state)
+    if state is None:
+        raise InputError(f"{home.state} holds no state yet: start the peer first.")
+    return state

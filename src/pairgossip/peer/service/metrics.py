@@ -1,0 +1,252 @@
+"""Numbers for Prometheus, and whether the peer is alive and ready, on this machine only."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import InputError
+from pairgossip.extras import needed_for
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+    from pairgossip.peer.service.status import Status
+
+
+LONGEST_SILENCE = 15.0
+"""A peer whose status is older than so many seconds is not alive."""
+LONGEST_REQUEST = 5.0
+"""Seconds a client has for its request and for taking the answer, however slowly it does so."""
+MOST_CONNECTIONS = 16
+"""At once; others are sent away."""
+Current = Callable[[], "Status | None"]
+
+
+class MetricsServer:
+    """Serves ``/metrics``, ``/healthz`` and ``/readyz`` from threads of its own.
+
+    Parameters
+    ----------
+    place
+        A host and port of this machine, such as ``127.0.0.1:9464``.
+    current
+        Returns the latest status; called from other threads.
+    """
+
+    def __init__(self, place: str, current: Current) -> None:
+        host, port = _loopback(place)
+        self._pages = _Pages(current)
+        try:
+            self._server = _Server((host, port), _handler(self._pages))
+        except OSError as problem:
+            raise InputError(
+                f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
+                "metrics in peer.toml."
+            ) from None
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """The port, also where any free one was asked for."""
+        return int(self._server.server_address[1])
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    """Serves few at once, and nobody for long."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 2 * MOST_CONNECTIONS
+
+    def __init__(self, *place_and_handler: Any) -> None:
+        self._ends: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
+        super().__init__(*place_and_handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Tell whether there is room for another connection; called for each."""
+        with self._lock:
+            has_room = len(self._ends) < MOST_CONNECTIONS
+            if has_room:
+                self._ends[request] = time.monotonic() + LONGEST_REQUEST
+        return has_room
+
+    def service_actions(self) -> None:
+        """Disconnect those whose time is over; called about twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            for request, end in self._ends.items():
+                if now > end:
+                    with contextlib.suppress(OSError):
+                        request.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, at the end of its request or instead of it."""
+        with self._lock:
+            self._ends.pop(request, None)
+            super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing about a client that went away."""
+
+
+class _Pages:
+    """The pages: a fixed table."""
+
+    def __init__(self, current: Current) -> None:
+        with needed_for("Metrics", "pairgossip"):
+            from prometheus_client import CollectorRegistry, generate_latest
+            from prometheus_client.exposition import CONTENT_TYPE_LATEST
+        self._current = current
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(_Collector(current))
+        self._generate = generate_latest
+        self._type = CONTENT_TYPE_LATEST
+
+    def get(self, path: str) -> tuple[int, str, bytes]:
+        """Return code, content type and content of a page."""
+        if path == "/metrics":
+            return 200, self._type, self._generate(self._registry)
+        if path == "/healthz":
+            return _answer(self._is_alive(), "alive", "not alive")
+        if path == "/readyz":
+            return _answer(self._is_ready(), "ready", "not ready: no neighbor has agreed yet")
+        return 404, "text/plain", b"not found\n"
+
+    def _is_alive(self) -> bool:
+        status = self._current()
+        return status is not None and time.time() - status.updated < LONGEST_SILENCE
+
+    def _is_ready(self) -> bool:
+        status = self._current()
+        return status is not None and any(one.agreed for one in status.neighbors.values())
+
+
+def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
+    return (
+        (200, "text/plain", f"{yes}\n".encode())
+        if is_so
+        else (503, "text/plain", f"{no}\n".encode())
+    )
+
+
+def _handler(pages: _Pages) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = LONGEST_REQUEST
+        server_version, sys_version = "pairgossip", ""
+
+        def do_GET(self) -> None:
+            # A page of another site, whose name an attacker points here, may not read this.
+            if not _is_local(self.headers.get("Host", "")):
+                self._send(403, "text/plain", b"forbidden\n")
+                return
+            self._send(*pages.get(self.path.partition("?")[0]))
+
+        def _send(self, code: int, kind: str, content: bytes) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep requests out of the peer's log."""
+
+    return Handler
+
+
+class _Collector:
+    def __init__(self, current: Current) -> None:
+        self._current = current
+
+    def collect(self) -> Iterator[Metric]:
+        """Turn the latest status into metrics."""
+        status = self._current()
+        return iter(()) if status is None else _metrics(status)
+
+
+def _metrics(status: Status) -> Iterator[Metric]:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    events = CounterMetricFamily(
+        "pairgossip_events", "What has happened since the peer started.", labels=["event"]
+    )
+    for event, count in sorted(status.counts.items()):
+        events.add_metric([event], count)
+    yield events
+    for name, told, value in _gauges(status):
+        if value is not None:
+            yield GaugeMetricFamily(f"pairgossip_{name}", told, value=float(value))
+    estimate = GaugeMetricFamily(
+        "pairgossip_estimate", "The statistic, or the model's parameters.", labels=["entry"]
+    )
+    for entry, found in enumerate(status.estimate or ()):
+        estimate.add_metric([str(entry)], found)
+    yield estimate
+    agreed = GaugeMetricFamily(
+        "pairgossip_neighbor_agreed", "Whether the neighbor runs the same.", labels=["neighbor"]
+    )
+    away = GaugeMetricFamily(
+        "pairgossip_neighbor_away", "Whether the neighbor is known to be away.", labels=["neighbor"]
+    )
+    heard = GaugeMetricFamily(
+        "pairgossip_neighbor_silence_seconds", "Since its last frame.", labels=["neighbor"]
+    )
+    for name, one in sorted(status.neighbors.items()):
+        agreed.add_metric([name], float(one.agreed))
+        away.add_metric([name], float(one.away))
+        if one.heard is not None:
+            heard.add_metric([name], one.heard)
+    yield from (agreed, away, heard)
+
+
+def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
+    low, high = status.interval or (None, None)
+    return [
+        ("exchanges", "Exchanges in this generation.", status.exchanges),
+        ("generation", "Which generation this is: the first is 1.", status.generation),
+        ("interval_low", "Where the value over all rows is likely to lie: from.", low),
+        ("interval_high", "Where the value over all rows is likely to lie: to.", high),
+        ("members_met", "Members whose records were met.", status.covers.members),
+        ("members", "Members that take part.", status.covers.of_members),
+        ("rows", "Rows of the members that take part.", status.covers.of_rows),
+        ("staleness_seconds", "Since the last exchange.", status.staleness),
+        ("pending", "Offers that wait for their answers.", status.pending),
+        ("problems", "Things to look at: see peer status.", len(status.problems)),
+        ("evicted", "Members evicted.", len(status.evicted)),
+    ]
+
+
+def _loopback(place: str) -> tuple[str, int]:
+    host, _, port = place.rpartition(":")
+    if (host != "localhost" and not _is_loopback(host)) or not port.isdigit() or int(port) > 65535:
+        raise InputError(
+            f"Metrics cannot be served at '{place}': give a port of this machine alone, such as "
+            "127.0.0.1:9464; what is farther away can ask through a tunnel."
+        )
+    return host.strip("[]"), int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_local(host: str) -> bool:
+    """Whether a Host header names this machine."""
+    name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() else host
+    return name == "localhost" or _is_loopback(name)

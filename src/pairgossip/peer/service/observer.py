@@ -1,0 +1,381 @@
+"""What a running peer notices about itself, and where it tells it: status file, log, metrics."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol import generations
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.messages import VERSION, Notice, decode
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.assembly import Assembly, expired_certificates
+from pairgossip.peer.service.logs import Log, clean
+from pairgossip.peer.service.runtime import Journal
+from pairgossip.peer.service.status import (
+    NeighborStatus,
+    Status,
+    ended_as,
+    keep_ended,
+    read_ended,
+    read_status,
+    rows_of_others,
+    status_of,
+    write_status,
+)
+from pairgossip.peer.service.uncertainty import Uncertainty
+from pairgossip.peer.spec.spec import differences
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.metrics import MetricsServer
+
+
+LONELY = 30.0
+"""Seconds without a word from anybody after which the operator should look."""
+UNANSWERED = 5.0
+"""Seconds without a word from a neighbor that should answer, or has gone away."""
+MOST_UNANSWERED = 5
+MOST_DIFFERENCES = 5
+MOST_LOGGED = 8
+"""Entries of an estimate in one line of the log."""
+_COUNT = re.compile(r"(?<= )\d+(?= )")
+"""A number of seconds or rows; digits in a name are not set off by spaces."""
+
+
+class Observer:
+    """Follows one peer's exchanges from its own thread."""
+
+    def __init__(self, parts: Assembly, exchange: Exchange, log: Log) -> None:
+        self._parts = parts
+        self._exchange = exchange
+        self._log = log
+        self._names = parts.members.names()
+        told = _told_before(parts)
+        self._met = {node.record.origin for node in parts.state.nodes} | set(
+            told.heard_of if told else ()
+        )
+        self._generation = parts.state.generation
+        self._ended = read_ended(parts.home.ended, generations.ordinal(self._generation))
+        self._before = parts.state, exchange.setting
+        self._members = parts.members.with_rows(parts.state.changes.rows())
+        self._uncertainty = Uncertainty(
+            exchange.setting.rule,
+            parts.state,
+            rows_of_others(self._members, parts.state),
+            told.course if told else None,
+            self._met,
+        )
+        self._heard_at: dict[str, float] = {}
+        self._exchanged_at: float | None = None
+        self._started = time.time()
+        self._started_at = time.monotonic()
+        self._fatal: str | None = None
+        self._told: set[str] = set()
+        self._agreed: set[str] = set()
+        self._refused = 0
+        self._server: MetricsServer | None = None
+        self._unwritten: str | None = None
+        self._written = 0.0
+        self.status: Status | None = None
+
+    def watching(self, journal: Journal) -> Journal:
+        """Return a journal that writes to this one, and lets the observer see what."""
+        return _Watched(journal, self)
+
+    def serve(self, place: str | None) -> None:
+        """Serve metrics, if that is asked for."""
+        if place is not None:
+            from pairgossip.peer.service.metrics import MetricsServer
+
+            self._server = MetricsServer(place, lambda: self.status)
+            self._log.info("metrics served", at=f"http://{place}/metrics")
+
+    def close(self) -> None:
+        """Serve no more."""
+        if self._server is not None:
+            self._server.close()
+
+    def heard(self, sender: str, now: float) -> None:
+        """Note a frame."""
+        self._heard_at[sender] = now
+
+    def saving(self, change: Save) -> None:
+        """Keep what a generation has found before it is put in the place of the next one's."""
+        if change.state.generation == self._generation:
+            return
+        state, setting = self._before
+        ends = status_of(
+            self._parts.settings.name,
+            self._parts.spec,
+            self._members,
+            setting,
+            state,
+            met=self._met,
+            interval=self._uncertainty.interval(),
+            updated=time.time(),
+        )
+        ended = ended_as(ends)
+        if ended is not None:
+            self._ended = keep_ended(self._parts.home.ended, ended)
+            shown = [f"{entry:.6g}" for entry in ended.estimate[:MOST_LOGGED]]
+            self._log.info(
+                "a generation ended",
+                generation=ended.generation,
+                estimate=", ".join(shown) + (", ..." if len(ended.estimate) > MOST_LOGGED else ""),
+                exchanges=ended.exchanges,
+            )
+
+    def saved(self, change: Save) -> None:
+        """Note what was written down."""
+        self._before = change.state, self._exchange.setting
+        if change.state.generation != self._generation:
+            self._generation = change.state.generation
+            self._met.clear()
+            self._began(change.state)
+        self._uncertainty.observe(change.state, change.nodes)
+        rows = range(len(change.state.nodes)) if change.everything else change.nodes
+        if change.nodes:
+            self._exchanged_at = time.monotonic()
+        self._met.update(change.state.nodes[row].record.origin for row in rows)
+
+    def fatal(self, sentence: str) -> None:
+        """Keep the reason why the peer ends."""
+        self._fatal = sentence
+
+    def look(
+        self,
+        counts: Mapping[str, int],
+        connected: set[str],
+        versions: Mapping[str, int],
+        waiting: Mapping[str, float],
+        *,
+        is_last: bool,
+    ) -> None:
+        """Write the status, and log what is new.
+
+        Parameters
+        ----------
+        counts
+            What has happened, by name, besides what the exchanges count.
+        connected
+            The neighbors with whom there is a connection.
+        versions
+            What neighbors speak that do not speak this peer's version of the messages.
+        waiting
+            For how many seconds neighbors have not answered an offer.
+        is_last
+            Whether the peer ends.
+        """
+        now = time.monotonic()
+        problems = self._problems(now, versions, waiting)
+        all_counts = {**self._exchange.counts, **counts}
+        self.status = status_of(
+            self._parts.settings.name,
+            self._parts.spec,
+            self._members,
+            self._exchange.setting,
+            self._exchange.state,
+            met=self._met,
+            interval=self._uncertainty.interval(),
+            course=self._uncertainty.course,
+            spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
+            done=self._uncertainty.should_stop(self._parts.spec.stop),
+            neighbors=self._neighbors(connected, versions, now),
+            staleness=None if self._exchanged_at is None else now - self._exchanged_at,
+            counts={name: count for name, count in all_counts.items() if count},
+            problems=problems,
+            pid=os.getpid(),
+            started=self._started,
+            updated=time.time(),
+            stopped=is_last,
+            ended=self._ended,
+        )
+        self._write(self.status)
+        self._tell(problems, all_counts)
+
+    def _write(self, status: Status) -> None:
+        """Write the status; the peer goes on without, but not without a word."""
+        try:
+            write_status(self._parts.home.status, status)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            self._unwritten = f"Cannot write {self._parts.home.status}: {why}; it tells the past."
+            # Health goes by the time of the last status that was written.
+            self.status = replace(status, updated=self._written)
+        else:
+            self._unwritten, self._written = None, status.updated
+
+    def _neighbors(
+        self, connected: set[str], versions: Mapping[str, int], now: float
+    ) -> dict[str, NeighborStatus]:
+        return {
+            member.name: NeighborStatus(
+                agreed=member.id in self._exchange.agreed,
+                connected=member.id in connected,
+                heard=now - self._heard_at[member.id] if member.id in self._heard_at else None,
+                address=member.address,
+                evicted=member.id in self._exchange.state.evicted,
+                other_version=versions.get(member.id),
+                away=member.id in self._exchange.away,
+            )
+            for member in self._parts.members.neighbors()
+        }
+
+    def _began(self, state: State) -> None:
+        """A new generation: with fewer members, or more rows, or both."""
+        self._members = self._parts.members.with_rows(state.changes.rows())
+        self._uncertainty.renew(
+            self._exchange.setting.rule, state, rows_of_others(self._members, state)
+        )
+        names = {**self._names, self._parts.identity.id: self._parts.settings.name}
+        gone = ", ".join(names.get(member, member) for member in state.evicted)
+        rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]
+        announcer = _announcer(state)
+        told = {
+            "announced_by": names.get(announcer, announcer),
+            "without": gone,
+            "rows": ", ".join(rows),
+        }
+        self._log.warning(
+            "began a new generation",
+            generation=generations.ordinal(state.generation),
+            **{name: text for name, text in told.items() if text},
+        )
+
+    def _problems(
+        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
+    ) -> tuple[str, ...]:
+        found = list(
+            dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
+        )
+        found += [self._other_version(*one) for one in sorted(versions.items())]
+        found += self._silences(now, versions, waiting)[:MOST_UNANSWERED]
+        for neighbor, text in self._exchange.disagreeing.items():
+            found.append(self._disagreement(neighbor, text))
+        last = max(self._heard_at.values(), default=self._started_at)
+        if now - last > LONELY and len(versions) < len(self._exchange.setting.neighbors):
+            lonely = (
+                f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
+                "they have joined this peer and not evicted it, and that the addresses in "
+                "members.json are right."
+            )
+            found.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
+        if self._unwritten is not None:
+            found.append(self._unwritten)
+        return (*found, *([] if self._fatal is None else [self._fatal]))
+
+    def _other_version(self, neighbor: str, theirs: int) -> str:
+        name = self._names.get(neighbor, neighbor)
+        older = "this peer" if theirs > VERSION else f"'{name}'"
+        return (
+            f"Neighbor '{name}' speaks version {theirs} of the messages and this peer version "
+            f"{VERSION}: update pairgossip at {older}; until then the two do not exchange."
+        )
+
+    def _silences(
+        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
+    ) -> list[str]:
+        """Say which neighbors do not answer or have gone, and what that means."""
+        found = []
+        # An offer that was made just now freezes a row too, and is answered in a moment.
+        overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
+        is_stuck = overdue >= len(self._exchange.state.nodes)
+        for neighbor in self._exchange.present:
+            # Who was never heard of is told only beside others that were: see LONELY.
+            is_missed = bool(self._heard_at) and neighbor not in self._heard_at
+            never = LONELY if is_missed else math.inf
+            since = now - self._heard_at.get(neighbor, self._started_at)
+            name = self._names.get(neighbor, neighbor)
+            advice = f"If it is gone for good, run: pairgossip peer evict {name}."
+            if waiting.get(neighbor, 0.0) > UNANSWERED:
+                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
+                found.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
+            elif neighbor in versions:
+                continue  # it is there, and the version is what to look at
+            elif since > (UNANSWERED if neighbor in self._exchange.away else never):
+                said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
+                found.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
+        return found
+
+    def _frozen(self, neighbor: str, is_stuck: bool) -> str:
+        rows = len(self._exchange.state.nodes)
+        if rows == 1:
+            return "the only row of this peer waits for it, and the peer stands still until then"
+        if is_stuck:
+            return f"all {rows} rows of this peer wait for answers, and the peer stands still"
+        return f"one of {rows} rows waits for it; {self._going_on(neighbor, is_stuck)}"
+
+    def _going_on(self, neighbor: str, is_stuck: bool) -> str:
+        if is_stuck:
+            return "no row of this peer is free for the others either"
+        there = set(self._exchange.present) - self._exchange.away - {neighbor}
+        return "exchanges with the others go on" if there else "no other neighbor is there"
+
+    def _disagreement(self, neighbor: str, text: str) -> str:
+        """Say what differs in a neighbor's specification, whatever it has sent."""
+        try:
+            reasons = differences(self._exchange.setting.text, text)[:MOST_DIFFERENCES]
+        except Exception:  # its text may be anything
+            reasons = ["its text cannot be read."]
+        told = clean(" ".join(reasons), 1000)
+        return (
+            f"Neighbor '{self._names.get(neighbor, neighbor)}' runs another specification: {told}"
+        )
+
+    def _tell(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
+        """Log what was not so at the last look."""
+        for neighbor in self._exchange.agreed - self._agreed:
+            self._log.info("neighbor runs the same", neighbor=self._names.get(neighbor, neighbor))
+        self._agreed = set(self._exchange.agreed)
+        for problem in problems:
+            if problem != self._fatal and _kind(problem) not in self._told:
+                self._log.warning(problem)
+        self._told = {_kind(problem) for problem in problems}
+        refused = {name: count for name, count in counts.items() if "refused" in name and count}
+        if sum(refused.values()) > self._refused:
+            self._refused = sum(refused.values())
+            fields = {"_".join(name.replace(":", "").split()): refused[name] for name in refused}
+            self._log.warning("refused what was received", **fields)
+
+
+def _announcer(state: State) -> str:
+    notice = decode(state.notice)
+    assert isinstance(notice, Notice)
+    return notice.announcer
+
+
+def _kind(problem: str) -> str:
+    """What makes two problems the same although a number in them has changed."""
+    return _COUNT.sub("", problem)
+
+
+def _told_before(parts: Assembly) -> Status | None:
+    """What was told in this generation before a restart; it is for display, and may be lost."""
+    told = None
+    with contextlib.suppress(InputError):
+        told = read_status(parts.home.status)
+    if told is None or told.id != parts.identity.id:
+        return None
+    is_same = told.generation == generations.ordinal(parts.state.generation)
+    return told if is_same else None
+
+
+class _Watched:
+    def __init__(self, journal: Journal, observer: Observer) -> None:
+        self._journal, self._observer = journal, observer
+
+    def load(self) -> State | None:
+        return self._journal.load()
+
+    def save(self, change: Save) -> None:
+        self._observer.saving(change)
+        self._journal.save(change)
+        self._observer.saved(change)

@@ -1,0 +1,117 @@
+"""How far the value over the reports may be from that over the rows, whatever the rows are.
+
+The variance of a debiased U-statistic, given the rows, is a sum of two parts (Hoeffding): what one
+report adds, whose share is convex in the frequencies of the other cells and so is largest where
+all others are in the same cell; and what two add together. The largest of either over all cells
+bounds the variance for any rows, so that a peer can tell it without having seen them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.kernels import Ratio
+from pairgossip.peer.service.status import coverage, readout_of
+from pairgossip.peer.spec.mechanism import debiased_kernel_of
+from pairgossip.privacy.columns import Grid
+from pairgossip.privacy.debiased import debias, expect
+
+if TYPE_CHECKING:
+    from pairgossip.peer.service.assembly import View
+    from pairgossip.privacy import DebiasedKernel, RandomizedResponse
+
+
+class _Largest(NamedTuple):
+    """The largest variances over all cells."""
+
+    alone: float
+    """Of what one report adds."""
+    paired: float
+    """Of what two reports add together, beyond what each adds alone."""
+    own: float
+    """Of what a report says of its own pair."""
+
+
+def noise_of(seen: View) -> float | None:
+    """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
+    if seen.spec.privacy is None or seen.spec.kernel is None:
+        return None
+    covers = coverage(seen.setting, seen.members, seen.state, ())
+    averages = readout_of(seen.setting, seen.state)
+    return noise_bound(debiased_kernel_of(seen.spec), covers.of_rows, seen.spec.target, averages)
+
+
+def noise_bound(
+    kernel: DebiasedKernel, rows: int, target: str, averages: FloatArray
+) -> float | None:
+    """Bound the standard error that reporting brings, for any rows.
+
+    Parameters
+    ----------
+    kernel
+        The debiased kernel.
+    rows
+        How many rows all members have together.
+    target
+        "v" or "u".
+    averages
+        The components as estimated; of a quotient, around which it is taken to be linear, so that
+        the bound is approximate.
+    """
+    weights = _weights(kernel, averages)
+    if weights is None or rows < 2:
+        return None
+    largest = _largest(kernel, weights)
+    pairs = 4.0 * largest.alone / rows + 2.0 * largest.paired / (rows * (rows - 1))
+    error = math.sqrt(pairs)
+    if target == "v":
+        error = (rows - 1) / rows * error + math.sqrt(largest.own / rows) / rows
+    return error if math.isfinite(error) else None
+
+
+def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
+    """How the statistic depends on each component's average."""
+    if not isinstance(kernel.kernel, Ratio):
+        return np.ones(1)
+    top, bottom = averages
+    if not (np.isfinite(averages).all() and bottom > 0):
+        return None
+    return np.array([1.0, -top / bottom]) / bottom
+
+
+def _largest(kernel: DebiasedKernel, weights: FloatArray) -> _Largest:
+    mechanism = kernel.mechanism
+    table = np.tensordot(weights, kernel.cell_tables, axes=1)
+    table = (table + table.T) / 2  # both orders of a pair are averaged
+    once = debias(mechanism, table, 0)
+    twice = debias(mechanism, once, 1)
+    alone = expect(mechanism, once**2, 0) - table**2
+    square = expect(mechanism, expect(mechanism, twice**2, 0), 1)
+    own = np.diagonal(table)
+    own_square = expect(mechanism, debias(mechanism, own, 0) ** 2, 0)
+    if any(isinstance(column, Grid) for column in mechanism.columns):
+        # The cell itself is drawn then, among neighbors: its own variance is added, and where
+        # it matters little the mean square stands for the variance.
+        moved = _rounding(mechanism, table)
+        return _Largest(_max(alone) + moved, _max(square), _max(own_square))
+    paired = square - table**2 - alone - alone.T
+    return _Largest(_max(alone), _max(paired), _max(own_square - own**2))
+
+
+def _rounding(mechanism: RandomizedResponse, table: FloatArray) -> float:
+    """Bound the variance that rounding at random brings: a quarter of each squared step."""
+    split = table.reshape(*mechanism.bins, -1)
+    steps = [
+        np.abs(np.diff(split, axis=axis)).max()
+        for axis, column in enumerate(mechanism.columns)
+        if isinstance(column, Grid)
+    ]
+    return float(sum(step * step for step in steps)) / 4.0
+
+
+def _max(variances: FloatArray) -> float:
+    return max(float(variances.max()), 0.0)

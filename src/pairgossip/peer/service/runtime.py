@@ -1,0 +1,195 @@
+"""A peer in motion: its clock, its timers, and the actions of its exchanges carried out in order.
+
+The same code runs on a virtual clock in tests and on a real one in
+`pairgossip.peer.service.service`; time, chance, the disk and the network come from outside.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
+from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send, State
+from pairgossip.peer.storage.rows import Rows
+
+FIRST_WAIT = 0.2
+LONGEST_WAIT = 30.0
+BUSY = "rejected by neighbors: busy"
+DRAWN_AGAIN = 5.0
+"""How many times sooner than usual the clock rings after a neighbor was busy."""
+WAIT_PER_ROUND_TRIP = 4.0
+"""An offer is repeated after so many times the usual round trip, and then ever more rarely."""
+
+
+class Journal(Protocol):
+    """Durable memory."""
+
+    def load(self) -> State | None:
+        """Return the state last saved, or None if there is none."""
+
+    def save(self, change: Save) -> None:
+        """Write a change down, in one transaction; raise if that fails."""
+
+
+class Link(Protocol):
+    """The way to the neighbors."""
+
+    def send(self, to: str, frame: bytes) -> None:
+        """Send a frame without waiting; it may be lost, repeated or overtaken."""
+
+
+@dataclass
+class _Asked:
+    """An offer that waits for its answer."""
+
+    at: float
+    repeats_at: float = math.inf
+    repeats: int = 0
+
+
+@dataclass
+class Runtime:
+    """Drives one peer's exchanges; all times are monotonic seconds."""
+
+    exchange: Exchange
+    journal: Journal
+    link: Link
+    chance: random.Random
+    rate: float
+    """Rings per second and neighbor; each side of a link rings half as often."""
+    is_ringing: bool = True
+    rings_at: float = math.inf
+    _links: int = 0
+    """For how many neighbors the clock was wound."""
+    _asked: dict[str, _Asked] = field(default_factory=dict)
+    _greets_again_at: dict[str, float] = field(default_factory=dict)
+    _round_trips: dict[str, float] = field(default_factory=dict)
+    _has_failed: bool = False
+
+    def start(self, now: float) -> None:
+        """Begin, or go on after a restart."""
+        self._wind_clock(now)
+        self._carry_out(self.exchange.start(), now)
+
+    def received(self, sender: str, frame: bytes, now: float) -> None:
+        """Take a frame from a neighbor."""
+        before, was_away = self.exchange.state, sender in self.exchange.away
+        asked, busy = before.pending.get(sender), self.exchange.counts[BUSY]
+        self._carry_out(self.exchange.receive(sender, frame), now)
+        state = self.exchange.state
+        if asked is not None and state.generation == before.generation:
+            if state.pending.get(sender) != asked:
+                self._learn_round_trip(sender, now)
+                if self.exchange.counts[BUSY] > busy:
+                    self._draw_again(now)
+            elif was_away:
+                self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
+        self._settle(now)
+
+    def due(self) -> float:
+        """When `advance` is to be called next."""
+        return min([self.rings_at, *(asked.repeats_at for asked in self._asked.values())])
+
+    def advance(self, now: float) -> None:
+        """Do what is due: repeat offers, ring."""
+        for to in [to for to, asked in self._asked.items() if now >= asked.repeats_at]:
+            self._carry_out(self.exchange.repeat(to), now)
+        if now >= self.rings_at:
+            self._wind_clock(now)
+            self._ring(self.chance.choice(self.exchange.present), now)
+
+    def _ring(self, to: str, now: float) -> None:
+        """Let the clock ring for a neighbor, unless it is about to answer a hello."""
+        if to in self.exchange.greeted and now < self._greets_again_at.get(to, 0.0):
+            return
+        self._carry_out(self.exchange.ring(to), now)
+        wait = max(FIRST_WAIT, WAIT_PER_ROUND_TRIP * self._round_trip(to))
+        self._greets_again_at[to] = now + wait
+
+    def repeat_now(self, now: float) -> None:
+        """Repeat all offers at the next occasion."""
+        for asked in self._asked.values():
+            asked.repeats_at = now
+
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return for how long each neighbor has not answered an offer, in seconds."""
+        return {to: now - asked.at for to, asked in self._asked.items()}
+
+    def lost(self, neighbor: str) -> None:
+        """The connection with a neighbor is gone: offer it nothing until it is heard again."""
+        self.exchange.lose(neighbor)
+
+    def evict(self, members: Sequence[str], now: float) -> None:
+        """Begin a new generation without these members."""
+        self._carry_out(self.exchange.evict(members), now)
+        self._settle(now)
+
+    def grow(self, own: Rows, now: float) -> None:
+        """Begin a new generation in which this peer has more rows: all of them are given."""
+        self._carry_out(self.exchange.grow(own), now)
+        self._settle(now)
+
+    def stop_ringing(self) -> None:
+        """Begin no exchange any more; answer still, and finish those in flight."""
+        self.is_ringing = False
+        self.rings_at = math.inf
+        self.exchange.calm()
+
+    def _settle(self, now: float) -> None:
+        """Forget offers that are answered, and let the clock follow the number of neighbors."""
+        pending = self.exchange.state.pending
+        if self._asked.keys() - pending.keys():
+            self._asked = {to: asked for to, asked in self._asked.items() if to in pending}
+        if len(self.exchange.present) != self._links:
+            self._wind_clock(now)
+
+    def _wind_clock(self, now: float) -> None:
+        """Draw when it rings next; each link has the same rate, however many there are."""
+        self._links = len(self.exchange.present)
+        self.rings_at = math.inf
+        if self.is_ringing and self._links:
+            mean = 2.0 / (self.rate * self._links)
+            self.rings_at = now + self.chance.expovariate(1.0 / mean)
+
+    def _draw_again(self, now: float) -> None:
+        """Ring soon, for the ring that met a busy neighbor."""
+        if self.is_ringing and self._links:
+            soon = self.chance.expovariate(DRAWN_AGAIN * self.rate * self._links)
+            self.rings_at = min(self.rings_at, now + soon)
+
+    def _carry_out(self, actions: list[Action], now: float) -> None:
+        if self._has_failed:  # what is in memory was never written down: tell nobody of it
+            raise BrokenInvariant("the state could not be saved; only the saved one may go on")
+        for action in actions:
+            if isinstance(action, Save):
+                self._has_failed = True
+                self.journal.save(action)
+                self._has_failed = False
+            elif isinstance(action, Send):
+                self.link.send(action.to, encode(action.message))
+            else:
+                self._repeat_later(action, now)
+
+    def _repeat_later(self, action: RepeatLater, now: float) -> None:
+        asked = self._asked.setdefault(action.to, _Asked(at=now))
+        wait = WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
+        asked.repeats = min(asked.repeats + 1, 20)
+        # Chance keeps peers that lost the same link from asking in step.
+        asked.repeats_at = now + min(wait, LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
+
+    def _round_trip(self, neighbor: str) -> float:
+        return self._round_trips.get(neighbor, FIRST_WAIT / WAIT_PER_ROUND_TRIP)
+
+    def _learn_round_trip(self, neighbor: str, now: float) -> None:
+        asked, usual = self._asked.pop(neighbor), self._round_trip(neighbor)
+        taken = max(now - asked.at, 1e-4)
+        if asked.repeats <= 1:
+            usual += (taken - usual) / 8
+        else:  # nobody knows which one was answered: the way may be longer than was thought
+            usual = min(2 * usual, taken)
+        self._round_trips[neighbor] = usual

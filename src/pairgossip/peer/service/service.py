@@ -1,0 +1,342 @@
+"""A peer as a process: it listens, rings, remembers and tells until it is stopped.
+
+One thread does everything but the network's own work, so nothing here needs a lock: frames wait in
+an inbox, and the peer's clock tells how long to wait for them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.access import Neighbor, Site, admitted
+from pairgossip.peer.protocol.exchange import (
+    BrokenInvariant,
+    Exchange,
+    ForgottenRows,
+    RestoredBackup,
+)
+from pairgossip.peer.protocol.state import State
+from pairgossip.peer.service.assembly import Assembly, assemble
+from pairgossip.peer.service.logs import Log
+from pairgossip.peer.service.observer import Observer
+from pairgossip.peer.service.runtime import Link, Runtime
+from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, ZenohLink
+from pairgossip.peer.storage import witness
+from pairgossip.peer.storage.folder import (
+    Evicted,
+    Home,
+    forget_request,
+    note_eviction,
+    noted_eviction,
+    requested_evictions,
+)
+from pairgossip.peer.storage.growth import settled, taking_up
+
+EXIT_FAILED = 1
+"""Something must be mended; then the peer goes on where it was."""
+EXIT_UNFIT = 3
+"""This identity cannot go on; starting it again does not help."""
+TICK = 1.0
+"""Seconds between two looks around: requests, status, log."""
+RARELY = 60.0
+"""Seconds between two sessions that are begun to get rid of strangers, if there is no hurry."""
+LINGER = 0.5
+"""How many seconds it answers at least: neighbors stopped with it may have asked just before."""
+PATIENCE = 5.0
+"""How many seconds a peer that was told to stop waits for the answers to its last offers."""
+
+
+class Network(Link, Protocol):
+    """A link with what the service shows of it."""
+
+    def counts(self) -> dict[str, int]:
+        """What has happened, by name."""
+
+    def connected(self) -> set[str]:
+        """The neighbors with whom there is a connection."""
+
+    def other_versions(self) -> Mapping[str, int]:
+        """The neighbors that speak another version, and which."""
+
+    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+        """Disconnect from everybody, and connect to these neighbors."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+Connect = Callable[[Assembly, OnFrame], Network]
+
+
+class Unfit(Exception):
+    """This peer cannot go on under its identity; the message is a sentence."""
+
+
+def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
+    """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
+
+    What is wrong from the start raises `InputError`; what goes wrong later is logged.
+    """
+    witness.raise_limit()
+    with home.lock():
+        settled(home)
+        parts = assemble(home)
+        try:
+            evicted = noted_eviction(home)
+            if evicted is not None:
+                Log(parts.settings.name).error(evicted.sentence())
+                return EXIT_UNFIT
+            with Service(parts, patience=patience) as service, _signals(service.stop):
+                return service.run()
+        finally:
+            parts.close()
+
+
+def connect(parts: Assembly, on_frame: OnFrame) -> Network:
+    """Open the network of a peer."""
+    home, limit = parts.home, parts.setting.frame_limit
+    neighbors = _admitted(parts, parts.state)
+    site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
+    return ZenohLink(site, parts.identity, on_frame)
+
+
+def _admitted(parts: Assembly, state: State) -> tuple[Neighbor, ...]:
+    """Return the neighbors that may connect to a peer in this state, at this time."""
+    neighbors = [
+        Neighbor(member.id, member.certificate, member.address)
+        for member in parts.members.neighbors()
+    ]
+    return admitted(neighbors, state.evicted)
+
+
+class Service:
+    """The loop of one peer.
+
+    Parameters
+    ----------
+    parts
+        What `assemble` made of the peer's folder.
+    connecting
+        Opens the network.
+    patience
+        Seconds to wait, once stopped, for the answers to offers.
+    """
+
+    def __init__(
+        self, parts: Assembly, connecting: Connect = connect, patience: float = PATIENCE
+    ) -> None:
+        self._parts = parts
+        self._patience = patience
+        self._log = Log(parts.settings.name)
+        self._inbox = Inbox()
+        self._stops = 0
+        self._tick_at = 0.0
+        self._admitted = self._next_admitted = _admitted(parts, parts.state)
+        self._cleared_at = -RARELY
+        self._clearings = 0
+        self._connected: set[str] = set()
+        self._exchange = Exchange(parts.setting, parts.state)
+        self._observer = Observer(parts, self._exchange, self._log)
+        self._network = connecting(parts, self._inbox.put)
+        with self._closing_on_failure():
+            self._runtime = Runtime(
+                self._exchange,
+                self._observer.watching(parts.journal),
+                self._network,
+                random.SystemRandom(),
+                parts.spec.algorithm.rate,
+            )
+            self._observer.serve(parts.settings.metrics)
+
+    def __enter__(self) -> Service:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._observer.close()
+        self._network.close()
+
+    def stop(self) -> None:
+        """Ask the loop to end; may be called from a handler of signals. Twice: at once."""
+        self._stops += 1
+        self._inbox.wake()
+
+    def run(self) -> int:
+        """Run until stopped, and return the exit code."""
+        self._log.info("started", id=self._parts.identity.id, pid=os.getpid())
+        try:
+            self._runtime.start(time.monotonic())
+            while not self._stops:
+                self._turn()
+            self._finish()
+        except Unfit as problem:
+            return self._fail(str(problem), EXIT_UNFIT)
+        except RestoredBackup as problem:
+            return self._fail(self._restored_backup(problem), EXIT_UNFIT)
+        except BrokenInvariant as problem:
+            sentence = (
+                f"The peer's own state is not as it must be, a defect of pairgossip: {problem}"
+            )
+            return self._fail(sentence, EXIT_FAILED)
+        except InputError as problem:
+            return self._fail(str(problem), EXIT_FAILED)
+        except OSError as problem:
+            return self._fail(f"The system refused something: {problem}.", EXIT_FAILED)
+        self._look_around(is_last=True)
+        self._log.info("stopped", exchanges=self._exchange.state.exchanges)
+        return 0
+
+    def _turn(self, until: float = float("inf")) -> None:
+        """Wait for what comes first, a frame or the peer's own clock, and do it."""
+        due = min(self._runtime.due(), self._tick_at, until)
+        found = self._inbox.get(due - time.monotonic())
+        now = time.monotonic()
+        if found is not None:
+            sender, frame = found
+            self._observer.heard(sender, now)
+            self._runtime.received(sender, frame, now)
+        if now >= self._runtime.due():
+            self._runtime.advance(now)
+        if self._exchange.evicted_by is not None:
+            raise Unfit(self._learn_eviction(self._exchange.evicted_by).sentence())
+        if now >= self._tick_at:
+            self._tick_at = now + TICK
+            self._clear_out(now)
+            self._admit()
+            self._evict(now)
+            self._grow(now)
+            self._look_around()
+
+    def _finish(self) -> None:
+        """Answer, and wait for answers; what has not come is on the disk and is asked again."""
+        self._runtime.stop_ringing()
+        now = time.monotonic()
+        self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
+        lingers, end = now + min(LINGER, self._patience), now + self._patience
+        while self._stops == 1:
+            wanted = end if self._expects_an_answer() else lingers
+            if time.monotonic() >= wanted:
+                break
+            self._turn(until=wanted)
+        if self._exchange.state.pending:
+            self._log.info("parked an exchange in flight; it goes on after the next start")
+
+    def _clear_out(self, now: float) -> None:
+        """Get rid of connections that strangers hold, by a new session, or end."""
+        held = witness.held()
+        is_crowded = witness.is_crowded(held, len(self._admitted))
+        if witness.is_short(held) or (is_crowded and now - self._cleared_at > RARELY):
+            self._cleared_at = now
+            self._clearings += 1
+            self._log.warning("too many connections: opening the network anew", descriptors=held)
+            self._network.reopen(self._admitted)
+            if witness.is_short(witness.held()):
+                self._network.close()  # or there would be none left to write the status with
+                raise InputError(
+                    f"Only {witness.limit()} files and connections may be open, and nearly "
+                    "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
+                    "who connects to this peer's port."
+                )
+
+    def _admit(self) -> None:
+        """Shut out neighbors that were evicted or have expired, by a session without them."""
+        allowed = _admitted(self._parts, self._exchange.state)
+        if allowed != self._next_admitted:
+            self._next_admitted = allowed  # at the next look: they are still to hear of it
+        elif allowed != self._admitted:
+            self._network.reopen(allowed)
+            self._admitted = allowed
+            self._log.info("opened the network anew", neighbors=len(allowed))
+        speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
+        self._exchange.agreed &= speaking
+
+    def _learn_eviction(self, by: str) -> Evicted:
+        name = self._parts.members.names().get(by, by)
+        evicted = Evicted(by, name, time.time())
+        note_eviction(self._parts.home, evicted)
+        return evicted
+
+    def _expects_an_answer(self) -> bool:
+        """Whether an offer is in doubt that a neighbor may answer soon."""
+        return bool(self._exchange.state.pending.keys() - self._exchange.away)
+
+    def _evict(self, now: float) -> None:
+        """Carry out what was asked for since the last look."""
+        asked = requested_evictions(self._parts.home)
+        members = self._parts.members.names()
+        new = [one for one in asked if one in members and one not in self._exchange.state.evicted]
+        if new:
+            self._runtime.evict(new, now)
+            for member in new:
+                self._log.warning("evicted a member", member=members[member])
+        for member in asked:
+            forget_request(self._parts.home, member)
+
+    def _grow(self, now: float) -> None:
+        """Take up rows that were added since the last look."""
+        before = self._exchange.setting.own
+        with taking_up(self._parts.home, before) as rows:
+            if rows is not None:
+                self._runtime.grow(rows, now)
+                self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
+
+    def _look_around(self, *, is_last: bool = False) -> None:
+        counts = {
+            **self._network.counts(),
+            "frames dropped: inbox full": self._inbox.dropped,
+            "network opened anew: too many connections": self._clearings,
+        }
+        connected = self._network.connected()
+        for neighbor in self._connected - connected:
+            self._runtime.lost(neighbor)
+        self._connected = connected
+        waiting = self._runtime.waiting(time.monotonic())
+        self._observer.look(
+            counts, connected, self._network.other_versions(), waiting, is_last=is_last
+        )
+
+    def _fail(self, sentence: str, code: int) -> int:
+        self._log.error(sentence)
+        self._observer.fatal(sentence)
+        self._look_around(is_last=True)
+        return code
+
+    def _restored_backup(self, problem: RestoredBackup) -> str:
+        neighbor = str(problem)
+        name = self._parts.members.names().get(neighbor, neighbor)
+        known = (
+            f"Neighbor '{name}' knows of more rows of this peer, by its own word, than its own "
+            "state does: "
+            if isinstance(problem, ForgottenRows)
+            else f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
+        )
+        return (
+            f"{known}the state is a restored backup or a copy. Have the others run peer evict "
+            f"{self._parts.settings.name}, and join again from a new folder."
+        )
+
+    @contextlib.contextmanager
+    def _closing_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._network.close()
+            raise
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT stop the peer in good order."""
+    caught = (signal.SIGTERM, signal.SIGINT)
+    before = {one: signal.signal(one, lambda *_: stop()) for one in caught}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

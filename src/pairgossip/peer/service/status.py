@@ -1,0 +1,274 @@
+"""What can be seen of a peer from outside: its estimate, and whose records that has met."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, sync, write_text
+from pairgossip.peer.protocol import generations
+from pairgossip.peer.service.uncertainty import Course
+
+if TYPE_CHECKING:
+    from pairgossip.peer.identity.members import Members
+    from pairgossip.peer.protocol.context import Setting
+    from pairgossip.peer.protocol.state import State
+    from pairgossip.peer.spec.spec import Spec
+
+
+LARGEST_STATUS = 8 << 20
+LARGEST_ENDED = 1 << 26
+MOST_ENDED = 32
+"""Generations of which the results are kept."""
+
+
+class NeighborStatus(msgspec.Struct, frozen=True):
+    """One link."""
+
+    agreed: bool
+    """Whether it has said, since this peer started, that it runs the same specification."""
+    connected: bool
+    heard: float | None
+    """Seconds since its last frame; None if there was none since this peer started."""
+    address: str | None
+    evicted: bool = False
+    other_version: int | None = None
+    """The version that it speaks, if that is not this peer's."""
+    away: bool = False
+    """Whether its connection is gone or it does not answer: it is offered nothing meanwhile."""
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """Whose records this peer has met in this generation."""
+
+    members: int
+    """Members of which at least one record has passed by; this peer is one of them."""
+    of_members: int
+    of_rows: int
+    """Rows of all members that take part; how many of them have passed by is not counted."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What a peer had found when a generation ended."""
+
+    generation: int
+    """The first is 1."""
+    estimate: tuple[float, ...]
+    interval: tuple[float, float] | None
+    exchanges: int
+    covers: Coverage
+    evicted: tuple[str, ...]
+    """Whose rows were not in it, as in `Status`."""
+    at: float
+    """When it ended, by the clock of this machine."""
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Everything shown of a peer; wall-clock times are for display only."""
+
+    name: str
+    id: str
+    measure: str
+    """The kernel, or the loss, by name."""
+    generation: int
+    """The first is 1."""
+    evicted: tuple[str, ...]
+    """Names, or ids of those whose names are not known."""
+    exchanges: int
+    """In this generation."""
+    estimate: tuple[float, ...] | None
+    """The statistic as the only entry, or a model's parameters; None before the first exchange."""
+    interval: tuple[float, float] | None
+    """Where the value over all rows is likely to lie, where that is known."""
+    covers: Coverage
+    staleness: float | None
+    """Seconds since the last exchange; None if there was none since the peer started."""
+    pending: int
+    """How many offers wait for their answers, each with a row."""
+    neighbors: dict[str, NeighborStatus]
+    counts: dict[str, int]
+    """Events since the peer started, by name."""
+    problems: tuple[str, ...] = ()
+    pid: int | None = None
+    """None when made from the disk of a peer that does not run."""
+    started: float | None = None
+    updated: float = 0.0
+    heard_of: tuple[str, ...] = ()
+    """The ids behind ``covers``, so that a restart does not forget them."""
+    stopped: bool = False
+    """Whether the peer has ended in good order."""
+    done: bool = False
+    """Whether the specification's error or exchanges are reached; running on is allowed."""
+    spread: float | None = None
+    """How much an exchange changes a node's mass, in parts of it."""
+    course: Course | None = None
+    """What the interval is made from, so that a restart does not forget it."""
+    privacy: str | None = None
+    """What is promised about every row; the interval is then about the value over the reports."""
+    ended: tuple[Ended, ...] = ()
+    """What the generations before had found, the latest last."""
+
+
+def estimate_of(spec: Spec, setting: Setting, state: State) -> tuple[float, ...] | None:
+    """Read out what a peer knows, over all its rows; None if that is nothing yet."""
+    found = readout_of(setting, state)
+    values = found.tolist() if spec.kernel is None else [spec.value(found)]
+    return tuple(values) if all(map(math.isfinite, values)) else None
+
+
+def readout_of(setting: Setting, state: State) -> FloatArray:
+    """Return the components of a statistic, or the model, over all rows of a peer."""
+    from pairgossip.peer.protocol.rules import WeightedMixing
+
+    rule = setting.rule
+    if isinstance(rule, WeightedMixing):
+        # Sums over weights, so that rows that were picked more often count for more.
+        total = np.sum([node.mass for node in state.nodes], axis=0)
+        return rule.readout(tuple(total.tolist()), ())
+    all_found = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
+    known = all_found[~np.isnan(all_found).any(axis=1)]
+    return known.mean(axis=0) if len(known) else all_found[0]
+
+
+def guarantee_of(spec: Spec) -> str | None:
+    """Say in one sentence what a specification promises about every row, if it does."""
+    if spec.privacy is None:
+        return None
+    from pairgossip.peer.spec.mechanism import mechanism_of
+
+    return mechanism_of(spec).guarantee()
+
+
+def interval_of(
+    members: Members, setting: Setting, state: State, told: Status | None
+) -> tuple[float, float] | None:
+    """Return where the value over all rows is likely to lie, by the course the peer has told."""
+    from pairgossip.peer.service.uncertainty import Uncertainty
+
+    if told is None or told.course is None:
+        return None
+    others = rows_of_others(members, state)
+    return Uncertainty(setting.rule, state, others, told.course, told.heard_of).interval()
+
+
+def rows_of_others(members: Members, state: State) -> dict[str, int]:
+    """How many rows each other member has that takes part, by its id."""
+    return {who: count for who, count in members.rows().items() if who not in state.evicted}
+
+
+def coverage(setting: Setting, members: Members, state: State, heard: Collection[str]) -> Coverage:
+    """Count the members whose records were met, among those that take part."""
+    me = setting.me
+    rows = {**members.rows(), me: len(setting.own)}
+    present = {one: count for one, count in rows.items() if one not in state.evicted}
+    met = [one for one in present if one in heard or one == me]
+    return Coverage(len(met), len(present), sum(present.values()))
+
+
+def status_of(
+    name: str,
+    spec: Spec,
+    members: Members,
+    setting: Setting,
+    state: State,
+    *,
+    met: Collection[str] = (),
+    neighbors: Mapping[str, NeighborStatus] | None = None,
+    **more: Any,
+) -> Status:
+    """Describe a peer by its durable state, and by what is known besides if it runs."""
+    names = members.names()
+    heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
+    idle = {
+        one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
+        for one in members.neighbors()
+    }
+    return Status(
+        name=name,
+        id=setting.me,
+        measure=spec.kernel or spec.loss or "",
+        generation=generations.ordinal(state.generation),
+        evicted=tuple(names.get(member, member) for member in state.evicted),
+        exchanges=state.exchanges,
+        estimate=estimate_of(spec, setting, state),
+        covers=coverage(setting, members, state, heard_of),
+        pending=len(state.pending),
+        neighbors=dict(neighbors) if neighbors is not None else idle,
+        heard_of=tuple(heard_of),
+        privacy=guarantee_of(spec),
+        **{"interval": None, "staleness": None, "counts": {}, **more},
+    )
+
+
+def ended_as(status: Status) -> Ended | None:
+    """Return what to keep of a generation that ends with this status; None if it found nothing."""
+    if status.estimate is None:
+        return None
+    return Ended(
+        status.generation,
+        status.estimate,
+        status.interval,
+        status.exchanges,
+        status.covers,
+        status.evicted,
+        status.updated,
+    )
+
+
+def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
+    """Add what a generation has found to the file, on the disk before this returns."""
+    before = read_ended(path, ended.generation)
+    kept = (*before, ended)[-MOST_ENDED:]
+    write_text(path, [msgspec.json.encode(kept).decode(), "\n"])
+    sync(path.parent)
+    return kept
+
+
+def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
+    """Return what the generations before this one had found.
+
+    A crash before a generation began can leave what the present one had found until then.
+    """
+    if not path.exists():
+        return ()
+    try:
+        kept = msgspec.json.decode(read_bytes(path, LARGEST_ENDED), type=tuple[Ended, ...])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(
+            f"{path} is not what a peer keeps of generations that have ended: put the right file "
+            f"back, or remove it."
+        ) from None
+    return tuple(one for one in kept if one.generation < generation)
+
+
+def write_status(path: Path, status: Status) -> None:
+    """Replace the file at once; a failure leaves the one before, and raises `OSError`."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(status))
+        os.replace(name, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def read_status(path: Path) -> Status | None:
+    """Return the status last written, None if there is none."""
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_bytes(path, LARGEST_STATUS), type=Status)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(f"{path} is no status of a peer: remove it.") from None

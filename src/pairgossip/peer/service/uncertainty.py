@@ -1,0 +1,320 @@
+"""How far a peer's estimate may be from the exact value, judged by what the peer sees alone.
+
+A statistic is a quotient of two masses, a sum over a weight. What is wrong with it is the residual
+``S - exact * W`` of the peer's own masses, over their weight. Three things make up the residual:
+
+- a walk: the samples of the whole network, of which a peer gets its share by and by;
+- a start: what the peer has gathered of its own and its neighbors' rows before records had spread.
+  It stays in the masses for ever, and its part in them falls as one over the exchanges;
+- a fluctuation: how far this peer is from the others at the moment.
+
+The course of ``S - estimate * W`` shows all three. It is cut into about eight groups, and each is
+averaged over its exchanges. The fluctuation nearly vanishes in these averages, so the squares of
+the differences between neighboring ones give the variance of the walk; the difference of the first
+average from the beginning is the start. The fluctuation is added once: the mean square of how far
+the ends of short batches are from their averages. (To compare the ends of groups, as batch means
+do, would count it some sixteen times: far too much for a peer with few rows beside one with many.)
+
+Groups shorter than the time in which records spread would look alike and make the interval too
+narrow. So there is none before records of members with most of the rows have passed by, which takes
+about that time on any graph; nor later, if they no longer do.
+
+Memory is bounded: at 32 batches every two neighboring ones become one. After a restart it goes on
+from its `Course`, if that was kept; without it there is no interval until half of the weight has
+been gathered anew. What it cannot see: members whose rows never reach the network, and liars.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+
+import msgspec
+
+from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.state import Node, State
+from pairgossip.peer.spec.spec import Stop
+
+# What a peer keeps of the way its masses have grown, from which `Uncertainty` judges them.
+#
+# It is told with the status, every second: a few hundred numbers at most, and only for display.
+
+
+MOST_BATCHES = 32
+
+
+class Mark(msgspec.Struct, frozen=True, array_like=True):
+    """The masses of the quotient after so many exchanges, and their means since the last mark."""
+
+    exchanges: int
+    top: float
+    bottom: float
+    mean_top: float
+    mean_bottom: float
+
+
+class Sums(msgspec.Struct, frozen=True, array_like=True):
+    """The masses after each exchange since the last mark, added up."""
+
+    count: int = 0
+    top: float = 0.0
+    bottom: float = 0.0
+
+
+NO_SUMS = Sums()
+
+
+class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
+    """What is kept of the way the masses have grown; enough to go on after a restart."""
+
+    generation: int
+    """The whole number of it, under a name of its own: beside it generations are counted from 1."""
+    batch: int
+    """Exchanges between two marks."""
+    marks: tuple[Mark, ...]
+    since: Sums = NO_SUMS
+    """Of the batch that has not ended yet."""
+
+    def fits(self, state: State) -> bool:
+        """Whether this is of the state: a crash may have undone exchanges that were seen."""
+        return (
+            self.generation == state.generation
+            and 0 < len(self.marks) <= MOST_BATCHES
+            and self.marks[-1].exchanges <= state.exchanges
+        )
+
+
+GROUPS = 8
+QUANTILES = {
+    8: 2.447,
+    9: 2.365,
+    10: 2.306,
+    11: 2.262,
+    12: 2.228,
+    13: 2.201,
+    14: 2.179,
+    15: 2.160,
+}
+"""Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
+fewer, as neighboring differences share an average. There are more than eleven groups only where a
+crash has lost a part of a short course."""
+EXCHANGES_PER_ROW = 16
+"""Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
+MET = 0.9
+"""The part of the others' rows whose owners' records must have passed by."""
+OBSERVED = 0.5
+"""The part of the weight whose growth must have been seen."""
+FORGETTING = 1 / 32
+
+Pair = tuple[float, float]
+
+
+class Uncertainty:
+    """Follows one peer's masses from exchange to exchange.
+
+    Parameters
+    ----------
+    rule
+        The local update, which says what the masses mean.
+    state
+        The peer's state now.
+    others
+        How many rows each other member has that takes part, by its id.
+    course
+        What an earlier process has kept; left out if it does not fit the state.
+    met
+        Members whose records have passed by before.
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        state: State,
+        others: Mapping[str, int],
+        course: Course | None = None,
+        met: Iterable[str] = (),
+    ) -> None:
+        self._rule = rule
+        self._others = others
+        self._exchanges = 0
+        self._masses: list[tuple[float, ...]] = []
+        self._pairs: list[Pair] = []
+        self._total: Pair = (0.0, 0.0)
+        self._replaced = 0
+        self._met: set[str] = set()
+        self._met_before: set[str] = set()
+        self._spread: float | None = None
+        self._begin(state)
+        if course is not None and course.fits(state):
+            self._course = course
+            self._met_before = set(met)
+
+    @property
+    def course(self) -> Course:
+        """What to keep for `Uncertainty` to go on after a restart."""
+        return self._course
+
+    def renew(self, rule: Rule, state: State, others: Mapping[str, int]) -> None:
+        """A new generation has begun: forget the last one."""
+        self._rule, self._others = rule, others
+        self._begin(state)
+
+    def observe(self, state: State, rows: Collection[int]) -> None:
+        """An exchange has been written down that has changed these rows."""
+        if state.generation != self._course.generation:
+            self._begin(state)
+            return
+        if state.exchanges <= self._exchanges:
+            return
+        self._exchanges = state.exchanges
+        for row in rows:
+            node = state.nodes[row]
+            if row == 0:  # many rows together see everybody long before records have spread
+                self._met.add(node.record.origin)
+            self._learn_spread(self._masses[row], node.mass)
+            self._masses[row] = node.mass
+            self._replace(row, self._quotient(node))
+        self._note()
+
+    def half_width(self) -> float | None:
+        """Half of the width of the interval of 95 %, None where nothing can be said yet."""
+        top, bottom = self._total
+        marks = self._course.marks
+        batches = len(marks) - 1
+        seen = marks[-1].bottom - marks[0].bottom
+        if not self._is_ripe() or bottom == 0.0 or seen / bottom < OBSERVED:
+            return None
+        size = batches // GROUPS
+        groups = batches // size
+        covered = marks[groups * size].bottom - marks[0].bottom
+        if covered == 0.0:
+            return None
+        estimate = top / bottom
+        begin = marks[0].top - estimate * marks[0].bottom
+        ends = [mark.top - estimate * mark.bottom for mark in marks[1:]]
+        means = [mark.mean_top - estimate * mark.mean_bottom for mark in marks[1:]]
+        averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
+        lasting = _walk_and_start(begin, averages) * abs(bottom / covered)
+        fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
+        width = QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
+        return width if math.isfinite(width) else None
+
+    def interval(self) -> Pair | None:
+        """Where the exact value lies with a confidence of about 95 %."""
+        width = self.half_width()
+        if width is None:
+            return None
+        estimate = self._total[0] / self._total[1]
+        return estimate - width, estimate + width
+
+    def spread(self) -> float | None:
+        """How much an exchange changes a node's mass, in parts of it: what models have for it."""
+        return None if self._spread is None else math.sqrt(self._spread)
+
+    def should_stop(self, stop: Stop | None) -> bool:
+        """Whether the peer has what was asked for: the error or the exchanges."""
+        if stop is None:
+            return False
+        if stop.exchanges is not None and self._exchanges >= stop.exchanges:
+            return True
+        width = self.half_width()
+        if stop.error is None or width is None:
+            return False
+        return width <= stop.error * abs(self._total[0] / self._total[1])
+
+    def _begin(self, state: State) -> None:
+        self._exchanges = state.exchanges
+        self._masses = [node.mass for node in state.nodes]
+        self._pairs = [self._quotient(node) for node in state.nodes]
+        self._total = _total(self._pairs)
+        self._met, self._met_before = set(), set()
+        self._spread = None
+        mark = Mark(state.exchanges, *self._total, *self._total)
+        self._course = Course(state.generation, 1, (mark,))
+
+    def _quotient(self, node: Node) -> Pair:
+        """The two masses whose quotient is the statistic."""
+        if isinstance(self._rule, WeightedMixing):
+            return node.mass[0], node.mass[1]  # numerator and denominator, or sum and weight
+        if isinstance(self._rule, PaperMixing):
+            picks = node.private[0]
+            bottom = node.mass[1] if len(node.mass) > 1 else 1.0
+            return picks * node.mass[0], picks * bottom
+        return 0.0, 0.0  # a model is no quotient
+
+    def _replace(self, row: int, pair: Pair) -> None:
+        self._replaced += 1
+        old, self._pairs[row] = self._pairs[row], pair
+        self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
+
+    def _note(self) -> None:
+        course, (top, bottom) = self._course, self._total
+        marks, batch, since = course.marks, course.batch, course.since
+        since = Sums(since.count + 1, since.top + top, since.bottom + bottom)
+        if self._exchanges >= marks[-1].exchanges + batch:
+            self._end_rounding_errors()
+            means = since.top / since.count, since.bottom / since.count
+            marks, since = (*marks, Mark(self._exchanges, *self._total, *means)), NO_SUMS
+        if len(marks) > MOST_BATCHES:
+            marks, batch = _halved(marks), 2 * batch
+            self._met_before, self._met = self._met, set()
+        self._course = Course(course.generation, batch, marks, since)
+
+    def _end_rounding_errors(self) -> None:
+        """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
+        if self._replaced >= len(self._pairs):
+            self._total, self._replaced = _total(self._pairs), 0
+
+    def _is_ripe(self) -> bool:
+        marks = self._course.marks
+        fewest = EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
+        met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
+        return (
+            len(marks) - 1 >= GROUPS
+            and marks[-1].exchanges - marks[0].exchanges >= fewest
+            and met >= MET * sum(self._others.values())
+        )
+
+    def _learn_spread(self, before: tuple[float, ...], after: tuple[float, ...]) -> None:
+        size = sum(entry * entry for entry in after)
+        if not 0.0 < size < math.inf:
+            return
+        change = sum((b - a) ** 2 for a, b in zip(before, after, strict=True)) / size
+        known = self._spread
+        self._spread = change if known is None else known + FORGETTING * (change - known)
+
+
+def _walk_and_start(begin: float, averages: list[float]) -> float:
+    """Estimate the square of the residual that lasts, from its averages over groups.
+
+    Of a walk of variance 1 that is led back to 0 at its end, as the estimate leads the residual,
+    the squares below are worth ``first`` and ``between`` on average; what is left of the 1 is made
+    up for by weighting the differences between averages, which know nothing of the start.
+    """
+    groups = len(averages)
+    first = (1 / 3 - 1 / (4 * groups)) / groups
+    between = (2 / 3 - 1 / groups) / groups
+    weight = (1 - first) / ((groups - 1) * between)
+    steps = sum((b - a) ** 2 for a, b in pairwise(averages))
+    return (averages[0] - begin) ** 2 + weight * steps
+
+
+def _halved(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Make one batch of every two."""
+    joined = [
+        Mark(
+            second.exchanges,
+            second.top,
+            second.bottom,
+            (first.mean_top + second.mean_top) / 2,
+            (first.mean_bottom + second.mean_bottom) / 2,
+        )
+        for first, second in zip(marks[1::2], marks[2::2], strict=True)
+    ]
+    return (marks[0], *joined)
+
+
+def _total(pairs: Iterable[Pair]) -> Pair:
+    pairs = list(pairs)
+    return math.fsum(top for top, _ in pairs), math.fsum(bottom for _, bottom in pairs)

@@ -1,0 +1,1 @@
+"""What peers have agreed to compute: the specification, its checks, its mechanism."""

@@ -1,0 +1,276 @@
+"""What can be wrong with a specification, each with the sentence that says so."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import InputError, is_number, unknown_name
+from pairgossip.kernels import as_kernel
+from pairgossip.losses import as_loss
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from pairgossip.peer.spec.spec import Privacy, Spec
+
+
+LARGEST_BOUND = 1e60
+"""Beyond this, sums of squares could leave the floating range."""
+MOST_ROWS = 2**40
+
+_KINDS = {
+    "str": "text in quotes",
+    "float": "a number",
+    "int": "a whole number",
+    "array": "a list in brackets",
+    "object": "a table",
+    "bool": "true or false",
+}
+_COMPLAINT = re.compile(r"Expected `([a-z]+)[^`]*`.*? got `(\w+)`")
+_MISSING = re.compile(r"missing required field `(\w+)`")
+_PLACE = re.compile(r"at `\$\.?([\w.]*)")
+
+
+def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) -> None:
+    """Refuse keys that nobody knows, and what must be there and is not, by name."""
+    for name, keys in known.items():
+        part = table if not name else table.get(name, {})
+        where = f" of [{name}]" if name else ""
+        for key in part if isinstance(part, Mapping) else ():
+            if name and key not in keys and key in known[""]:
+                raise _misplaced(key, name)
+            if key not in keys:
+                problem = str(unknown_name("key", key, keys))
+                raise InputError(problem.replace(f"'{key}'", f"'{key}'{where}", 1))
+    _check_measure(table)
+    if "columns" not in table:
+        raise InputError('columns is missing: name the columns to read, as in columns = ["score"].')
+    _check_columns(table["columns"], table.get("label"))
+    _check_ranges(table, known[""])
+
+
+def wrong_kind(problem: msgspec.ValidationError) -> InputError:
+    """Build the sentence for a value of the wrong kind."""
+    text = str(problem)
+    place = _PLACE.search(text)
+    key = place[1] if place else ""
+    missing = _MISSING.search(text)
+    if missing:
+        return InputError(f"{f'{key}.' if key else ''}{missing[1]} is missing: add it.")
+    if text.startswith("Expected `int` "):  # with a bound
+        return InputError(f"{key} is a whole number beyond 64 bits: give another.")
+    kinds = _COMPLAINT.search(text)
+    if kinds is None:
+        return InputError(f"{key} is not as it must be: {text.partition(' - ')[0]}.")
+    wanted, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
+    return InputError(f"{key} must be {wanted}, but it is {got}.")
+
+
+def _misplaced(key: str, table: str) -> InputError:
+    """Build the sentence for a key that the line [table] above it has swallowed."""
+    return InputError(f"{key} stands under [{table}]: move it above all tables.")
+
+
+def _check_measure(table: Mapping[str, Any]) -> None:
+    kernel, loss = table.get("kernel"), table.get("loss")
+    if kernel is None and loss is None:
+        raise InputError(
+            'kernel is missing: name what to estimate, as in kernel = "auc", '
+            'or what to learn, as in loss = "auc-logistic".'
+        )
+    if kernel is not None and loss is not None:
+        raise InputError("kernel and loss are both given: keep the one that this run is about.")
+
+
+def _check_columns(columns: Any, label: Any) -> None:
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise InputError('columns must be a list of names, as in columns = ["score"].')
+    if not columns:
+        raise InputError("columns is empty: name at least one column.")
+    if label is not None and not isinstance(label, str):
+        raise InputError('label must be the name of a column, as in label = "diseased".')
+    if not all(columns) or label == "":
+        raise InputError("A column has an empty name: give every column a name.")
+    repeated = next((name for name, count in Counter(columns).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"columns names '{repeated}' twice: name it once.")
+    if label in columns:
+        raise InputError(
+            f"label '{label}' is also among columns: leave it out there, it comes last by itself."
+        )
+
+
+def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
+    ranges = table.get("ranges")
+    wanted = [*table["columns"], *([table["label"]] if table.get("label") else [])]
+    if not isinstance(ranges, Mapping):
+        raise InputError(
+            f"ranges is missing: add a table [ranges] with a line such as {wanted[0]} = [0, 1] "
+            f"for every column."
+        )
+    known = set(wanted)
+    for name in ranges:
+        if name not in known and name in top:
+            raise _misplaced(name, "ranges")
+        if name not in known:
+            raise InputError(
+                f"ranges.{name} is for no column of this run: remove it, or name the column."
+            )
+    for name in wanted:
+        if name not in ranges:
+            raise InputError(
+                f"ranges.{name} is missing: say between which values it lies, "
+                f"as in {name} = [0, 1]."
+            )
+        _check_range(name, ranges[name])
+
+
+def _check_range(name: str, given: Any) -> None:
+    if (
+        not isinstance(given, list)
+        or len(given) != 2
+        or not all(is_number(bound) and not isinstance(bound, bool) for bound in given)
+    ):
+        raise InputError(f"ranges.{name} must be two numbers, as in {name} = [0, 1].")
+    low, high = given
+    if not all(-math.inf < bound < math.inf for bound in given):
+        raise InputError(f"ranges.{name} is [{low}, {high}]: both bounds must be finite.")
+    if max(abs(low), abs(high)) > LARGEST_BOUND:
+        raise InputError(f"ranges.{name} goes beyond {LARGEST_BOUND:g}: rescale the column.")
+    if low >= high:
+        raise InputError(
+            f"ranges.{name} is [{low}, {high}]: the first bound must be below the second."
+        )
+
+
+def check_meaning(spec: Spec) -> None:
+    """Refuse values that are of the right kind but make no run."""
+    _check_label(spec)
+    _check_target(spec)
+    _check_algorithm(spec)
+    _check_positive(spec)
+
+
+def _check_label(spec: Spec) -> None:
+    what = f"kernel '{spec.kernel}'" if spec.loss is None else f"loss '{spec.loss}'"
+    columns = (as_loss(spec.loss) if spec.kernel is None else as_kernel(spec.kernel)).columns
+    if columns is None:
+        columns = ("features...",)
+    needs_label = columns[-1] in ("label", "cluster")
+    if needs_label and spec.label is None:
+        raise InputError(f"label is missing: {what} needs one, so name its column.")
+    if not needs_label and spec.label is not None:
+        raise InputError(f"label is given but {what} takes none: remove it.")
+    others = columns[:-1] if needs_label else columns
+    fewest = sum(not name.endswith("?") for name in others)
+    most = math.inf if any(name.endswith("...") for name in others) else len(others)
+    if not fewest <= len(spec.columns) <= most:
+        names = ", ".join(name.rstrip("?") for name in others)
+        raise InputError(
+            f"columns names {len(spec.columns)}, but {what} takes {names}"
+            f"{' besides the label' if needs_label else ''}: name just those."
+        )
+
+
+def _check_target(spec: Spec) -> None:
+    if spec.target not in ("v", "u"):
+        raise InputError(f'target is "{spec.target}": choose "v" or "u".')
+    if spec.target == "u" and spec.loss is not None:
+        raise InputError('target = "u" is for a kernel: remove it from a run with a loss.')
+    if spec.target == "u" and spec.members is None:
+        raise InputError(
+            'target = "u" needs members: say how many rows all members have together, '
+            "as in members = 40."
+        )
+    if spec.members is not None and not 2 <= spec.members <= MOST_ROWS:
+        raise InputError(f"members is {spec.members}: a run needs at least 2 rows in all.")
+
+
+def _check_algorithm(spec: Spec) -> None:
+    mixing = spec.algorithm.mixing
+    if spec.loss is not None:
+        if mixing is not None:
+            raise InputError("algorithm.mixing is for a kernel: remove it from a run with a loss.")
+        if spec.learning is None:
+            raise InputError(
+                "learning is missing: a loss needs a table [learning] with a first step size, "
+                "as in step = 0.1."
+            )
+        return
+    if spec.learning is not None:
+        raise InputError("learning is for a loss: remove the table from a run with a kernel.")
+    if mixing not in ("weighted", "paper"):
+        raise unknown_name("algorithm.mixing", str(mixing), ("weighted", "paper"))
+
+
+def _check_positive(spec: Spec) -> None:
+    numbers: dict[str, float | None] = {"algorithm.rate": spec.algorithm.rate}
+    if spec.learning is not None:
+        numbers |= {
+            f"learning.{name}": getattr(spec.learning, name) for name in ("step", "radius", "l2")
+        }
+    if spec.stop is not None:
+        numbers |= {f"stop.{name}": getattr(spec.stop, name) for name in ("error", "exchanges")}
+    for key, number in numbers.items():
+        if number is not None and not (math.isfinite(number) and number > 0):
+            raise InputError(f"{key} is {number}: give a finite number > 0.")
+
+
+# What can be wrong with the table [privacy] of a specification, each with its sentence.
+
+
+ROUNDINGS = ("bins", "stochastic")
+
+
+def check_privacy(spec: Spec) -> None:
+    """Refuse a mechanism that is none, and what cannot be computed of its reports."""
+    privacy = spec.privacy
+    if privacy is None:
+        return
+    if privacy.rounding not in ROUNDINGS:
+        raise unknown_name("privacy.rounding", privacy.rounding, ROUNDINGS)
+    _check_bins(spec, privacy)
+    _check_classes(spec, privacy)
+    from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of, mechanism_of
+
+    try:
+        mechanism_of(spec)
+        if spec.kernel is not None:
+            debiased_kernel_of(spec)
+        else:
+            debiased_loss_of(spec)
+    except InputError as problem:
+        raise InputError(f"[privacy]: {problem}") from None
+
+
+def _check_bins(spec: Spec, privacy: Privacy) -> None:
+    assert isinstance(privacy.bins, tuple)
+    if len(privacy.bins) != len(spec.columns):
+        raise InputError(
+            f"privacy.bins lists {len(privacy.bins)} numbers, but columns names "
+            f"{len(spec.columns)}: give one number for all, or one for each of them (and none for "
+            f"a label)."
+        )
+
+
+def _check_classes(spec: Spec, privacy: Privacy) -> None:
+    if spec.label is None:
+        if privacy.classes is not None:
+            raise InputError("privacy.classes is for a label, and this run has none: remove it.")
+        return
+    if privacy.classes is None:
+        raise InputError(
+            f"privacy.classes is missing: list the values that label '{spec.label}' can have, as "
+            f"in classes = [0, 1]."
+        )
+    low, high = spec.ranges[spec.label]
+    outside = [one for one in privacy.classes if not low <= one <= high]
+    if outside:
+        raise InputError(
+            f"privacy.classes holds {outside[0]:g}, but ranges.{spec.label} is [{low:g}, "
+            f"{high:g}]: make the range hold all classes."
+        )

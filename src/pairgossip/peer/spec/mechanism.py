@@ -1,0 +1,88 @@
+"""From a specification with privacy to what peers make and compute of reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from pairgossip.peer.storage.ledger import Declared, Report, Row
+from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+
+def mechanism_of(spec: Spec) -> RandomizedResponse:
+    """Return the randomized response that a specification declares."""
+    privacy = spec.privacy
+    assert privacy is not None
+    return _mechanism(
+        privacy.epsilon,
+        privacy.bins,
+        tuple(spec.ranges[name] for name in spec.columns),
+        privacy.classes,
+        privacy.rounding,
+        privacy.together,
+    )
+
+
+def debiased_kernel_of(spec: Spec) -> DebiasedKernel:
+    """Return a specification's kernel as a function of reports."""
+    assert spec.kernel is not None
+    return _debiased(mechanism_of(spec), spec.kernel)
+
+
+def debiased_loss_of(spec: Spec) -> DebiasedLoss:
+    """Return a specification's loss as a function of reports."""
+    assert spec.loss is not None
+    return _debiased_loss(mechanism_of(spec), spec.loss)
+
+
+def declared(spec: Spec) -> Declared:
+    """Return a specification's mechanism as a ledger knows it: whatever is computed with it."""
+    mechanism = mechanism_of(spec)
+
+    def draw(rows: Sequence[Row]) -> list[Report]:
+        drawn = mechanism.randomize(np.array(rows))
+        return [tuple(report) for report in drawn.tolist()]
+
+    return Declared(
+        columns=spec.observed,
+        mechanism=_text(spec),
+        epsilon=mechanism.epsilon,
+        sizes=mechanism.bins,
+        draw=draw,
+    )
+
+
+def _text(spec: Spec) -> str:
+    ranges = [spec.ranges[name] for name in spec.observed]
+    table = {"ranges": ranges, "privacy": msgspec.to_builtins(spec.privacy)}
+    return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+# Making these is work, which is not repeated at every look at a specification.
+
+
+@lru_cache(maxsize=8)
+def _mechanism(
+    epsilon: float, bins: Any, ranges: Any, classes: Any, rounding: str, together: bool | None
+) -> RandomizedResponse:
+    return RandomizedResponse(
+        epsilon, bins, ranges, classes=classes, rounding=rounding, together=together
+    )
+
+
+@lru_cache(maxsize=2)
+def _debiased(mechanism: RandomizedResponse, kernel: str) -> DebiasedKernel:
+    return mechanism.debiased(kernel)
+
+
+@lru_cache(maxsize=2)
+def _debiased_loss(mechanism: RandomizedResponse, loss: str) -> DebiasedLoss:
+    return DebiasedLoss(mechanism, loss)

@@ -1,0 +1,1 @@
+"""What a peer keeps on disk: its folder, rows, journal, ledger and witness."""

@@ -1,0 +1,270 @@
+"""A peer's folder: one process, one peer, one folder that only its owner can enter."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import fcntl
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError, unknown_name
+from pairgossip.files import (
+    LARGEST_TOML,
+    parse_toml,
+    read_bytes,
+    refuse_open_link,
+    sync,
+    write_text,
+)
+from pairgossip.peer.identity.certificates import check_name, is_id
+from pairgossip.peer.identity.members import Members, check_address
+from pairgossip.peer.spec.checks import wrong_kind
+from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.storage.rows import Rows, read_copy
+
+DEFAULT_LISTEN = "tls/0.0.0.0:7447"
+NEEDED = ("peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json")
+_HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the operator of one peer decides alone."""
+
+    name: str
+    listen: str = DEFAULT_LISTEN
+    power_safe: bool = True
+    """Whether to wait for the disk where a loss of power could otherwise undo an exchange."""
+    metrics: str | None = None
+    """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+
+
+class Home:
+    """The folder of a peer, and where everything is in it."""
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.peer = self.folder / "peer.toml"
+        self.spec = self.folder / "spec.toml"
+        self.data = self.folder / "data.csv"
+        self.key = self.folder / "key.pem"
+        self.cert = self.folder / "cert.pem"
+        self.members = self.folder / "members.json"
+        self.state = self.folder / "state.sqlite"
+        self.status = self.folder / "status.json"
+        self.ledgers = self.folder / "ledgers.json"
+        self.ended = self.folder / "ended.json"
+        self.evicted = self.folder / "evicted.json"
+        self.lock_file = self.folder / "peer.lock"
+
+    def __repr__(self) -> str:
+        return f"Home({str(self.folder)!r})"
+
+    def read_settings(self) -> Settings:
+        """Read the operator's settings."""
+        return read_settings(self.peer)
+
+    def read_spec(self) -> Spec:
+        """Read the agreed specification."""
+        return read_spec(self.spec)
+
+    def read_rows(self) -> Rows:
+        """Read the peer's own rows, under privacy the reports of them."""
+        return read_copy(self.data, self.read_spec())
+
+    def read_members(self) -> Members:
+        """Read the list of members."""
+        return Members.load(self.members)
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder: only one process may run its peer, until it ends in whatever way."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise InputError(f"Cannot write {self.lock_file}: {problem.strerror}.") from None
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise self._already_running(descriptor) from None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)  # the file stays: a lock on a deleted file would exclude nobody
+
+    def is_running(self) -> bool:
+        """Whether some process holds the folder."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _already_running(self, descriptor: int) -> InputError:
+        told = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        who = f" as process {told}" if told.isdigit() else ""
+        return InputError(
+            f"The peer in {self.folder} is already running{who}: stop it first, or use its folder "
+            f"for nothing else."
+        )
+
+
+def open_home(folder: str | PathLike[str]) -> Home:
+    """Return the home in a folder, or say why it is none."""
+    home = Home(folder)
+    if not home.folder.is_dir():
+        raise InputError(f"There is no folder {home.folder}: run peer init, or check the path.")
+    if not home.peer.exists():
+        raise InputError(f"{home.folder} is not the folder of a peer: run peer init to make one.")
+    mode = stat.S_IMODE(home.folder.stat().st_mode)
+    if mode & 0o077:
+        refuse_open_link("The folder", home.folder)
+        raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
+    for name in NEEDED:
+        if not (home.folder / name).is_file():
+            raise InputError(f"{name} is missing in {home.folder}: restore it.")
+    home.read_settings()
+    return home
+
+
+def read_settings(path: Path) -> Settings:
+    """Read the operator's settings, or say what is wrong with them."""
+    try:
+        text = read_bytes(path, LARGEST_TOML).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: save it as TOML in UTF-8.") from None
+    try:
+        table = parse_toml(text)
+        for key in table:
+            if key not in Settings.__struct_fields__:
+                raise unknown_name("key", key, Settings.__struct_fields__)
+        return check_settings(msgspec.convert(table, Settings))
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{path}: {wrong_kind(problem)}") from None
+    except InputError as problem:
+        raise InputError(f"{path}: {problem}") from None
+
+
+def check_settings(settings: Settings) -> Settings:
+    """Refuse settings with which a peer cannot run."""
+    check_name(settings.name)
+    check_address(settings.listen)
+    if settings.metrics is not None:
+        found = _HOST_AND_PORT.fullmatch(settings.metrics)
+        if found is None or not 0 < int(found[2]) < 2**16:
+            raise InputError(
+                f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
+                f"127.0.0.1:9464."
+            )
+    return settings
+
+
+# Requests to evict a member: left in the peer's folder, carried out by the peer when it runs.
+#
+# A request stays until the new generation is safely on the disk, so it survives whatever happens in
+# between, and one path serves peers that run and peers that do not.
+#
+# A peer that learns of its own eviction keeps that too: the others no longer let it connect, so
+# that after a restart nobody would tell it again.
+
+
+LARGEST_NOTE = 1 << 16
+
+
+class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a peer has learned that it was evicted."""
+
+    by: str
+    """The id of the member that announced it."""
+    name: str
+    learned: float
+    """Seconds since 1970, by the clock of this machine."""
+
+    def sentence(self) -> str:
+        """Say it, and what to do."""
+        when = datetime.datetime.fromtimestamp(self.learned, datetime.UTC)
+        return (
+            f"The other members have evicted this peer: '{self.name}' announced it, which was "
+            f"learned on {when:%Y-%m-%d at %H:%M:%S} UTC. Make a new peer with peer init, and "
+            f"exchange invitations again."
+        )
+
+
+def note_eviction(home: Home, evicted: Evicted) -> None:
+    """Keep for good that this peer was evicted."""
+    write_text(home.evicted, [json.dumps(msgspec.to_builtins(evicted)), "\n"])
+    sync(home.folder)
+
+
+def noted_eviction(home: Home) -> Evicted | None:
+    """Return how this peer has learned that it was evicted; None if it was not."""
+    if not home.evicted.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_bytes(home.evicted, LARGEST_NOTE), type=Evicted)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(
+            f"{home.evicted} says that this peer was evicted, but cannot be read: make a new peer "
+            f"with peer init."
+        ) from None
+
+
+def find_member(members: Members, me: str, name_or_id: str) -> str:
+    """Return the id of the member called so, or say that there is none."""
+    matching = [
+        member.id
+        for member in members.listed
+        if member.name == name_or_id or (len(name_or_id) >= 8 and member.id.startswith(name_or_id))
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    if name_or_id == me:
+        raise InputError("A peer does not evict itself: stop it, and let another evict it.")
+    known = ", ".join(sorted(members.names().values())) or "nobody"
+    raise InputError(f"No member is called '{name_or_id[:64]}': the members are {known}.")
+
+
+def request_eviction(home: Home, member: str) -> Path:
+    """Ask for a member's eviction; return the file that goes away once it is done."""
+    folder = _folder(home)
+    file = folder / member
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
+        for place in (folder, home.folder):
+            sync(place)
+    except OSError as problem:
+        raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
+    return file
+
+
+def requested_evictions(home: Home) -> tuple[str, ...]:
+    """Return the members to evict."""
+    try:
+        return tuple(sorted(name for name in os.listdir(_folder(home)) if is_id(name)))
+    except OSError:
+        return ()
+
+
+def forget_request(home: Home, member: str) -> None:
+    """Remove a request that was carried out."""
+    (_folder(home) / member).unlink(missing_ok=True)
+
+
+def _folder(home: Home) -> Path:
+    return home.folder / "evict"

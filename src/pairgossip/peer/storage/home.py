@@ -1,0 +1,239 @@
+"""Making a peer's folder: everything or nothing, and never over another.
+
+The first state is written here, before the folder has its name. So a peer that starts always
+finds one, and one that finds none has lost it: nothing a crash does at the first start can make
+two first states.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_text
+from pairgossip.peer.identity.identity import Identity, create_identity, write_new
+from pairgossip.peer.identity.members import Members
+from pairgossip.peer.protocol.context import setting_for
+from pairgossip.peer.protocol.exchange import first_state
+from pairgossip.peer.protocol.records import MOST_ROWS
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.spec.spec import Spec, read_spec
+from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, Settings, check_settings
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.peer.storage.rows import Rows, copy_text, digest, read_rows
+
+if TYPE_CHECKING:
+    from pairgossip.peer.storage.ledger import Account
+
+
+# What a peer contributes to a run: its rows as they are, or under privacy a report of each.
+#
+# Reports are made here, before anything of the rows reaches a peer's folder. So its state, its
+# copies and its frames hold reports only, in both roles: as the own observation and as the one that
+# circulates.
+
+
+LARGEST_LIST = 1 << 20
+"""Bytes of the list of a peer's ledgers."""
+
+
+def contributed_rows(
+    data_path: str | PathLike[str],
+    spec: Spec,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
+    home: Home | None = None,
+) -> Rows:
+    """Read a data file and return what of it may circulate.
+
+    Under privacy every row has been reported once, and its report is on the disk, before this
+    returns; the same file gives the same reports again.
+
+    Parameters
+    ----------
+    data_path
+        The rows as they are.
+    spec
+        What all members agree on.
+    ledger
+        Where the reports are kept; by default beside the data file.
+    budget
+        How much epsilon a row may spend in all; None for what the ledger says.
+    home
+        The peer's folder, if there is one: it knows which ledgers there must be.
+    """
+    data = Path(data_path)
+    if spec.privacy is None:
+        _refuse_options(ledger, budget)
+    else:
+        place = _ledger(data, ledger)
+    rows = read_rows(data, spec)
+    if len(rows) > MOST_ROWS:
+        raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
+    if spec.privacy is None:
+        return rows
+    from pairgossip.peer.spec.mechanism import declared
+    from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
+
+    if home is not None:
+        refuse_without(place, map(Path, _noted(home)))
+    if ledger is None:
+        refuse_renamed(place, rows, spec.observed)
+    reports = reports_of(place, rows, declared(spec), budget)
+    return tuple(tuple(map(float, report)) for report in reports)
+
+
+def note_ledger(
+    home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
+) -> None:
+    """Keep in a peer's folder where the reports of a data file are accounted for."""
+    known = [*_noted(home), str(_ledger(Path(data_path), ledger))]
+    write_text(home.ledgers, [json.dumps({"ledgers": list(dict.fromkeys(known))}, indent=2), "\n"])
+
+
+def accounts(home: Home) -> dict[str, Account | InputError]:
+    """Return what has been spent by each ledger of a peer, or why that cannot be told."""
+    from pairgossip.peer.storage.ledger import account_of
+
+    found: dict[str, Account | InputError] = {}
+    for path in _noted(home):
+        try:
+            found[path] = account_of(Path(path))
+        except InputError as problem:
+            found[path] = problem
+    return found
+
+
+def _refuse_options(ledger: object, budget: object) -> None:
+    for option, given in (("--ledger", ledger), ("--budget", budget)):
+        if given is not None:
+            raise InputError(
+                f"{option} is for a specification with a table [privacy], and this one has none: "
+                f"leave it out."
+            )
+
+
+def _ledger(data: Path, ledger: str | PathLike[str] | None) -> Path:
+    from pairgossip.peer.storage.ledger import ledger_beside
+
+    return ledger_beside(data, None if ledger is None else Path(ledger))
+
+
+class _Ledgers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    ledgers: tuple[str, ...]
+
+
+def _noted(home: Home) -> tuple[str, ...]:
+    if not home.ledgers.exists():
+        return ()
+    try:
+        return msgspec.json.decode(read_bytes(home.ledgers, LARGEST_LIST), type=_Ledgers).ledgers
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise InputError(f"{home.ledgers} is no list of ledgers: remove it.") from None
+
+
+def create_home(
+    folder: str | PathLike[str],
+    name: str,
+    spec_path: str | PathLike[str],
+    data_path: str | PathLike[str],
+    listen: str = DEFAULT_LISTEN,
+    *,
+    power_safe: bool = True,
+    metrics: str | None = None,
+    years: int = 10,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
+) -> Home:
+    """Make the folder of a new peer: key, certificate, copies of rows and spec, first state.
+
+    Under privacy the copy is of the reports, and nothing in the folder tells the rows.
+    """
+    target = Path(os.path.abspath(folder))
+    settings = check_settings(Settings(name, listen, power_safe, metrics))
+    spec = read_spec(spec_path)
+    _refuse_existing(target)
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder {target.parent}: make it first.")
+    rows = contributed_rows(data_path, spec, ledger, budget)
+    with _scaffold(target) as draft:
+        home = Home(draft)
+        write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
+        write_new(home.data, copy_text(rows, spec).encode(), 0o600)
+        if spec.privacy is not None:
+            note_ledger(home, data_path, ledger)
+        write_new(home.peer, _settings_text(settings).encode(), 0o600)
+        Members().save(home.members)
+        identity = create_identity(draft, name, years)
+        _write_first_state(home, identity, spec, rows)
+        _check_copies(home, spec, rows)
+    return Home(folder)
+
+
+def _refuse_existing(target: Path) -> None:
+    if os.path.lexists(target):
+        raise InputError(f"{target} exists already and is left as it is: choose another folder.")
+
+
+@contextlib.contextmanager
+def _scaffold(target: Path) -> Iterator[Path]:
+    """Give a hidden folder to fill, which takes its name only once it is complete."""
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as problem:
+        raise InputError(f"Cannot write in {target.parent}: {problem.strerror}.") from None
+    try:
+        yield draft
+        sync(draft)
+        _refuse_existing(target)
+        os.rename(draft, target)
+        sync(target.parent)
+    except BaseException as problem:
+        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(problem, OSError):
+            raise InputError(f"Cannot make {target}: {problem.strerror}.") from None
+        raise
+
+
+def _settings_text(settings: Settings) -> str:
+    """Write settings as TOML, whose text and truth values are spelled as in JSON."""
+    given = {
+        key: value for key, value in msgspec.to_builtins(settings).items() if value is not None
+    }
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
+
+
+def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -> None:
+    journal = SqliteJournal(home.state, create=True)
+    try:
+        journal.note(
+            {
+                "peer": identity.id,
+                "spec": spec.hash,
+                "data": digest(rows),
+                "draw_seed": str(secrets.randbits(64)),
+            }
+        )
+        state = first_state(setting_for(identity, spec, rows, Members()))
+        journal.save(Save(state, sync=True, everything=True))
+    finally:
+        journal.close()
+
+
+def _check_copies(home: Home, spec: Spec, rows: Rows) -> None:
+    """Make sure that the peer will read what was read here."""
+    if home.read_spec() != spec:
+        raise InputError("The specification changed while it was copied: try again.")
+    if home.read_rows() != rows:
+        raise InputError("The rows read differently from their copy: give the columns plain names.")

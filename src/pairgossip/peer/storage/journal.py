@@ -1,0 +1,279 @@
+"""Durable memory in one sqlite database: a change is written whole or not at all.
+
+The write-ahead log keeps the order of commits. One that must be on the disk before a message goes
+out is synced, and brings all earlier ones along; one that need not be survives the death of the
+process at once, and a loss of power only together with everything before it.
+
+Whatever a neighbor can choose is kept as bytes: its numbers may exceed what a column holds.
+
+Damage is noticed by fingerprints: each row has one, of its key and of all its columns; the row of
+the peer has their sum, and how many saves there were; and a `witness` outside the database knows
+that number and that row's fingerprint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import struct
+from array import array
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import Node, Save, State
+from pairgossip.peer.storage.journal_file import (
+    APPLICATION,
+    SCHEMA,
+    VERSION,
+    added_up,
+    as_text,
+    explaining,
+    fingerprint,
+    inspected,
+    noted_about,
+    read_state,
+)
+from pairgossip.peer.storage.rows import digest
+from pairgossip.peer.storage.witness import Witness, create_witness
+
+WAIT_FOR_READERS = 10.0
+"""Seconds; a reader such as an export never holds the writer up for long."""
+
+_UPSERT_NODE = (
+    "INSERT INTO nodes (row, record, mass, private, crc) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (row) DO UPDATE SET record = excluded.record, mass = excluded.mass, "
+    "private = excluded.private, crc = excluded.crc"
+)
+_REPLACE_PEER = (
+    "INSERT OR REPLACE INTO peer (one, generation, evicted, seq, pending, exchanges, left_out, "
+    "notice, saves, total, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_UPSERT_OUTCOME = (
+    "INSERT INTO outcomes (neighbor, outcome, crc) VALUES (?, ?, ?) ON CONFLICT (neighbor) "
+    "DO UPDATE SET outcome = excluded.outcome, crc = excluded.crc"
+)
+
+
+class SqliteJournal:
+    """The state of one peer; to be used by one thread of one process.
+
+    Parameters
+    ----------
+    path
+        The database.
+    power_safe
+        Whether what must survive a loss of power is synced to the disk. Without it, such a loss
+        may undo exchanges on one side, and the peer must then be evicted; a crash of the process
+        alone is safe either way.
+    create
+        Whether to make a database where there is none. A peer that has ever run must not: with
+        an empty memory it would repeat what it did before.
+    """
+
+    def __init__(self, path: Path, power_safe: bool = True, create: bool = True) -> None:
+        self.path = Path(path)
+        self._power_safe = power_safe
+        self._failure: InputError | None = None
+        if create:
+            _make(self.path)
+        self._saves, fingerprint = inspected(self.path)
+        self._sums: _Sums | None = None
+        with explaining(self.path):
+            self._base = _opened(self.path)
+        try:
+            self._witness = Witness(self.path, self._saves, fingerprint)
+        except BaseException:
+            self._base.close()
+            raise
+
+    def load(self) -> State | None:
+        """Return the state last saved, or None if there is none."""
+        with explaining(self.path):
+            return read_state(self._base, self.path)
+
+    def save(self, change: Save) -> None:
+        """Write a change down in one transaction; after a failure nothing more is written.
+
+        What the peer has in memory is then ahead of its disk, and must be dropped: it goes on
+        from the disk once the trouble is mended.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            with explaining(self.path):
+                # Once rows were added, the file with the old ones is replaced: no way back.
+                is_synced = self._sync(change.sync, always=change.own is not None)
+                with _transaction(self._base):
+                    fingerprint = self._write(change, self._saves + 1)
+            self._saves += 1
+            # Only now, or a crash would leave a witness of what never was; and before anything
+            # is sent, or what others know could be lost without anybody noticing.
+            self._witness.note(self._saves, fingerprint, is_synced=is_synced)
+        except InputError as failure:
+            self._failure = failure
+            raise
+
+    def about(self) -> Mapping[str, str]:
+        """Return what is noted about the peer."""
+        with explaining(self.path):
+            return noted_about(self._base, self.path)
+
+    def note(self, about: Mapping[str, str]) -> None:
+        """Note for good whose state this is, before the first save.
+
+        Only a growth changes it, by noting other rows.
+        """
+        if self._saves:
+            raise InputError(f"{self.path} says already whose state it is.")
+        with explaining(self.path):
+            self._sync(True)
+            with _transaction(self._base):
+                self._base.executemany(
+                    "INSERT INTO about VALUES (?, ?, ?)",
+                    ((*entry, fingerprint("about", *entry)) for entry in about.items()),
+                )
+
+    def close(self) -> None:
+        """Let go of the database; what was saved stays."""
+        with contextlib.suppress(sqlite3.Error):
+            self._base.close()
+        self._witness.close()
+
+    def _write(self, change: Save, saves: int) -> int:
+        """Write a change, and return the fingerprint of what it leaves."""
+        state = change.state
+        sums = self._sums = self._sums or _Sums(self._base)
+        if change.everything:
+            for table in ("nodes", "outcomes"):
+                self._base.execute(f"DELETE FROM {table}")
+            sums.begin(len(state.nodes))
+        if change.own is not None:
+            entry = ("data", digest(change.own))
+            columns = (*entry, sums.put("about", *entry))
+            self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
+        rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
+        self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
+        changed = state.outcomes if change.everything else (change.outcome_of,)
+        packed = [(who, msgspec.msgpack.encode(state.outcomes[who])) for who in changed if who]
+        self._base.executemany(
+            _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
+        )
+        peer = (
+            1,
+            str(state.generation),
+            msgspec.msgpack.encode(state.evicted),
+            state.seq,
+            msgspec.msgpack.encode(state.pending),
+            state.exchanges,
+            state.left_out,
+            state.notice,
+            saves,
+            sums.total,
+        )
+        crc = fingerprint("peer", *peer)
+        self._base.execute(_REPLACE_PEER, (*peer, crc))
+        return crc
+
+    def _node(self, sums: _Sums, state: State, row: int) -> tuple[int, bytes, bytes, bytes, int]:
+        node: Node = state.nodes[row]
+        record = msgspec.msgpack.encode(node.record)
+        mass, private = _packed(node.mass), _packed(node.private)
+        return row, record, mass, private, sums.put_node(row, record, mass, private)
+
+    def _sync(self, sync: bool, *, always: bool = False) -> bool:
+        """Say for the next commit whether it waits for the disk; return that."""
+        is_synced = always or (sync and self._power_safe)
+        self._base.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
+        return is_synced
+
+
+def _make(path: Path) -> None:
+    """Make an empty database that only its owner can read; leave one that exists alone."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if path.stat().st_size:
+            return
+    except OSError as problem:
+        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
+    create_witness(path)
+    with explaining(path):
+        base = _opened(path)
+        with contextlib.closing(base), _transaction(base):
+            for statement in SCHEMA:
+                base.execute(statement)
+            base.execute(f"PRAGMA application_id = {APPLICATION}")
+            base.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Transactions are begun and ended here, not by the sqlite3 module.
+    base = sqlite3.connect(path, timeout=WAIT_FOR_READERS, isolation_level=None)
+    base.text_factory = as_text
+    try:
+        base.execute("PRAGMA synchronous = FULL")
+        (mode,) = base.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise InputError(f"{path} lies on a disk that does not support it: use a local disk.")
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+@contextlib.contextmanager
+def _transaction(base: sqlite3.Connection) -> Iterator[None]:
+    base.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        base.execute("COMMIT")
+    except BaseException:
+        if base.in_transaction:
+            base.rollback()
+        raise
+
+
+class _Sums:
+    """The fingerprints of all rows but the peer's, and their sum, which follows every change."""
+
+    def __init__(self, base: sqlite3.Connection) -> None:
+        nodes = base.execute("SELECT crc FROM nodes ORDER BY row")
+        self._nodes = array("q", (crc for (crc,) in nodes))  # there may be a million
+        self._others: dict[tuple[str, str], int] = {}
+        for table, key in (("outcomes", "neighbor"), ("about", "key")):
+            rows = base.execute(f"SELECT {key}, crc FROM {table}")
+            self._others |= {(table, name): crc for name, crc in rows}
+        self.total = self._added_up()
+
+    def begin(self, rows: int) -> None:
+        """All nodes and outcomes are written anew."""
+        self._nodes = array("q", bytes(8 * rows))
+        self._others = {one: crc for one, crc in self._others.items() if one[0] == "about"}
+        self.total = self._added_up()
+
+    def put_node(self, row: int, *columns: bytes) -> int:
+        """Return the fingerprint of a node that is written now."""
+        crc = fingerprint("nodes", row, *columns)
+        self.total = added_up((self.total, crc, -self._nodes[row]))
+        self._nodes[row] = crc
+        return crc
+
+    def put(self, table: str, key: str, content: str | bytes) -> int:
+        """Return the fingerprint of another row that is written now."""
+        crc = fingerprint(table, key, content)
+        self.total = added_up((self.total, crc, -self._others.get((table, key), 0)))
+        self._others[table, key] = crc
+        return crc
+
+    def _added_up(self) -> int:
+        return added_up(chain(self._nodes, self._others.values()))
+
+
+def _packed(numbers: tuple[float, ...]) -> bytes:
+    """Keep every bit of the numbers."""
+    return struct.pack(f"<{len(numbers)}d", *numbers)

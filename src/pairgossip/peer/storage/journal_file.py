@@ -1,0 +1,278 @@
+"""The database file of a journal: its tables, and what is said when it is not as it must be."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol import generations
+from pairgossip.peer.protocol.messages import BadFrame, Notice, decode
+from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
+from pairgossip.peer.storage.witness import check_witnessed, read_note
+
+VERSION = 5
+APPLICATION = 0x70676F31
+"""By this number in its header a file is known as a peer's state."""
+SCHEMA = (
+    "CREATE TABLE peer (one INTEGER PRIMARY KEY CHECK (one = 1), generation TEXT NOT NULL, "
+    "evicted BLOB NOT NULL, seq INTEGER NOT NULL, pending BLOB NOT NULL, "
+    "exchanges INTEGER NOT NULL, left_out INTEGER NOT NULL, notice BLOB NOT NULL, "
+    "saves INTEGER NOT NULL, total INTEGER NOT NULL, crc INTEGER NOT NULL)",
+    "CREATE TABLE nodes (row INTEGER PRIMARY KEY, record BLOB NOT NULL, mass BLOB NOT NULL, "
+    "private BLOB NOT NULL, crc INTEGER NOT NULL)",
+    "CREATE TABLE outcomes (neighbor TEXT PRIMARY KEY, outcome BLOB NOT NULL, "
+    "crc INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) "
+    "WITHOUT ROWID",
+)
+
+LARGEST_SUM = 1 << 63
+_FULL = "database or disk is full"
+_READ_ONLY = ("attempt to write a readonly database", "unable to open database file")
+
+
+def fingerprint(table: str, *columns: object) -> int:
+    """Return a number that changes with any bit of a row, which sqlite itself would not notice.
+
+    The row's key is among its columns, so that a row that stands in another's place is noticed.
+    """
+    return zlib.crc32(msgspec.msgpack.encode((table, columns)))
+
+
+def added_up(fingerprints: Iterable[int]) -> int:
+    """Add up the fingerprints of all rows: a row that is missing, or is an old one, is noticed."""
+    return sum(fingerprints) % LARGEST_SUM
+
+
+def inspected(path: Path) -> tuple[int, int]:
+    """Refuse a file that is damaged, behind its witness, newer than this program, or another.
+
+    It is never touched. Returns how many saves it holds, and the fingerprint of the last one.
+    """
+    with reading(path) as base:
+        (application,) = base.execute("PRAGMA application_id").fetchone()
+        (version,) = base.execute("PRAGMA user_version").fetchone()
+        if application == APPLICATION and version > VERSION:
+            raise InputError(
+                f"{path} was written by a newer version of pairgossip (its format is {version}, "
+                f"this one knows {VERSION}): update pairgossip."
+            )
+        (found,) = base.execute("PRAGMA quick_check(1)").fetchone()
+        (page,) = base.execute("PRAGMA page_size").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+        if path.stat().st_size % page:  # sqlite takes what is missing of a page for zeros
+            raise sqlite3.DatabaseError("its end is missing")
+        if application != APPLICATION or version != VERSION:
+            raise sqlite3.DatabaseError("it is no state of a peer")
+        note = read_note(path)  # before the database: a running peer saves, then notes
+        row = base.execute("SELECT saves, crc FROM peer").fetchone() or (0, 0)
+        if not all(isinstance(number, int) for number in row):
+            raise sqlite3.DatabaseError("its count of saves is not a number")
+    saves, digest = row
+    check_witnessed(path, note, saves, digest)
+    return saves, digest
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database so that nothing can be written to it."""
+    if not path.is_file():
+        raise InputError(
+            f"There is no {path}: put it back if it was moved, for a peer that has run must not "
+            "begin again; or run peer init for a new one."
+        )
+    with explaining(path):
+        if not path.stat().st_size:  # sqlite would delete the log of an empty database
+            raise sqlite3.DatabaseError("it is empty")
+        place = f"file:{quote(str(path))}?mode=ro"
+        base = sqlite3.connect(place, uri=True, timeout=10.0, isolation_level=None)
+        with contextlib.closing(base):
+            base.text_factory = as_text
+            yield base
+
+
+@contextlib.contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Say of every failure of a database what it means and what to do."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise explained(problem, path) from problem
+    except UnicodeDecodeError as problem:  # names and messages that quote what is damaged
+        raise explained(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
+
+
+def as_text(content: bytes) -> str:
+    """Read text of a database; what is damaged need not be UTF-8, and is found out later."""
+    return content.decode(errors="replace")
+
+
+def explained(problem: sqlite3.Error, path: Path) -> InputError:
+    """Say what a failure of the database means and what to do."""
+    text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
+    if text == _FULL:
+        return InputError(
+            f"The disk is full: {path} could not be written; what it held is intact, so free "
+            f"some space and start the peer again."
+        )
+    if text in _READ_ONLY:
+        return InputError(
+            f"{path} cannot be written: make the folder and the file writable for this user, and "
+            f"start the peer again."
+        )
+    if isinstance(problem, sqlite3.OperationalError):
+        return InputError(f"{path} could not be used ({text}): mend that and start the peer again.")
+    return InputError(
+        f"{path} is damaged ({text}) and was left as it is: have the other members evict this "
+        f"peer, and join again from a new folder."
+    )
+
+
+# Reading a journal: the state as it was saved, and what of it may be shown.
+
+
+def read_state(base: sqlite3.Connection, path: Path) -> State | None:
+    """Read the state from an open database; what does not fit together is damage."""
+    base.execute("BEGIN")  # all tables as they were at one moment
+    try:
+        row = base.execute(
+            "SELECT one, generation, evicted, seq, pending, exchanges, left_out, notice, saves, "
+            "total, crc FROM peer"
+        ).fetchone()
+        nodes = list(base.execute("SELECT row, record, mass, private, crc FROM nodes ORDER BY row"))
+        outcomes = list(base.execute("SELECT neighbor, outcome, crc FROM outcomes"))
+        about = list(base.execute("SELECT key, value, crc FROM about"))
+    finally:
+        base.rollback()
+    if row is None:
+        return None
+    try:
+        _check("peer", *row)
+        _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
+        for table, rows in (("nodes", nodes), ("outcomes", outcomes), ("about", about)):
+            for columns in rows:
+                _check(table, *columns)
+        if added_up(columns[-1] for rows in (nodes, outcomes, about) for columns in rows) != total:
+            raise ValueError("a row is missing, or is not the latest")
+        if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
+            raise ValueError("a node is missing")
+        return State(
+            generation=int(generation),
+            evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
+            seq=seq,
+            nodes=Vector(_node(*columns) for _, *columns, _ in nodes),
+            pending=_pending(pending, len(nodes)),
+            outcomes={who: msgspec.msgpack.decode(it, type=Outcome) for who, it, _ in outcomes},
+            exchanges=exchanges,
+            left_out=left_out,
+            notice=notice,
+            grown=_notice(notice).grown if notice else (),
+        )
+    except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
+        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+
+
+def noted_about(base: sqlite3.Connection, path: Path) -> dict[str, str]:
+    """Return what is noted in an open database about the peer."""
+    rows = list(base.execute("SELECT key, value, crc FROM about"))
+    try:
+        for columns in rows:
+            _check("about", *columns)
+    except ValueError as problem:
+        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+    return {key: value for key, value, _ in rows}
+
+
+def read_about(path: Path) -> dict[str, str]:
+    """Return what is noted in a database about the peer, also while it runs."""
+    inspected(path)
+    with reading(path) as base:
+        return noted_about(base, path)
+
+
+def export(path: Path, private: bool = False) -> dict[str, Any]:
+    """Return a peer's state for inspection, also while it runs.
+
+    Whose records it holds is told, the records' values only if ``private`` is asked for.
+    """
+    inspected(path)
+    with reading(path) as base:
+        state, about = read_state(base, path), noted_about(base, path)
+    if state is None:
+        raise InputError(f"{path} holds no state yet: start the peer first.")
+    about.pop("draw_seed", None)
+    return {
+        **about,
+        "generation": generations.ordinal(state.generation),
+        "evicted": list(state.evicted),
+        "grown": {one.member: one.rows for one in state.grown},
+        "seq": state.seq,
+        "exchanges": state.exchanges,
+        "left_out": state.left_out,
+        "pending": msgspec.to_builtins(state.pending),
+        "nodes": [_shown_node(node, private) for node in state.nodes],
+        "outcomes": {who: _shown_outcome(it, private) for who, it in state.outcomes.items()},
+    }
+
+
+def _shown_node(node: Node, private: bool) -> dict[str, Any]:
+    shown = {"holds": _shown_record(node.record, private), "mass": list(node.mass)}
+    return shown | {"private": list(node.private)} if private else shown
+
+
+def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
+    if outcome.record is None:
+        return {"seq": outcome.seq, "rejected": outcome.reason}
+    given = _shown_record(outcome.record, private)
+    return {"seq": outcome.seq, "gave": given, "mass": list(outcome.mass)}
+
+
+def _shown_record(record: Record, private: bool) -> dict[str, Any]:
+    generation = generations.ordinal(record.generation)
+    shown = {"origin": record.origin, "row": record.row, "generation": generation}
+    return shown | {"value": list(record.value)} if private else shown
+
+
+def _notice(frame: bytes) -> Notice:
+    """The notice that began the generation; it also tells who has grown."""
+    try:
+        notice = decode(frame)
+    except BadFrame:
+        raise ValueError("its notice is none") from None
+    if not isinstance(notice, Notice):
+        raise ValueError("its notice is none")
+    return notice
+
+
+def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
+    """The offers in doubt; each concerns a row of its own."""
+    pending = msgspec.msgpack.decode(packed, type=dict[str, Pending])
+    frozen = [one.node for one in pending.values()]
+    if len(set(frozen)) < len(frozen) or not all(0 <= row < rows for row in frozen):
+        raise ValueError("its offers do not fit its rows")
+    return pending
+
+
+def _check(table: str, *columns: Any) -> None:
+    """Compare a row with its fingerprint, which is its last column."""
+    if columns[-1] != fingerprint(table, *columns[:-1]):
+        raise ValueError("a checksum is wrong")
+
+
+def _node(record: bytes, mass: bytes, private: bytes) -> Node:
+    return Node(msgspec.msgpack.decode(record, type=Record), _unpacked(mass), _unpacked(private))
+
+
+def _unpacked(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 8}d", packed)

@@ -1,0 +1,438 @@
+"""The privacy ledger: one report per observation and mechanism, for ever, and what it has cost.
+
+A report that was drawn twice would tell more than its epsilon says. So reports are drawn once, on
+the disk before anything uses them, and found here again whenever the same rows come back: after a
+crash, for a new folder, from a restored backup. An observation is known by a keyed hash of its
+values and by how many equal ones stand before it, so rows may be reordered and added. What an
+edited row was before is not known: it is another observation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import stat
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import msgspec
+
+from pairgossip.errors import InputError
+from pairgossip.files import refuse_open_link
+from pairgossip.tables import STANDARD_INPUT
+
+# The file of a privacy ledger: read whole or not at all, replaced at once, held by one process.
+
+
+FORMAT = "pairgossip-ledger"
+VERSION = 1
+LARGEST_LEDGER = 1 << 30
+"""Bytes: twenty mechanisms for as many rows as a peer may have."""
+PATIENCE = 60.0
+"""Seconds to wait for another process that draws reports."""
+
+
+class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All reports of one mechanism."""
+
+    columns: tuple[str, ...]
+    mechanism: str
+    """Everything that decides what a report means and how likely it is."""
+    epsilon: str
+    """As a decimal number, so that sums are exact."""
+    reports: dict[str, tuple[int, ...]]
+    """By the name of the observation."""
+
+
+class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a ledger holds."""
+
+    secret: str
+    """The key under which observations have their names, in hexadecimal."""
+    cap: str
+    """How much epsilon an observation may spend in all, as a decimal number."""
+    drawn: tuple[Drawn, ...] = ()
+    format: str = FORMAT
+    version: int = VERSION
+
+
+@contextlib.contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold a ledger's folder, so that no two processes draw reports at once.
+
+    The folder and not the file, because the file is replaced; and it leaves nothing behind.
+    """
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as problem:
+        raise InputError(
+            f"Cannot keep the ledger {path}: {problem.strerror}; give --ledger with a place for it."
+        ) from None
+    try:
+        _lock(folder, path)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _lock(folder: int, path: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            if problem.errno not in (errno.EWOULDBLOCK, errno.EINTR):
+                raise InputError(
+                    f"The ledger {path} lies on a disk that cannot be locked: give --ledger with "
+                    f"a path on a local disk."
+                ) from None
+        if time.monotonic() > end:
+            raise InputError(
+                f"Another process is using the ledger {path}: wait until it is done, and try again."
+            )
+        time.sleep(0.05)
+
+
+def load(path: Path) -> Book | None:
+    """Return what a ledger holds, None if there is none; whatever is not one is left as it is."""
+    try:
+        with open(path, "rb") as file:
+            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+                refuse_open_link("The ledger", path)
+                raise InputError(f"Others can read the ledger {path}: run chmod 600 {path}")
+            content = file.read(LARGEST_LEDGER + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        raise InputError(f"Cannot read the ledger {path}: {problem.strerror}.") from None
+    if len(content) > LARGEST_LEDGER:
+        raise _foreign(path)
+    body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
+    try:
+        told = msgspec.json.decode(body, type=_Head)
+        if told.format != FORMAT:
+            raise _foreign(path)
+        if told.version > VERSION:
+            raise InputError(
+                f"The ledger {path} was written by a newer version of pairgossip: update this one."
+            )
+        if seal != _seal(body):
+            raise _damaged(path)
+        return msgspec.json.decode(body, type=Book)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise (_damaged(path) if FORMAT.encode() in content else _foreign(path)) from None
+
+
+def store(path: Path, book: Book) -> None:
+    """Replace a ledger, on the disk for good before this returns; to be called while it is held."""
+    body = msgspec.json.encode(book)
+    draft = path.parent / f".{path.name}.new"
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)  # of a process that was killed: nothing has used what it drew
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)
+            file.write(body + b"\n" + _seal(body) + b"\n")
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(draft, path)
+        settle(path)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise InputError(
+            f"Cannot write the ledger {path}: {problem.strerror}; give --ledger with a place for "
+            f"it that stays."
+        ) from None
+
+
+def settle(path: Path) -> None:
+    """Make sure that a ledger is on the disk under its name, whoever has put it there."""
+    for name, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY | os.O_DIRECTORY)):
+        descriptor = os.open(name, flags | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class _Head(msgspec.Struct, frozen=True):
+    format: str
+    version: int
+
+
+def _seal(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(
+        f"{path} is no privacy ledger, or what is left of one, and is left as it is: put the "
+        f"latest copy of the ledger in its place, as with another one the rows would be reported "
+        f"anew."
+    )
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(
+        f"The ledger {path} is damaged or was edited, and nothing is drawn anew: put back the copy "
+        f"that was written last."
+    )
+
+
+Row = tuple[float, ...]
+Report = tuple[int, ...]
+Draw = Callable[[Sequence[Row]], Sequence[Report]]
+"""Draws one report for each of some rows, each time anew."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A mechanism as a ledger knows it."""
+
+    columns: tuple[str, ...]
+    mechanism: str
+    """Equal if and only if reports mean the same and are equally likely."""
+    epsilon: float
+    sizes: tuple[int, ...]
+    """How many values each field of a report has."""
+    draw: Draw
+
+
+@dataclass(frozen=True)
+class Account:
+    """What the observations of a ledger have spent."""
+
+    observations: int
+    spent: Decimal
+    """By the one that has spent most."""
+    cap: Decimal
+
+
+def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
+    """Return where the ledger of a data file is; links are followed, so that it is one place.
+
+    One that lies beside the data is the right one, wherever else another is asked for.
+    """
+    file = data.resolve()
+    beside = file.with_name(f"{file.name}.ledger").resolve()
+    if ledger is None:
+        if data == STANDARD_INPUT:
+            raise InputError(
+                "Data from standard input has no place for its ledger beside it: give --ledger, "
+                "the same each time for the same rows."
+            )
+        return beside
+    if beside.exists() and ledger.resolve() != beside:
+        raise InputError(
+            f"{beside} is the ledger of {data}, and another one would report its rows anew: leave "
+            f"--ledger out, or move that ledger there."
+        )
+    return ledger.resolve()
+
+
+def refuse_without(path: Path, kept: Iterable[Path]) -> None:
+    """Refuse to begin a ledger in the place of one that was there before."""
+    if path in kept and not path.exists():
+        raise InputError(
+            f"There is no ledger {path} any more, and its rows would be reported anew: put it back."
+        )
+
+
+def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) -> None:
+    """Refuse to begin a ledger where rows seem to have one by another name.
+
+    That is where a ledger in the same folder knows most of them: the data file was renamed or
+    copied, perhaps with some rows more, or --ledger was given before and was forgotten now.
+    """
+    if path.exists():
+        return
+    for other in sorted(path.parent.glob("*.ledger")):
+        try:
+            book = load(other)
+        except InputError:
+            continue  # it is not this one's business
+        if book is None:
+            continue
+        reported = _spent_by(book.drawn, columns)
+        known = sum(name in reported for name in _names(book.secret, columns, rows))
+        if 2 * known > len(rows):
+            raise InputError(
+                f"{other} knows {known} of these {len(rows)} rows, and another ledger would report "
+                f"them anew: give it as --ledger, or rename it with its data; only if these are "
+                f"rows of other people, give --ledger {path}"
+            )
+
+
+def reports_of(
+    path: Path, rows: Sequence[Row], declared: Declared, budget: float | None = None
+) -> list[Report]:
+    """Return the report of every row: those drawn before, and new ones for the others.
+
+    Parameters
+    ----------
+    path
+        The ledger, made if there is none.
+    rows
+        The rows as they are.
+    declared
+        The mechanism.
+    budget
+        How much epsilon an observation may spend in all from now on; None for what the ledger
+        says, which is at first the epsilon of the first mechanism.
+    """
+    with held(path):
+        before = load(path)
+        book = before or Book(secrets.token_hex(32), _spelled(declared.epsilon))
+        if budget is not None:
+            book = msgspec.structs.replace(book, cap=_spelled(budget))
+        _check_numbers(path, book)
+        names = _names(book.secret, declared.columns, rows)
+        known = _known(path, book, declared)
+        missing = [place for place, name in enumerate(names) if name not in known]
+        _check_budget(path, book, declared, [names[place] for place in missing])
+        if missing:
+            drawn = declared.draw([rows[place] for place in missing])
+            known |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
+            book = _with(book, declared, known)
+        if book != before:
+            store(path, book)
+        else:
+            settle(path)
+    return [known[name] for name in names]
+
+
+def account_of(path: Path) -> Account:
+    """Return what has been spent."""
+    book = load(path)
+    if book is None:
+        raise InputError(
+            f"There is no ledger {path}: put it back, and report no rows without it meanwhile."
+        )
+    _check_numbers(path, book)
+    most = max((len(_spent_by(book.drawn, one.columns)) for one in book.drawn), default=0)
+    return Account(most, _most_spent(book.drawn), Decimal(book.cap))
+
+
+def _spelled(epsilon: float) -> str:
+    """Spell a number as people do; sums of such numbers are exact."""
+    return repr(float(epsilon))
+
+
+def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
+    """Name every observation; without the secret, names tell nothing about values."""
+    key, seen = bytes.fromhex(secret), Counter[Row]()
+    about = msgspec.json.encode(columns)
+    names = []
+    for row in rows:
+        content = struct.pack(f"<q{len(row)}d", seen[row], *row)
+        names.append(hashlib.blake2b(about + content, key=key, digest_size=16).hexdigest())
+        seen[row] += 1
+    return names
+
+
+def _known(path: Path, book: Book, declared: Declared) -> dict[str, Report]:
+    """Return the reports that were drawn by this very mechanism."""
+    for drawn in book.drawn:
+        if (drawn.columns, drawn.mechanism) == (declared.columns, declared.mechanism):
+            if not all(_fits(report, declared.sizes) for report in drawn.reports.values()):
+                raise InputError(
+                    f"The ledger {path} holds a report that its mechanism cannot give: put back "
+                    f"the copy that was written last."
+                )
+            return dict(drawn.reports)
+    return {}
+
+
+def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
+    return len(report) == len(sizes) and all(
+        0 <= entry < size for entry, size in zip(report, sizes, strict=True)
+    )
+
+
+def _with(book: Book, declared: Declared, reports: dict[str, Report]) -> Book:
+    others = tuple(
+        one
+        for one in book.drawn
+        if (one.columns, one.mechanism) != (declared.columns, declared.mechanism)
+    )
+    mine = Drawn(declared.columns, declared.mechanism, _spelled(declared.epsilon), reports)
+    return msgspec.structs.replace(book, drawn=(*others, mine))
+
+
+def _check_budget(path: Path, book: Book, declared: Declared, names: Iterable[str]) -> None:
+    """Refuse to draw what would take an observation above the cap."""
+    cap, spent = Decimal(book.cap), _most_spent(book.drawn)
+    if not cap.is_finite() or cap <= 0:
+        raise InputError(f"--budget is {book.cap}: give a finite number > 0.")
+    if spent > cap:
+        raise InputError(
+            f"--budget is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
+            f"{path}, and give at least that."
+        )
+    mine = _spent_by(book.drawn, declared.columns)
+    new = max((mine.get(name, Decimal(0)) for name in names), default=None)
+    if new is None:
+        return
+    before = new + _most_spent(one for one in book.drawn if one.columns != declared.columns)
+    after = before + Decimal(_spelled(declared.epsilon))
+    if after > cap and not before:
+        raise InputError(
+            f"--budget is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
+            f"reporting these rows costs: allow it with --budget {after.normalize():f}."
+        )
+    if after > cap:
+        raise InputError(
+            f"These rows have spent {before.normalize():f} of a privacy budget of "
+            f"{cap.normalize():f}, and reporting them in another way would make it "
+            f"{after.normalize():f}: keep to the mechanism used before, which costs nothing more, "
+            f"or allow it with --budget {after.normalize():f}."
+        )
+
+
+def _spent_by(drawn: Iterable[Drawn], columns: tuple[str, ...]) -> Mapping[str, Decimal]:
+    """Add up what each observation of these columns has spent."""
+    spent: dict[str, Decimal] = {}
+    for one in drawn:
+        if one.columns == columns:
+            for name in one.reports:
+                spent[name] = spent.get(name, Decimal(0)) + Decimal(one.epsilon)
+    return spent
+
+
+def _most_spent(drawn: Iterable[Drawn]) -> Decimal:
+    """Bound what anybody has spent in all columns.
+
+    Which observations of other columns are the same person's is not known, so it is taken to be
+    those that have spent most.
+    """
+    every = tuple(drawn)
+    return sum(
+        (
+            max(_spent_by(every, columns).values(), default=Decimal(0))
+            for columns in {one.columns for one in every}
+        ),
+        start=Decimal(0),
+    )
+
+
+def _check_numbers(path: Path, book: Book) -> None:
+    try:
+        for number in (book.cap, *(one.epsilon for one in book.drawn)):
+            Decimal(number)
+        bytes.fromhex(book.secret)
+    except (InvalidOperation, ValueError):
+        raise InputError(
+            f"The ledger {path} holds text where a number must be: put back the copy that was "
+            f"written last."
+        ) from None

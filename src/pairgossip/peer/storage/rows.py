@@ -1,0 +1,139 @@
+"""A peer's rows: read from its file, checked against the specification, and kept as they are."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import struct
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import spell_rows
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.tables import Table, read_columns
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
+    """Read the specification's columns; whatever may not circulate is refused, never mended."""
+    table = _read_table(Path(path), spec, delimiter)
+    for name in spec.observed:
+        _check_range(table, name, spec.ranges[name])
+    _check_classes(table, spec)
+    matrix = table.matrix() + 0.0  # minus zero would be signed as another number
+    _check_meaning(matrix, spec)
+    return tuple(tuple(map(float, row)) for row in matrix)
+
+
+def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
+    """Read the columns; under privacy what is wrong is told by its place, and not quoted.
+
+    Messages end up in terminals, logs and mails, where private values have no place.
+    """
+    if spec.privacy is None:
+        return read_columns(path, spec.observed, delimiter)
+    table = read_columns(path, (), delimiter)
+    for name in spec.observed:
+        if name not in table.header:
+            raise InputError(
+                f"There is no column '{name}' in {table.path}: the first line names the columns."
+            )
+        bad = table.first_bad_cell(name)
+        if bad is not None:
+            raise InputError(
+                f"Column '{name}' of {table.path}, line {bad.line}, is not a number (what it is is "
+                f"private and not shown): correct it."
+            )
+    return table.with_columns(spec.observed)
+
+
+def rows_text(rows: Rows, spec: Spec) -> str:
+    """Write rows as CSV that reads back bit for bit."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(spec.observed)
+    writer.writerows([repr(entry) for entry in row] for row in rows)
+    return text.getvalue()
+
+
+def copy_text(rows: Rows, spec: Spec) -> str:
+    """Write what a peer's folder holds of its rows: under privacy nothing but the reports."""
+    if spec.privacy is None:
+        return rows_text(rows, spec)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_report_columns(spec))
+    writer.writerows([int(entry) for entry in row] for row in rows)
+    return text.getvalue()
+
+
+def read_copy(path: Path, spec: Spec) -> Rows:
+    """Read back what `copy_text` has written."""
+    if spec.privacy is None:
+        return read_rows(path, spec, delimiter=",")
+    table = read_columns(path, _report_columns(spec), ",")
+    matrix = table.matrix() + 0.0
+    for column, (low, high) in zip(matrix.T, spec.limits, strict=True):
+        if not np.all((low <= column) & (column <= high) & (column == np.floor(column))):
+            raise InputError(
+                f"{path} holds numbers that are no reports of this run: put the old file back."
+            )
+    return tuple(tuple(map(float, row)) for row in matrix)
+
+
+def digest(rows: Rows) -> str:
+    """Return a fingerprint of rows, by which a change of the file is noticed."""
+    packed = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
+    return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
+
+
+def _check_range(table: Table, name: str, limits: tuple[float, float]) -> None:
+    low, high = limits
+    values = table[name]
+    outside = np.flatnonzero(~((low <= values) & (values <= high)))
+    if len(outside):
+        lines = [table.lines[row] for row in outside]
+        count = f"{len(outside)} value{'s' * (len(outside) != 1)}"
+        raise InputError(
+            f"Column '{name}' of {table.path} has {count} outside the agreed range "
+            f"[{low:g}, {high:g}], in {_spell_lines(lines)}: correct the file, or agree on "
+            f"another range."
+        )
+
+
+def _report_columns(spec: Spec) -> tuple[str, ...]:
+    """Call reports otherwise than rows, so that neither is ever taken for the other."""
+    return tuple(f"report of {name}" for name in spec.observed)
+
+
+def _check_classes(table: Table, spec: Spec) -> None:
+    if spec.privacy is None or spec.privacy.classes is None or spec.label is None:
+        return
+    classes = spec.privacy.classes
+    other = np.flatnonzero(~np.isin(table[spec.label], classes))
+    if len(other):
+        count = f"{len(other)} value{'s' * (len(other) != 1)}"
+        raise InputError(
+            f"Column '{spec.label}' of {table.path} has {count} outside privacy.classes "
+            f"({', '.join(f'{one:g}' for one in classes)}), in "
+            f"{_spell_lines([table.lines[row] for row in other])}: correct the file, or agree on "
+            f"other classes."
+        )
+
+
+def _spell_lines(lines: list[int]) -> str:
+    return spell_rows(lines).replace("row", "line")
+
+
+def _check_meaning(matrix: FloatArray, spec: Spec) -> None:
+    """Check what kernel or loss asks of data, as far as one member's rows can tell."""
+    # Rows of one class are no mistake here: others may have the other class.
+    if spec.label is not None and len(np.unique(matrix[:, -1])) == 1:
+        return
+    spec.measure.check(matrix[:, 0] if matrix.shape[1] == 1 else matrix)

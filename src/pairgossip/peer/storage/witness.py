@@ -1,0 +1,244 @@
+"""A witness of how far a peer's database has come, in a file of its own beside it.
+
+A write-ahead log that is damaged, or gone, looks to sqlite like a log that ends earlier: it opens
+an older state without a word. The peer would then repeat offers that its neighbors remember, and
+could give a record away twice. So the journal counts its saves, in the database and here, and a
+database that knows of fewer saves than its witness is refused.
+
+What is written when
+--------------------
+Every save is committed first, with a sync of the log where the exchange asks for one, and noted
+here after that, before anything is sent. The note is one write of less than a sector at a fixed
+place of a file that has its full size from the beginning: it costs a few microseconds and no sync.
+
+Why an honest crash never looks like damage
+-------------------------------------------
+A process killed between the commit and the note leaves a database that is ahead of its witness,
+which is accepted. What is noted after a sync was on the disk before, so a loss of power can leave
+the witness behind, never ahead. A save without a sync is noted under the name of the running
+system: it counts only until the machine is started again, since a loss of power may take such a
+save and leave the note. Notes go to two places in turn, so that a write that power has cut leaves
+the one before.
+
+What is not noticed
+-------------------
+After a loss of power the witness may be behind by what the system had not written yet, some tens
+of seconds: whoever loses the log too, in just that moment, may lose as much. A peer that is not
+safe from a loss of power syncs nothing, so that after any start of the machine all its saves may be
+missing. A folder that was restored as a whole is as consistent as it was; the neighbors notice. A
+disk that is pulled out while the machine runs is not expected: the witness may then have more than
+the log, and the state is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import resource
+import struct
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+PLACES = (0, 4096)
+SIZE = 8192
+NAMELESS = bytes(16)
+"""For a system that does not tell when it was started."""
+_NOTE = struct.Struct("<8sqqq16s")
+_MARK = b"witness1"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a witness knows of a database."""
+
+    saves: int
+    """How many there were, synced or not."""
+    synced: int
+    """How many of them no loss of power can undo."""
+    digest: int
+    """Of the state that the last of them has left."""
+    system: bytes
+    """The system that was running."""
+
+
+class Witness:
+    """The file of a witness, opened for notes.
+
+    It first notes what there is, in both places and on the disk: after a loss of power the count
+    goes on from fewer saves than were noted, and must never meet a note of the time before.
+
+    Parameters
+    ----------
+    database
+        The database it is about; the file lies beside it.
+    saves, digest
+        How far the database has come.
+    """
+
+    def __init__(self, database: Path, saves: int, digest: int) -> None:
+        self._path = witness_of(database)
+        self._system = running_system()
+        self._turn = 0
+        self._synced = min(read_note(database).synced, saves)
+        try:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            for _ in PLACES:
+                self.note(saves, digest, is_synced=False)
+            os.fsync(self._file)
+        except OSError as problem:
+            raise InputError(f"Cannot write {self._path}: {problem.strerror}.") from None
+
+    def note(self, saves: int, digest: int, *, is_synced: bool) -> None:
+        """Note that the database has come so far; to be called once that is committed."""
+        if is_synced:
+            self._synced = saves
+        packed = _packed(saves, self._synced, digest, self._system)
+        self._turn = 1 - self._turn
+        try:
+            os.pwrite(self._file, packed, PLACES[self._turn])
+        except OSError as problem:
+            raise InputError(f"Cannot write {self._path}: {problem.strerror}.") from None
+
+    def close(self) -> None:
+        """Write what was noted to the disk, and let go of the file."""
+        if self._file < 0:
+            return
+        with contextlib.suppress(OSError):
+            os.fsync(self._file)
+        os.close(self._file)
+        self._file = -1
+
+
+def witness_of(database: Path) -> Path:
+    """Return where the witness of a database is."""
+    return database.with_suffix(".witness")
+
+
+def create_witness(database: Path) -> None:
+    """Make the witness of a database in which nothing was saved yet."""
+    path = witness_of(database)
+    content = bytearray(SIZE)
+    packed = _packed(0, 0, 0, NAMELESS)
+    content[: len(packed)] = packed
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+    except OSError as problem:
+        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
+
+
+def read_note(database: Path) -> Note:
+    """Return the last note about a database, or say that nobody can vouch for it."""
+    path = witness_of(database)
+    advice = (
+        f"so nobody knows whether {database.name} is the latest state: put that very file back, or "
+        f"have the other members evict this peer, and join again from a new folder."
+    )
+    if not path.exists():
+        raise InputError(f"There is no {path}, {advice}")
+    content = read_bytes(path, SIZE)
+    notes = [note for place in PLACES if (note := _unpacked(content[place:])) is not None]
+    if not notes:
+        raise InputError(f"{path} is damaged, {advice}")
+    return max(notes, key=lambda note: note.saves)
+
+
+def check_witnessed(database: Path, note: Note, saves: int, digest: int) -> None:
+    """Refuse a database that is behind its witness; the note must have been read before it."""
+    is_same_system = note.system != NAMELESS and note.system == running_system()
+    least = note.saves if is_same_system else note.synced
+    if saves >= least and (saves != note.saves or digest == note.digest):
+        return
+    name = witness_of(database).name
+    found = (
+        f"is older than what {name} beside it knows ({saves} saves of {note.saves})"
+        if saves < least
+        else f"is not the state that {name} beside it knows"
+    )
+    raise InputError(
+        f"{database} {found}: its log was lost or damaged, or it was restored from a backup. It "
+        f"was left as it is: have the other members evict this peer, and join again from a new "
+        f"folder."
+    )
+
+
+def running_system() -> bytes:
+    """Return a name of the running system that changes when the machine is started again."""
+    try:
+        return hashlib.blake2b(BOOT.read_bytes().strip(), digest_size=16).digest()
+    except OSError:
+        return NAMELESS
+
+
+def _packed(saves: int, synced: int, digest: int, system: bytes) -> bytes:
+    body = _NOTE.pack(_MARK, saves, synced, digest, system)
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def _unpacked(content: bytes) -> Note | None:
+    body, seal = content[: _NOTE.size], content[_NOTE.size : _NOTE.size + 4]
+    if len(seal) < 4 or struct.unpack("<I", seal)[0] != zlib.crc32(body):
+        return None
+    mark, saves, synced, digest, system = _NOTE.unpack(body)
+    if mark != _MARK:
+        return None
+    return Note(saves, synced, digest, system)
+
+
+# File descriptors: every connection takes one, a stranger's too, and without one no file opens.
+#
+# Zenoh drops connections that stay silent, a few per second. Once there is no free descriptor it
+# drops none of them any more, not even those that were closed at the other end, and accepts nobody:
+# only a new session helps.
+
+
+WANTED = 1 << 16
+"""More descriptors than this serve nobody: memory would run out first."""
+ROOM = 256
+"""Descriptors for the peer's own files and for connections of strangers, who are soon dropped."""
+PER_NEIGHBOR = 4
+"""Both sides may connect, and a connection that was lost may linger."""
+
+
+def raise_limit() -> None:
+    """Let this process have as many descriptors as the system permits it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def limit() -> int:
+    """Return how many descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return WANTED if soft == resource.RLIM_INFINITY else soft
+
+
+def held() -> int:
+    """Return how many descriptors are open; where that cannot be counted, all or none."""
+    try:
+        return len(os.listdir("/dev/fd"))
+    except OSError as problem:
+        return limit() if problem.errno in (errno.EMFILE, errno.ENFILE) else 0
+
+
+def is_short(count: int) -> bool:
+    """Whether so many open descriptors leave too few for what a peer does."""
+    most = limit()
+    return count >= most - max(most // 8, 16)
+
+
+def is_crowded(count: int, neighbors: int) -> bool:
+    """Whether so many are more than a peer with these neighbors has any use for."""
+    return count > ROOM + PER_NEIGHBOR * neighbors

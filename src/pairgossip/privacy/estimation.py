@@ -1,0 +1,340 @@
+"""Raw data, kernel and mechanism tied together: private estimation, one trial after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.errors import InputError
+from pairgossip.kernels.exact import single_kernel
+from pairgossip.kernels.kernel import Kernel, Progress, Ratio
+from pairgossip.kernels.pairs import Means, Pairs
+from pairgossip.kernels.whole_sets import WholeSets
+from pairgossip.privacy.columns import Cells, Classes, Grid
+from pairgossip.privacy.mechanism import RandomizedResponse
+from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
+from pairgossip.privacy.response import trial_source
+
+
+class PrivatePairs:
+    """A pairwise statistic of raw data that nodes estimate from one report each.
+
+    It knows the true statistic, which estimates are compared with. What nodes add comes from
+    reports, which every trial draws anew: see `for_trial`.
+
+    Parameters
+    ----------
+    data, labels
+        The raw observations.
+    kernel
+        A kernel, a ratio, the name of a built-in kernel, or a function, of raw observations.
+    mechanism
+        The randomized response that makes the reports.
+    target
+        "v" or "u".
+    seeded
+        Whether trials draw their reports from their seeds, which repeat but protect nobody, or
+        from the operating system's secure source.
+
+    Attributes
+    ----------
+    truth
+        The same problem without privacy.
+    data, n, dimension, kernel, components, target, scale
+        As for `Pairs`, of the raw data.
+    debiased
+        The kernel on reports.
+    """
+
+    fusible = False
+    """Compiled code would read the raw data."""
+
+    def __init__(
+        self,
+        data: Any,
+        kernel: Kernel | Ratio | PairFunction | str,
+        mechanism: RandomizedResponse,
+        target: str = "v",
+        labels: Any = None,
+        *,
+        seeded: bool = True,
+    ) -> None:
+        check_mechanism(mechanism)
+        truth = Pairs(mechanism.numbers(data, labels), kernel, target)
+        self.truth, self.mechanism, self.seeded = truth, mechanism, seeded
+        self.data, self.n, self.dimension = truth.data, truth.n, truth.dimension
+        self.kernel, self.components = truth.kernel, truth.components
+        self.target, self.scale = truth.target, truth.scale
+        self.debiased = mechanism.debiased(self.kernel)
+
+    def check(self) -> None:
+        """Raise `InputError` unless the kernel does on a few raw pairs what it should on all."""
+        self.truth.check()
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the statistic of the raw data."""
+        return self.truth.exact(progress)
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        return self.matrix().mean(axis=1)
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return what pairs add on average over the reports, for one component, shape (n, n)."""
+        laws, table = laws_by_row(self.mechanism, self.data), self.debiased.cell_tables[component]
+        added: FloatArray = laws @ table @ laws.T * self.scale
+        np.fill_diagonal(added, 0.0 if self.target == "u" else laws @ np.diagonal(table))
+        return added
+
+    def predicted_error(self, exact: float) -> PrivacyError:
+        """Predict how far the statistic of the reports is off the exact one."""
+        return predicted_error(self.debiased, self.data, self.target, exact)
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Refuse: nodes add nothing before there are reports."""
+        raise InputError(
+            "Private observations have to be reported before nodes use them: "
+            "take for_trial(seed) or with_reports(reports)."
+        )
+
+    def for_trial(self, seed: SeedSequence) -> ReportedPairs:
+        """Return the problem with reports drawn for this trial."""
+        return self.with_reports(self.mechanism.randomize(self.data, trial_source(self, seed)))
+
+    def with_reports(self, reports: Cells) -> ReportedPairs:
+        """Return the problem with these reports, one row per observation."""
+        return ReportedPairs(self, reports)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.kernel.name}, {self.target.upper()}-statistic, "
+            f"n={self.n}, epsilon={self.mechanism.epsilon:g})"
+        )
+
+
+class ReportedPairs(PrivatePairs):
+    """What node k adds when it holds the report of observation l, in the target's units.
+
+    Between different observations it is the debiased kernel. A node that holds its own report
+    adds 0 for the U-statistic, whose factor n/(n - 1) allows for it, and the debiased value of
+    its own pair for the V-statistic: the debiased kernel itself would be biased there.
+
+    Attributes
+    ----------
+    reports, cells
+        The reports, one row each, and their numbers 0, 1, ..., K - 1.
+    """
+
+    def __init__(self, problem: PrivatePairs, reports: Cells) -> None:
+        self.__dict__.update(problem.__dict__)
+        self.reports = reports
+        self.cells = self.mechanism.flat(reports)
+        if len(self.cells) != self.n:
+            raise InputError(
+                f"There are {len(self.cells)} reports for {self.n} observations: give one each."
+            )
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return what each node adds for the report it holds, one column per component."""
+        first, second = self.cells[nodes], self.cells[held]
+        added = self.debiased.tables[:, first, second].T * self.scale
+        own = np.equal(nodes, held)
+        added[own] = 0.0 if self.target == "u" else self.debiased.own_values[:, first[own]].T
+        return added
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the debiased statistic of the reports, to which gossip converges."""
+        return self.debiased.statistic(self.reports, self.target)
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        histogram = np.bincount(self.cells, minlength=self.mechanism.cells)
+        table = self.debiased.tables[0]
+        sums = (table @ histogram - np.diagonal(table)) * self.scale
+        if self.target == "v":
+            sums = sums + self.debiased.own_values[0]
+        return sums[self.cells] / self.n
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return the values of one component for all pairs, shape (n, n)."""
+        table = self.debiased.tables[component]
+        matrix = table[self.cells[:, None], self.cells] * self.scale
+        own = self.debiased.own_values[component, self.cells]
+        np.fill_diagonal(matrix, 0.0 if self.target == "u" else own)
+        return matrix
+
+
+def check_mechanism(mechanism: Any) -> None:
+    """Raise `InputError` unless it is a mechanism."""
+    if not isinstance(mechanism, RandomizedResponse):
+        raise InputError(
+            f"Privacy is a mechanism such as pg.privacy.RandomizedResponse(1.0, bins=16, "
+            f"range=(0, 1)), not {type(mechanism).__name__}."
+        )
+
+
+# The mean of one column, averaged from one report per node.
+
+
+def middle(first: FloatArray, second: FloatArray) -> FloatArray:
+    """A kernel whose average over all pairs is the mean."""
+    return (first + second) / 2
+
+
+class PrivateMeans(Means):
+    """Raw values of which every trial averages reports that allow for the noise.
+
+    Attributes
+    ----------
+    mechanism
+        The randomized response that makes the reports.
+    seeded
+        Whether trials draw reports from their seeds, or from the operating system.
+    """
+
+    def __init__(self, data: Any, mechanism: RandomizedResponse, *, seeded: bool = True) -> None:
+        super().__init__(data)
+        mechanism.numbers(self.data)
+        self.mechanism, self.seeded = mechanism, seeded
+        self.debiased = mechanism.debiased(Kernel(middle, name="mean"))
+
+    def for_trial(self, seed: SeedSequence) -> ReportedMeans:
+        """Return the values of reports drawn for this trial."""
+        return self.with_reports(self.mechanism.randomize(self.data, trial_source(self, seed)))
+
+    def with_reports(self, reports: Cells) -> ReportedMeans:
+        """Return the values of these reports, one row per observation."""
+        return ReportedMeans(self, reports)
+
+    def expected(self) -> Means:
+        """Return what nodes average, in expectation over the reports."""
+        cells = np.diagonal(self.debiased.cell_tables[0])
+        return Means(laws_by_row(self.mechanism, self.data) @ cells)
+
+    def predicted_error(self, exact: float) -> PrivacyError:
+        """Predict how far the mean of the reports is off the exact mean."""
+        return predicted_error(self.debiased, self.data, "v", exact)
+
+
+class ReportedMeans(PrivateMeans):
+    """What reports say of the values they are reports of: unbiased, and far from each of them."""
+
+    def __init__(self, problem: PrivateMeans, reports: Cells) -> None:
+        self.__dict__.update(problem.__dict__)
+        self.reports = reports
+        self.data = problem.debiased.own(reports)[:, 0]
+
+
+# Sites that swap whole sets of reports.
+
+
+class PrivateSets(WholeSets):
+    """A statistic of raw rows that sites estimate from sets of reports, one report per row.
+
+    Attributes
+    ----------
+    private
+        The rows, and how they are reported.
+    mechanism
+        The randomized response that makes the reports.
+    """
+
+    def __init__(self, rows: PrivatePairs, site_of: IntArray) -> None:
+        super().__init__(rows.truth, site_of)
+        self.private = rows
+
+    @property
+    def mechanism(self) -> RandomizedResponse:
+        """The randomized response that makes the reports."""
+        return self.private.mechanism
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Refuse: sites add nothing before there are reports."""
+        return self.private.values(nodes, held)
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return what pairs of sites add on average over the reports, shape (n, n)."""
+        table = self.private.debiased.cell_tables[component]
+        laws, sites = laws_by_row(self.mechanism, self.data), np.zeros((self.n, len(table)))
+        np.add.at(sites, self.sets.site_of, laws)
+        own = -np.einsum("ix,ix->i", laws @ table, laws)
+        if self.target == "v":
+            own += laws @ np.diagonal(table)
+        added = sites @ table @ sites.T
+        added[np.diag_indices(self.n)] += np.bincount(self.sets.site_of, own, self.n)
+        return added * self.scale
+
+    def for_trial(self, seed: SeedSequence) -> ReportedSets:
+        """Return the problem with reports drawn for this trial."""
+        return ReportedSets(self, self.private.for_trial(seed))
+
+    def predicted_error(self, exact: float) -> PrivacyError:
+        """Predict how far the statistic of the reports is off the exact one."""
+        return self.private.predicted_error(exact)
+
+
+class ReportedSets(PrivateSets):
+    """What site u adds when it holds the reports of site v: sums over all pairs of their rows.
+
+    Sums over rows are products of the sites' histograms of reports with the debiased kernel. A
+    row's own pair is treated as it is between rows.
+    """
+
+    def __init__(self, problem: PrivateSets, reported: ReportedPairs) -> None:
+        self.__dict__.update(problem.__dict__)
+        self.private, self.reported = reported, reported
+        debiased = reported.debiased
+        cells, site_of = reported.cells, self.sets.site_of
+        self._histograms = np.zeros((self.n, reported.mechanism.cells))
+        np.add.at(self._histograms, (site_of, cells), 1.0)
+        self._met = self._histograms @ debiased.tables  # (components, n, K)
+        own = -np.diagonal(debiased.tables, axis1=1, axis2=2)
+        if self.target == "v":
+            own = own + debiased.own_values
+        self._own = self._histograms @ own.T  # what a set with itself adds besides
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return what each site adds for the set it holds, one column per component."""
+        nodes, held = np.asarray(nodes), np.asarray(held)
+        added: FloatArray = np.einsum("cmk,mk->mc", self._met[:, nodes], self._histograms[held])
+        own = np.equal(nodes, held)
+        added[own] += self._own[nodes[own]]
+        return added * self.scale
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return the values of one component for all pairs of sites, shape (n, n)."""
+        added = self._met[component] @ self._histograms.T
+        added[np.diag_indices(self.n)] += self._own[:, component]
+        return added * self.scale
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the debiased statistic of the reports, to which gossip converges."""
+        return self.reported.exact(progress)
+
+
+# A mechanism as plain texts and numbers, for the files of results.
+
+
+def as_record(mechanism: RandomizedResponse) -> dict[str, Any]:
+    """Return what `RandomizedResponse` takes to make the same mechanism again."""
+    intervals = [column for column in mechanism.columns if not isinstance(column, Classes)]
+    classes = [list(c.labels) for c in mechanism.columns if isinstance(c, Classes)]
+    rounded = any(isinstance(column, Grid) for column in intervals)
+    return {
+        "epsilon": mechanism.epsilon,
+        "bins": [column.cells for column in intervals] or None,
+        "range": [[column.low, column.high] for column in intervals] or None,
+        "classes": list(mechanism.names) if mechanism.names else (classes[0] if classes else None),
+        "rounding": "stochastic" if rounded else "bins",
+        "together": mechanism.together,
+    }
+
+
+def from_record(record: dict[str, Any]) -> RandomizedResponse:
+    """Make the mechanism of a record."""
+    return RandomizedResponse(**record)

@@ -1,0 +1,159 @@
+"""The swarm view: real peers, looked at once a second, shown to all viewers; read-only."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import threading
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pairgossip.arrays import FloatArray
+from pairgossip.graphs import Graph
+from pairgossip.watch.peers.lookout import Look, Lookout, PeerLook
+from pairgossip.watch.peers.source import Swarm
+from pairgossip.watch.server.board import Board
+from pairgossip.watch.server.requests import answering, stream_answer
+from pairgossip.watch.simulation.frames import color_reach, encoded, event, levels
+from pairgossip.watch.simulation.layouts import layout
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""Peers tell of themselves once a second."""
+MOST_LINKS = 12_000
+log = logging.getLogger(__name__)
+
+
+class SwarmView:
+    """Looks at peers from a thread of its own, whether or not anybody watches."""
+
+    name, title = "swarm", "Swarm"
+
+    def __init__(self, swarm: Swarm) -> None:
+        self._lookout = Lookout(swarm)
+        self._setup = event("setup", encoded(_setup(swarm, self._lookout.names)))
+        self._last: bytes | None = None
+        self._reach: float | None = None
+        self._board = Board(self._opening)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="watch swarm", daemon=True)
+        self._thread.start()
+
+    def routes(self) -> list[Route]:
+        """The paths this view answers on; none changes anything."""
+        return [Route("/api/swarm/events", answering(self._events), methods=["GET"])]
+
+    def close(self) -> None:
+        """Look no more, and let every viewer go."""
+        self._ended.set()
+        self._board.close()
+        self._thread.join(timeout=5)
+        self._lookout.close()
+
+    def _work(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self._look()
+            except Exception:
+                log.exception("the peers could not be looked at")
+            self._ended.wait(SECONDS_BETWEEN_LOOKS)
+
+    def _look(self) -> None:
+        look = self._lookout.look()
+        deviations = look.estimates() - (np.nan if look.middle is None else look.middle)
+        self._reach = color_reach(deviations) or self._reach
+        self._last = event("look", encoded(look_content(look, deviations, self._reach)))
+        self._board.post("look", self._last)
+
+    def _opening(self) -> list[bytes]:
+        """All that a viewer needs who comes late."""
+        seconds, estimates = self._lookout.history()
+        history = event("history", encoded({"seconds": seconds, "estimates": estimates}))
+        return [self._setup, history, *([] if self._last is None else [self._last])]
+
+    async def _events(self, request: Request) -> Response:
+        return stream_answer(request, self._board.messages())
+
+
+def look_content(look: Look, deviations: FloatArray, reach: float | None) -> dict[str, Any]:
+    """Say what viewers see of a moment."""
+    return {
+        "seconds": look.seconds,
+        "running": look.is_running,
+        "peers": [_peer(peer) for peer in look.peers],
+        "levels": base64.b64encode(levels(deviations, reach or 1.0)).decode(),
+        "middle": look.middle,
+        "reach": reach,
+        "exchanges": look.exchanges,
+        "rate": look.rate,
+        "refused": look.refused,
+        "generation": look.generation,
+    }
+
+
+def _peer(peer: PeerLook) -> dict[str, Any]:
+    reading = peer.reading
+    return {
+        "state": peer.state,
+        "estimate": reading.estimate,
+        "parameters": reading.parameters,
+        "interval": reading.interval,
+        "exchanges": peer.exchanges,
+        "rate": peer.rate,
+        "refused": peer.refused,
+        "generation": reading.generation,
+        "covers": reading.covers,
+        "heard": peer.heard,
+        "problems": reading.problems,
+    }
+
+
+def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
+    links = swarm.links if len(swarm.links) <= MOST_LINKS else []
+    note = None
+    if len(names) > 1 and not swarm.links:
+        note = "Who is connected to whom is not known from here."
+    elif len(links) < len(swarm.links):
+        note = f"The {len(swarm.links):,} links are not drawn."
+    return {
+        "title": swarm.title,
+        "names": names,
+        "measure": swarm.measure,
+        "exact": swarm.exact,
+        "nodes": len(names),
+        "link_count": len(swarm.links),
+        "family": swarm.family,
+        "positions": _packed(_places(swarm) * 65_535),
+        "edges": _packed(np.array(links, dtype=np.float64)),
+        "pixels": False,
+        "note": note,
+    }
+
+
+def _places(swarm: Swarm) -> FloatArray:
+    """Where peers are drawn: where the swarm says, else as any network, else on a ring."""
+    count = len(swarm.readers)
+    if count == 1:
+        return np.full((1, 2), 0.5)
+    if swarm.positions is None and len(swarm.links) >= count - 1:
+        try:
+            # A grid's sides are not told: by its links it is placed as well.
+            family = swarm.family if swarm.family not in ("grid", "torus") else None
+            graph = Graph(count, np.array(swarm.links), family=family)
+            return layout(graph, (count, family, *map(tuple, swarm.links)))
+        except ValueError:  # in several parts, as seen from here
+            pass
+    if swarm.positions is not None:
+        placed = np.array(swarm.positions, dtype=np.float64)
+        low, high = placed.min(axis=0), placed.max(axis=0)
+        reach = float((high - low).max()) or 1.0
+        return np.clip((placed - (low + high) / 2) / reach + 0.5, 0.0, 1.0)
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False) - np.pi / 2
+    return 0.5 + 0.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _packed(values: FloatArray) -> str:
+    return base64.b64encode(values.astype(np.uint16).tobytes()).decode()

@@ -1,0 +1,1 @@
+"""The view of saved results: which files there are, and the curves in them."""

@@ -1,0 +1,1 @@
+"""The page's server: who may connect, what is asked, and what is sent to whom."""

@@ -1,0 +1,201 @@
+"""Who may ask this server anything: checked before every request, whatever its method.
+
+Any page of the web that the user visits can make the browser send requests to 127.0.0.1. So the
+Host header must be one of this server's own names, else a foreign name that resolves here could
+read answers; a request that says it comes from another origin is refused, streams and unusual
+methods included; and one that changes something must say where it comes from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Iterable
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import h11
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+METHODS = ("GET", "HEAD", "POST")
+READING = ("GET", "HEAD")
+COOKIE = "__Host-pairgossip-"
+"""How the cookie's name begins; browsers then take it from this very host alone."""
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Refuses what does not come from this server's own page; adds the headers of all answers."""
+
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], *, secure: bool = False, token: str | None = None
+    ) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+        scheme = "https" if secure else "http"
+        self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts)
+        self._token = token
+        # Cookies know no ports: servers side by side must not overwrite each other's.
+        self._cookie = COOKIE + hashlib.sha256((token or "").encode()).hexdigest()[:8]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":  # there is none
+                await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, send_guarded)
+            return
+        await self._app(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if len(headers.getlist("host")) != 1 or headers["host"].lower() not in self._hosts:
+            return _refused("This server does not go by that name.", 421)
+        if scope["method"] not in METHODS:
+            return _refused("This method is not used here.", 405)
+        if not self._comes_from_here(scope, headers):
+            return _refused("Requests from other pages are refused.", 403)
+        return None if self._token is None else self._ask_for_token(scope, headers)
+
+    def _comes_from_here(self, scope: Scope, headers: Headers) -> bool:
+        origins = headers.getlist("origin")
+        if origins and (len(origins) > 1 or origins[0].lower() not in self._origins):
+            return False
+        if scope["method"] not in READING and not origins:
+            return False
+        site = headers.get("sec-fetch-site", "none")
+        # A link from elsewhere may lead to the page, and to nothing else.
+        navigates = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
+        return site in ("none", "same-origin") or (navigates and scope["method"] in READING)
+
+    def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """Let in whoever has the token: once in the address, from then on in a cookie."""
+        assert self._token is not None
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            cookie = None
+        if cookie is not None and _same(cookie.value, self._token):
+            return None
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = dict(query).get("token", "")
+        if scope["path"] != "/" or not _same(given, self._token):
+            return PlainTextResponse("Open the address with the token that was printed.\n", 401)
+        rest = urlencode([(name, value) for name, value in query if name != "token"])
+        answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
+        answer.set_cookie(self._cookie, self._token, secure=True, httponly=True, samesite="strict")
+        return answer
+
+
+def _same(given: str, token: str) -> bool:
+    return secrets.compare_digest(given.encode(), token.encode())
+
+
+def _refused(sentence: str, status: int) -> Response:
+    return JSONResponse({"error": sentence}, status)
+
+
+# Connections that hold a place without using it are cut, so that honest viewers find one.
+#
+# A request that never ends, or an answer that is never read, costs its sender nothing. Each has a
+# deadline here, and where no place is left, whoever has been asking the longest makes room.
+
+
+MOST_CONNECTIONS = 256
+CROWDED = 128
+"""From so many on, each that comes takes the place of one that is still asking; the rest of the
+places is for those that have asked, and for what takes a moment to end."""
+CHECK_SECONDS = 1.0
+HEAD_SECONDS = 10.0
+"""By then a request's head has arrived."""
+BODY_SECONDS = 60.0
+"""By then its body has."""
+UNREAD_SECONDS = 30.0
+"""Whoever takes no byte of an answer for so long does not read it."""
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP with deadlines: for asking, and for taking the answer."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _waits_for: tuple[Any, ...] = ()
+    _since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Find a place for a connection, and start its clock."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        if len(self.connections) >= CROWDED:
+            self._make_room()
+        self._check()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether its request is not complete, or not even begun."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def _make_room(self) -> None:
+        asking = [
+            one
+            for one in self.connections
+            if isinstance(one, PromptProtocol)
+            and one is not self
+            and one.is_asking
+            and not one.transport.is_closing()
+        ]
+        if asking:
+            min(asking, key=lambda one: one._since).transport.abort()
+
+    def _check(self) -> None:
+        """Cut the connection if what it waits for has not moved within its time."""
+        waits_for, patience = self._state()
+        now = self.loop.time()
+        if waits_for != self._waits_for:
+            self._waits_for, self._since = waits_for, now
+        if now - self._since >= patience:
+            self.transport.abort()
+            return
+        self._timer = self.loop.call_later(CHECK_SECONDS, self._check)
+
+    def _state(self) -> tuple[tuple[Any, ...], float]:
+        """What has to move next, and how long that may take."""
+        unread = self.transport.get_write_buffer_size()
+        if unread:
+            # A slow reader takes some bytes and thereby gets more time.
+            return ("unread", unread), UNREAD_SECONDS
+        if self.is_asking:
+            patience = HEAD_SECONDS if self.conn.their_state is h11.IDLE else BODY_SECONDS
+            return (self.conn.their_state, id(self.cycle)), patience
+        return ("ours",), float("inf")

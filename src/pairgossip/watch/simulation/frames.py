@@ -1,0 +1,131 @@
+"""What travels to the viewers: small JSON, with one byte for each node's color."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.graphs import Graph
+from pairgossip.watch.simulation.courses import Course
+from pairgossip.watch.simulation.layouts import LARGEST_DRAWN, drawn_edges, layout
+
+UNKNOWN, MIDDLE = 255, 127
+"""The level of a node that knows nothing yet, and of one at the middle of the colors."""
+COLORED_SHARE = 0.95
+"""The share of nodes inside the colors' range: one far-off node must not take them all."""
+
+
+def encoded(value: Any) -> bytes:
+    """Write JSON; what is not a finite number becomes null."""
+    return msgspec.json.encode(_plain(value))
+
+
+def event(name: str, payload: bytes) -> bytes:
+    """Wrap JSON, which has no line ends, as one server-sent event."""
+    return b"event: " + name.encode() + b"\ndata: " + payload + b"\n\n"
+
+
+def levels(deviations: FloatArray, reach: float) -> bytes:
+    """One byte per node: 0 and 254 are the ends of the range, 127 its middle, 255 unknown."""
+    with np.errstate(invalid="ignore"):
+        scaled = np.rint(np.clip(deviations / reach, -1, 1) * MIDDLE) + MIDDLE
+    return np.where(np.isnan(scaled), UNKNOWN, scaled).astype(np.uint8).tobytes()
+
+
+def color_reach(deviations: FloatArray) -> float | None:
+    """How far the colors go: 1, 2 or 5 times a power of ten, so that it seldom changes."""
+    known = np.abs(deviations[np.isfinite(deviations)])
+    wanted = float(np.quantile(known, COLORED_SHARE)) if known.size else 0.0
+    if not wanted > 1e-300:
+        return None
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return next((f * power for f in (1, 2, 5) if f * power >= wanted), 10 * power)
+
+
+def setup_of(course: Course, key: tuple[object, ...]) -> dict[str, Any]:
+    """What stays the same all along: the picture, and what the curves are called."""
+    graph = course.graph
+    edges = drawn_edges(graph)
+    return {
+        "title": course.title,
+        "nodes": graph.n,
+        "edge_count": graph.edge_count,
+        "family": graph.family,
+        "parameters": {name: value for name, value in graph.parameters.items() if name != "seed"},
+        "positions": _packed(layout(graph, key) * 65_535, np.uint16),
+        "edges": None if edges is None else _packed(edges, np.uint16),
+        "pixels": graph.n > LARGEST_DRAWN,
+        "note": _note(graph, edges is not None),
+        "checkpoints": course.checkpoints,
+        "curves": course.curve_names,
+        "exchanges_per_iteration": course.exchanges_per_iteration,
+        "follows": course.follower is not None,
+        **course.described(),
+    }
+
+
+def frames_of(
+    courses: list[Course], reach: float | None
+) -> tuple[list[dict[str, Any]], float | None]:
+    """The state of the moment of every run, and how far the colors of all go.
+
+    All runs share the range, so that their pictures can be compared.
+    """
+    states = [course.values() for course in courses]
+    off = [course.deviations(values) for course, values in zip(courses, states, strict=True)]
+    reach = color_reach(np.concatenate([deviations for deviations, _ in off])) or reach
+    frames = [
+        _frame(course, values, deviations, middle, reach)
+        for course, values, (deviations, middle) in zip(courses, states, off, strict=True)
+    ]
+    return frames, reach
+
+
+def _frame(
+    course: Course,
+    values: FloatArray,
+    deviations: FloatArray,
+    middle: float | None,
+    reach: float | None,
+) -> dict[str, Any]:
+    follower = course.follower
+    followed = follower is not None and follower.token is not None
+    return {
+        "done": course.done,
+        "levels": base64.b64encode(levels(deviations, reach or 1.0)).decode(),
+        "middle": middle,
+        "reach": reach,
+        "exchanges": course.take_recent(),
+        "token": follower.token if follower else None,
+        "trail": list(follower.trail) if follower and followed else [],
+        "moves": follower.moves if follower else 0,
+        **course.readouts(values),
+    }
+
+
+def _note(graph: Graph, has_edges: bool) -> str | None:
+    if has_edges:
+        return None
+    nodes = f"{graph.n:,} nodes are drawn as pixels; " if graph.n > LARGEST_DRAWN else ""
+    return f"{nodes}{'the' if nodes else 'The'} {graph.edge_count:,} edges are not drawn."
+
+
+def _packed(values: Any, kind: Any) -> str:
+    return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode()
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value

@@ -1,0 +1,254 @@
+"""One watched simulation: a thread that runs it, and the viewers that look on.
+
+The thread posts the newest state on a board and never waits for a slow viewer: it skips states,
+and a late one finds the whole history there. While nobody looks on at all, the run waits.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from pairgossip.errors import InputError, PairgossipError
+from pairgossip.watch.server.board import Board
+from pairgossip.watch.simulation.courses import Course
+from pairgossip.watch.simulation.frames import encoded, event, frames_of, setup_of
+from pairgossip.watch.simulation.layouts import LARGEST_DRAWN
+from pairgossip.watch.simulation.settings import Settings, read_speed
+
+FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
+SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
+MOST_PENDING = 256
+"""More buttons than anybody presses before the run gets to them."""
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """Runs on the same data, advanced together; all viewers see and steer the same."""
+
+    def __init__(self, key: str, settings: Settings, courses: list[Course]) -> None:
+        self.key, self.settings = key, settings
+        self._courses = courses
+        self._speed = settings.speed
+        self._status, self._problem = "ready", ""
+        self._pending: list[Callable[[], None]] = []
+        self._changed = threading.Condition()
+        self._board = Board()
+        self._closed = False
+        self._is_theory_claimed = False
+        self._block = SMALLEST_BLOCK
+        self._reach: float | None = None
+        large = any(course.graph.n > LARGEST_DRAWN for course in courses)
+        self._frame_seconds = LARGE_FRAME_SECONDS if large else FRAME_SECONDS
+        runs = [
+            setup_of(course, (course.graph.n, settings.seed, run.graph, *run.parameters.items()))
+            for course, run in zip(courses, settings.runs, strict=True)
+        ]
+        self._publish("setup", {"runs": runs})
+        self._publish_state()
+        self._thread = threading.Thread(target=self._work, name=f"watch {key}", daemon=True)
+        self._thread.start()
+
+    # What viewers ask for.
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks on."""
+        return self._board.is_watched
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended for good."""
+        return self._closed
+
+    def control(self, action: str, value: str = "") -> None:
+        """Start, pause, step, reset, change the speed, follow a node's observation or stop."""
+        actions: dict[str, Callable[[], None]] = {
+            "start": self._start,
+            "pause": self._pause,
+            "step": self._step,
+            "reset": self._reset,
+            "forget": lambda: self._follow(None),
+        }
+        if action == "speed":
+            speed = read_speed(value)
+            chosen: Callable[[], None] = lambda: self._set_speed(speed)  # noqa: E731
+        elif action in ("follow", "follow-node"):
+            node, by_place = self._node(value), action == "follow-node"
+            chosen = lambda: self._follow(node, by_place)  # noqa: E731
+        elif action in actions:
+            chosen = actions[action]
+        else:
+            raise InputError(f"There is no action {action[:40]!r}.")
+        with self._changed:
+            if len(self._pending) >= MOST_PENDING:
+                raise InputError("The run is busy with what was pressed before: wait a moment.")
+            self._pending.append(chosen)
+            self._changed.notify()
+
+    def messages(self, on_join: Callable[[Session], None] = lambda _: None) -> AsyncIterator[bytes]:
+        """Yield server-sent events, the newest of every kind, until the session ends."""
+
+        def joined() -> None:
+            with self._changed:
+                self._changed.notify()
+            on_join(self)
+
+        return self._board.messages(joined)
+
+    def claim_theory(self) -> bool:
+        """Whether the theory is still to be computed, and by whoever asked first."""
+        with self._changed:
+            claimed, self._is_theory_claimed = self._is_theory_claimed, True
+        return not claimed
+
+    def find_theory(self) -> None:
+        """Compute expectation and bounds for viewers; takes seconds, so it is called elsewhere."""
+        if self._closed or not self.is_watched:
+            self._is_theory_claimed = False  # for whoever looks next
+            return
+        self._publish("theory", {"runs": [course.theory() for course in self._courses]})
+
+    def close(self) -> None:
+        """End the thread and let every viewer go."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._board.close()
+
+    def join(self) -> None:
+        """Wait for the thread to end."""
+        self._thread.join(timeout=5)
+
+    # What the thread does; only it touches the courses.
+
+    def _work(self) -> None:
+        try:
+            self._loop()
+        except PairgossipError as problem:
+            self._fail(str(problem))
+        except MemoryError:
+            self._fail("The memory is not enough: use fewer nodes.")
+        except Exception:
+            log.exception("a watched run failed")
+            self._fail("The run failed: the server's own log says why.")
+
+    def _loop(self) -> None:
+        last, owed = time.monotonic(), 0.0
+        while not self._closed:
+            with self._changed:
+                if not self._pending and not self._is_moving():
+                    self._changed.wait(timeout=1.0)
+                    last, owed = time.monotonic(), 0.0
+                pending, self._pending = self._pending, []
+            for action in pending:
+                action()
+            if pending:
+                self._publish_state()
+            if self._closed or not self._is_moving():
+                continue
+            now = time.monotonic()
+            owed = min(owed + (now - last) * self._speed, self._speed)  # at most a second's worth
+            last = now
+            if math.isinf(self._speed):
+                self._advance_until(now + self._frame_seconds)
+                owed = 0.0
+            elif owed >= 1:
+                owed -= self._advance(int(owed), now + self._frame_seconds)
+            self._publish_state()
+            rest = self._frame_seconds - (time.monotonic() - now)
+            if rest > 0:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._pending or self._closed, timeout=rest)
+
+    def _is_moving(self) -> bool:
+        """Whether there is something to compute: a run that nobody looks at waits."""
+        return self._status == "running" and self.is_watched
+
+    def _advance_until(self, end: float) -> None:
+        while self._status == "running" and not self._pending and time.monotonic() < end:
+            self._advance(self._block, end)
+
+    def _advance(self, iterations: int, end: float) -> int:
+        """Advance all runs together in blocks; return how many iterations time allowed for."""
+        made = 0
+        while made < iterations and self._status == "running":
+            block = min(self._block, iterations - made)
+            began = time.monotonic()
+            for course in self._courses:
+                course.advance(block)
+            took = time.monotonic() - began
+            made += block
+            if took < self._frame_seconds / 8:
+                self._block = min(2 * self._block, LARGEST_BLOCK)
+            elif took > self._frame_seconds / 2:
+                self._block = max(self._block // 2, SMALLEST_BLOCK)
+            self._notice_the_end()
+            if time.monotonic() >= end:
+                break
+        return made
+
+    def _notice_the_end(self) -> None:
+        if all(course.done >= course.iterations for course in self._courses):
+            self._status = "done"
+
+    def _start(self) -> None:
+        if self._status in ("ready", "paused"):
+            self._status = "running"
+
+    def _pause(self) -> None:
+        if self._status == "running":
+            self._status = "paused"
+
+    def _step(self) -> None:
+        if self._status == "done":
+            return
+        self._status = "paused"
+        for course in self._courses:
+            course.advance(1)
+        self._notice_the_end()
+
+    def _reset(self) -> None:
+        for course in self._courses:
+            course.restart()
+        self._reach = None
+        self._status = "ready"
+
+    def _set_speed(self, speed: float) -> None:
+        self._speed = speed
+
+    def _node(self, value: str) -> int:
+        n = self._courses[0].graph.n
+        if not value.isdecimal() or len(value) > 9 or int(value) >= n:
+            raise InputError(f"There is no node {value[:40]!r}: nodes are 0 to {n - 1}.")
+        return int(value)
+
+    def _follow(self, node: int | None, by_place: bool = False) -> None:
+        """Follow a node's own observation, or the one that the first run's node holds now."""
+        first = self._courses[0].follower
+        if by_place and first is not None and node is not None:
+            node = first.held_at(node)
+        for course in self._courses:
+            if course.follower is not None:
+                course.follower.follow(node)
+
+    def _fail(self, problem: str) -> None:
+        self._status, self._problem = "failed", problem
+        self._publish("frame", self._state([]))
+
+    def _publish_state(self) -> None:
+        frames, self._reach = frames_of(self._courses, self._reach)
+        curves = [list(course.curves) for course in self._courses]
+        self._publish("curve", {"runs": curves}, only_if_new=True)
+        self._publish("frame", self._state(frames))
+
+    def _state(self, frames: list[dict[str, Any]]) -> dict[str, Any]:
+        speed = "max" if math.isinf(self._speed) else self._speed
+        return {"status": self._status, "problem": self._problem, "speed": speed, "runs": frames}
+
+    def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
+        self._board.post(name, event(name, encoded(value)), only_if_new=only_if_new)

@@ -1,0 +1,153 @@
+"""The simulation view: what its page asks for, and the sessions behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar, TypeVarTuple
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from pairgossip.errors import InputError
+from pairgossip.watch.server.requests import answering, body_of, json_answer, json_of, stream_answer
+from pairgossip.watch.simulation.building import build_courses
+from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, Uploads, choices, described
+from pairgossip.watch.simulation.session import Session
+from pairgossip.watch.simulation.settings import Settings
+
+MOST_SESSIONS = 8
+BUILDERS = 2
+Given = TypeVarTuple("Given")
+Built = TypeVar("Built")
+
+
+class Opening(msgspec.Struct, forbid_unknown_fields=True):
+    """Settings to watch, and the session that may show them already."""
+
+    settings: dict[str, str | list[str]]
+    session: str = ""
+
+
+class Control(msgspec.Struct, forbid_unknown_fields=True):
+    """A button that was pressed."""
+
+    action: str
+    value: str = ""
+
+
+class Simulations:
+    """All sessions of a server."""
+
+    def __init__(self) -> None:
+        self._uploads = Uploads()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._lock = threading.Lock()
+        self._theory = ThreadPoolExecutor(1, thread_name_prefix="watch theory")
+        # Large files and networks take memory while they are read and built: a few at a time.
+        self._builders = ThreadPoolExecutor(BUILDERS, thread_name_prefix="watch builder")
+
+    def routes(self) -> list[Route]:
+        """The paths this view answers on."""
+        answers = {
+            "/api/choices": (self._choices, "GET"),
+            "/api/uploads": (self._upload, "POST"),
+            "/api/sessions": (self._open, "POST"),
+            "/api/sessions/{key}/control": (self._control, "POST"),
+            "/api/sessions/{key}/events": (self._events, "GET"),
+        }
+        return [
+            Route(path, answering(answer), methods=[method])
+            for path, (answer, method) in answers.items()
+        ]
+
+    def open(self, fields: dict[str, str | list[str]], key: str = "") -> Session:
+        """Return the session with this key if it shows these settings, or a new one."""
+        settings = Settings.read(fields)
+        with self._lock:
+            known = self._sessions.get(key)
+        if known is not None and not known.closed and _same_run(known.settings, settings):
+            return known
+        courses = build_courses(settings, self._uploads)
+        with self._lock:
+            self._make_room()
+            session = Session(secrets.token_urlsafe(9), settings, courses)
+            self._sessions[session.key] = session
+        return session
+
+    def close(self) -> None:
+        """End all sessions."""
+        for pool in (self._theory, self._builders):
+            pool.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            sessions = list(self._sessions.values())
+            self._sessions.clear()
+        for session in sessions:
+            session.close()
+        for session in sessions:
+            session.join()
+
+    def _make_room(self) -> None:
+        """Forget the oldest session that nobody looks at."""
+        while len(self._sessions) >= MOST_SESSIONS:
+            idle = next((key for key, each in self._sessions.items() if not each.is_watched), None)
+            if idle is None:
+                raise InputError(
+                    f"{MOST_SESSIONS} simulations are being watched already: close one of them."
+                )
+            self._sessions.pop(idle).close()
+
+    def _find(self, request: Request) -> Session:
+        with self._lock:
+            session = self._sessions.get(request.path_params["key"])
+        if session is None:
+            raise LookupError("This simulation is no longer here: open it again.")
+        return session
+
+    async def _build(self, build: Callable[[*Given], Built], *given: *Given) -> Built:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._builders, build, *given)
+
+    async def _choices(self, _: Request) -> Response:
+        return json_answer(await run_in_threadpool(choices))
+
+    async def _upload(self, request: Request) -> Response:
+        content = await body_of(request, LARGEST_UPLOAD, "text/csv")
+        name = request.query_params.get("name", "")
+        key, table = await self._build(self._uploads.add, content, name)
+        return json_answer(described(key, table))
+
+    async def _open(self, request: Request) -> Response:
+        opening = await json_of(request, Opening)
+        session = await self._build(self.open, opening.settings, opening.session)
+        return json_answer({"session": session.key})
+
+    async def _control(self, request: Request) -> Response:
+        session = self._find(request)
+        control = await json_of(request, Control)
+        session.control(control.action, control.value)
+        return json_answer({})
+
+    async def _events(self, request: Request) -> Response:
+        messages = self._find(request).messages(self._joined)
+        return stream_answer(request, messages)
+
+    def _joined(self, session: Session) -> None:
+        """Compute the theory of what somebody looks at; nobody waits for the rest."""
+        if session.claim_theory():
+            with contextlib.suppress(RuntimeError):  # the server is closing
+                self._theory.submit(session.find_theory)
+
+
+def _same_run(one: Settings, other: Settings) -> bool:
+    """Whether two settings show the same, however fast and whomever they follow."""
+    return replace(one, speed=0, follow=None) == replace(other, speed=0, follow=None)

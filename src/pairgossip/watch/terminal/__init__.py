@@ -1,0 +1,1 @@
+"""The same views as text, for a terminal without a browser."""

@@ -1,0 +1,155 @@
+"""A simulation on a terminal: the nodes that are farthest off, and the error as a line."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from rich.console import Console, RenderableType
+
+from pairgossip.watch.simulation.courses import Course
+from pairgossip.watch.terminal.drawing import (
+    REDRAWS_PER_SECOND,
+    blocks_for,
+    line,
+    new_table,
+    rows_that_fit,
+    shown_live,
+    sparkline,
+    spelled,
+    stacked,
+)
+
+USUAL_SECONDS = 30.0
+"""How long a run lasts on a terminal unless a speed is given."""
+SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
+CHECKPOINTS_PER_LINE = 4
+"""Where nobody sees a table being redrawn: about three lines for every factor of ten."""
+NAMES = {
+    "mean": "mean estimate",
+    "error": "error",
+    "spread": "spread",
+    "objective": "objective",
+    "of_nodes": "of single nodes",
+}
+
+
+class TextSimulation:
+    """One run to its end, or until Ctrl-C."""
+
+    def __init__(self, course: Course, speed: float | None, console: Console) -> None:
+        self._course, self._console = course, console
+        usual = course.iterations / USUAL_SECONDS if console.is_terminal else math.inf
+        self._speed = usual if speed is None else speed
+        self._block = SMALLEST_BLOCK
+
+    def run(self) -> bool:
+        """Show the run; return whether it came to its end."""
+        try:
+            if self._console.is_terminal:
+                self._run_live()
+            else:
+                self._run_in_lines()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def summary(self) -> str:
+        """Say in one line where the run is."""
+        course = self._course
+        readouts = course.readouts(course.values())
+        numbers = ", ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
+        return f"iteration {course.done:,} of {course.iterations:,}: {numbers}"
+
+    def _run_live(self) -> None:
+        with shown_live(self._console, self.picture) as redraw:
+            redraw()
+            while self._course.done < self._course.iterations:
+                self._advance(1 / REDRAWS_PER_SECOND)
+                redraw()
+
+    def _run_in_lines(self) -> None:
+        course = self._course
+        self._console.print(self._heading(), soft_wrap=True)
+        written = 0
+        while course.done < course.iterations:
+            self._advance(1 / REDRAWS_PER_SECOND, stop_at_checkpoint=True)
+            is_due = len(course.curves) >= written + CHECKPOINTS_PER_LINE
+            if is_due or course.done >= course.iterations:
+                written = len(course.curves)
+                self._console.print(self.summary(), soft_wrap=True)
+
+    def _advance(self, seconds: float, *, stop_at_checkpoint: bool = False) -> None:
+        """Carry out what belongs into so many seconds at the chosen speed."""
+        course, began = self._course, time.monotonic()
+        left = self._speed * seconds
+        passed = len(course.curves)
+        while left >= 1 and course.done < course.iterations:
+            block = int(min(self._block, left))
+            if stop_at_checkpoint:
+                block = min(block, int(course.checkpoints[len(course.curves)]) - course.done)
+            at = time.monotonic()
+            course.advance(block)
+            took = time.monotonic() - at
+            left -= block
+            if took < seconds / 8:
+                self._block = min(2 * self._block, LARGEST_BLOCK)
+            elif took > seconds / 2:
+                self._block = max(self._block // 2, SMALLEST_BLOCK)
+            if time.monotonic() - began >= seconds:
+                break
+            if stop_at_checkpoint and len(course.curves) > passed:
+                break
+        if left >= 1 and self._speed < math.inf:
+            left = 0  # too fast for this machine: what is owed is not made up for
+        rest = seconds - (time.monotonic() - began)
+        if math.isfinite(self._speed) and rest > 0 and course.done < course.iterations:
+            time.sleep(rest)
+
+    def picture(self, width: int, height: int) -> RenderableType:
+        """Draw the state of the moment."""
+        course = self._course
+        values = course.values()
+        readouts = course.readouts(values)
+        measured = [point[0] for point in course.curves]
+        curve = sparkline(measured, max(width - 40, 10), log=True, blocks=blocks_for(self._console))
+        name = course.curve_names[0] if course.curve_names else "error"
+        shown = "  ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
+        span = f"{spelled(measured[0], 3)} to {spelled(measured[-1], 3)}" if measured else ""
+        return stacked(
+            line(self._heading(), width, "bold"),
+            line(f"{_bar(course.done / course.iterations)} {course.done:,} of "
+                 f"{course.iterations:,} iterations", width),
+            line(shown, width),
+            line(f"{name} (log) {curve} {span}", width, "cyan"),
+            self._nodes(values, rows_that_fit(height)),
+        )  # fmt: skip
+
+    def _heading(self) -> str:
+        course = self._course
+        exact = course.described().get("exact")
+        told = f", exact value {spelled(exact)}" if exact is not None else ""
+        return f"{course.title}, {course.graph.n:,} nodes{told}"
+
+    def _nodes(self, values: Any, rows: int) -> RenderableType:
+        course = self._course
+        deviations, _ = course.deviations(values)
+        known = np.where(np.isnan(deviations), -1.0, np.abs(deviations))
+        worst = np.argsort(-known, kind="stable")[:rows]
+        what = str(course.described()["colored"])
+        table = new_table([("farthest nodes", False), (what, True), ("off by", True)])
+        for node in worst.tolist():
+            table.add_row(str(node), spelled(values[node]), spelled(deviations[node], 3))
+        more = course.graph.n - len(worst)
+        return stacked(table, line(f"and {more:,} nodes nearer", 60, "dim") if more else None)
+
+
+def _shown(readouts: dict[str, Any]) -> list[str]:
+    return [name for name in NAMES if name in readouts]
+
+
+def _bar(share: float, columns: int = 20) -> str:
+    filled = round(share * columns)
+    return "[" + "=" * filled + " " * (columns - filled) + "]"
