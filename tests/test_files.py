@@ -6,6 +6,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from pairgossip import InputError
 from pairgossip.files import (
     LARGEST_TOML,
     interrupts_later,
+    is_locked,
+    lock,
     parse_toml,
     read_bytes,
+    replace,
     replacing,
     write_text,
 )
@@ -189,3 +193,62 @@ def test_other_threads_write_as_well(file: Path) -> None:
     thread.start()
     thread.join()
     assert file.read_text() == "new"
+
+
+def test_a_file_is_replaced_at_once(file: Path) -> None:
+    replace(file, b"old")
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"old", 0o600)
+    replace(file, b"new", mode=0o644, durable=False)
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"new", 0o644)
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_replacement_that_fails_leaves_the_old_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace(file, b"old")
+
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(InputError, match=r"Cannot write .*: No space left on device"):
+        replace(file, b"new")
+    assert file.read_bytes() == b"old"
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_draft_of_a_killed_process_is_overwritten(file: Path) -> None:
+    draft = file.with_name(f".{file.name}.new")
+    draft.write_text("half of")
+    replace(file, b"whole")
+    assert list(file.parent.iterdir()) == [file]
+
+
+@UNIX
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_is_locked_cannot_be_locked_again(file: Path, is_folder: bool) -> None:
+    path = file.parent if is_folder else file
+    assert not is_locked(path)
+    with lock(path):
+        assert is_locked(path)
+        with pytest.raises(BlockingIOError), lock(path, wait=0.1):
+            pass
+    assert not is_locked(path)
+    with lock(path):
+        pass
+
+
+@UNIX
+def test_a_lock_is_waited_for(file: Path) -> None:
+    with ThreadPoolExecutor() as pool:
+        with lock(file) as descriptor:
+            os.write(descriptor, b"first")
+            waiting = pool.submit(_read_locked, file)
+            os.write(descriptor, b" and last")
+        assert waiting.result() == b"first and last"
+
+
+def _read_locked(path: Path) -> bytes:
+    with lock(path, wait=60.0):
+        return path.read_bytes()

@@ -8,6 +8,7 @@ import re
 import signal
 import tempfile
 import threading
+import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -132,30 +133,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that takes the place of ``path`` only once it is wholly written.
 
     Ctrl-C waits until then, so that it leaves neither a part of a file nor an error of the writer.
+    Several processes may write the same path: the last one wins.
     """
-    with interrupts_later(), _replacing(path) as file:
-        yield file
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-    try:
-        with open(descriptor, "wb") as file:
+    with interrupts_later(), _explain_failure(path):
+        descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with _write_draft(descriptor, Path(draft), path, _usual_mode()) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _take_usual_permissions(name)
-        os.replace(name, path)
-    except BaseException as problem:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if isinstance(problem, OSError):
-            raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-        raise
 
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
@@ -164,8 +147,122 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
         file.writelines(piece.encode() for piece in pieces)
 
 
-def _take_usual_permissions(name: str) -> None:
-    """Give a temporary file, born readable by its owner only, the permissions of any other."""
+def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:
+    """Replace a file at once; a failure raises `InputError` and leaves what was there before.
+
+    Only one process may do this at a time: the draft has a fixed name, so that a process that is
+    killed leaves no more than one, which the next overwrites.
+
+    Parameters
+    ----------
+    path
+        The file, which need not exist.
+    data
+        Its new content.
+    mode
+        Its permissions, whatever the umask.
+    durable
+        Whether to wait until a loss of power can undo neither the content nor the name.
+    """
+    draft = path.with_name(f".{path.name}.new")
+    with _explain_failure(path):
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with _write_draft(descriptor, draft, path, mode, durable=durable) as file:
+            file.write(data)
+        if durable:
+            sync(path.parent)
+
+
+@contextlib.contextmanager
+def lock(path: Path, *, wait: float = 0.0) -> Iterator[int]:
+    """Hold a file, made if it is missing, or a folder; yield its descriptor.
+
+    No other process can hold it until this one lets go or ends, in whatever way. The file stays: a
+    lock on a deleted file would exclude nobody.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    wait
+        Seconds to wait for another process.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process holds it, after the wait.
+    OSError
+        If it cannot be opened, or lies on a disk that has no locks.
+    """
+    flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        _wait_for_lock(descriptor, time.monotonic() + wait)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether another process holds a file; one that is missing is not held."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    import fcntl  # only Unix has it, and needs it only where a peer runs
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _wait_for_lock(descriptor: int, end: float) -> None:
+    import fcntl
+
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def _explain_failure(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        why = problem.strerror or type(problem).__name__
+        raise InputError(f"Cannot write {path}: {why}.") from None
+
+
+@contextlib.contextmanager
+def _write_draft(
+    descriptor: int, draft: Path, path: Path, mode: int, *, durable: bool = True
+) -> Iterator[BinaryIO]:
+    """Open a new file for writing; put it in the place of ``path``, or remove it on failure."""
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(descriptor)
+        os.chmod(draft, mode)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def _usual_mode() -> int:
+    """Return the permissions that the umask leaves to a new file."""
     mask = os.umask(0)
     os.umask(mask)
-    os.chmod(name, 0o666 & ~mask)
+    return 0o666 & ~mask

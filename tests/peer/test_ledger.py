@@ -248,7 +248,7 @@ def test_an_edited_ledger_with_a_new_seal_is_still_checked(path: Path) -> None:
 
 
 def test_a_ledger_without_a_place(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"Cannot keep the ledger .*; give --ledger with a place"):
+    with pytest.raises(InputError, match=r"There is no folder .* for the ledger: make it"):
         reports_of(tmp_path / "nowhere" / "l", ROWS, declared(Counted()))
     with pytest.raises(InputError, match=r"Cannot read the ledger .*: Is a directory"):
         reports_of(tmp_path, ROWS, declared(Counted()))
@@ -286,7 +286,7 @@ def test_processes_at_the_same_time_draw_once(path: Path) -> None:
 def test_who_waits_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger, "PATIENCE", 0.1)
     with (
-        ledger.held(path),
+        ledger.hold(path),
         pytest.raises(InputError, match=r"Another process is using the ledger .*: wait until"),
     ):
         reports_of(path, ROWS, declared(Counted()))

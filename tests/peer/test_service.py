@@ -389,7 +389,7 @@ def test_a_status_that_cannot_be_written_is_told(
     homes = make_pair(tmp_path, [1.0], [10.0], FAST)
 
     def refusing(path: Path, status: Status) -> None:
-        raise OSError(24, "Too many open files")
+        raise InputError(f"Cannot write {path}: Too many open files.")
 
     with writing_logs(), running(*homes) as (ann, _):
         assert until(lambda: homes[0].status.exists() and ann.status().exchanges > 0)
@@ -398,7 +398,9 @@ def test_a_status_that_cannot_be_written_is_told(
         assert until(lambda: observer.status is not None and observer.status.problems)
         assert observer.status is not None
         assert observer.status.updated <= ann.status().updated, "not alive by this"
-        sentence = f"Cannot write {homes[0].status}: Too many open files; it tells the past."
+        sentence = (
+            f"Cannot write {homes[0].status}: Too many open files. What it says is out of date."
+        )
         assert observer.status.problems == (sentence,)
         monkeypatch.undo()
         assert until(lambda: observer.status is not None and not observer.status.problems)

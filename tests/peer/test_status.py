@@ -122,10 +122,10 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
 
 
 def test_a_status_that_cannot_be_written_is_not_passed_over(tmp_path: Path, seen: View) -> None:
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(InputError, match="No such file"):
         write_status(tmp_path / "nowhere" / "status.json", seen.status())
     assert not (tmp_path / "nowhere").exists()
     (tmp_path / "status.json").mkdir()
-    with pytest.raises(OSError, match="Is a directory"):
+    with pytest.raises(InputError, match="Is a directory"):
         write_status(tmp_path / "status.json", seen.status())
     assert [one.name for one in tmp_path.glob("*status*")] == ["status.json"]

@@ -205,9 +205,8 @@ class Observer:
         """Write the status; the peer goes on without, but not without a word."""
         try:
             write_status(self._parts.home.status, status)
-        except OSError as problem:
-            why = problem.strerror or type(problem).__name__
-            self._unwritten = f"Cannot write {self._parts.home.status}: {why}; it tells the past."
+        except InputError as problem:
+            self._unwritten = f"{problem} What it says is out of date."
             # Health goes by the time of the last status that was written.
             self.status = replace(status, updated=self._written)
         else:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
-import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, sync, write_text
+from pairgossip.files import read_bytes
 from pairgossip.peer.protocol import generations
 from pairgossip.peer.service.uncertainty import Course
 
@@ -229,8 +227,7 @@ def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
     """Add what a generation has found to the file, on the disk before this returns."""
     before = read_ended(path, ended.generation)
     kept = (*before, ended)[-MOST_ENDED:]
-    write_text(path, [msgspec.json.encode(kept).decode(), "\n"])
-    sync(path.parent)
+    files.replace(path, msgspec.json.encode(kept) + b"\n")
     return kept
 
 
@@ -252,16 +249,8 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
 
 
 def write_status(path: Path, status: Status) -> None:
-    """Replace the file at once; a failure leaves the one before, and raises `OSError`."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(status))
-        os.replace(name, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    """Replace the file at once; a failure leaves the one before, and raises `InputError`."""
+    files.replace(path, msgspec.json.encode(status), durable=False)
 
 
 def read_status(path: Path) -> Status | None:

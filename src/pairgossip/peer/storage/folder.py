@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import fcntl
-import json
 import os
 import re
 import stat
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from pairgossip import files
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import (
     LARGEST_TOML,
@@ -22,7 +21,6 @@ from pairgossip.files import (
     read_bytes,
     refuse_open_link,
     sync,
-    write_text,
 )
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.members import Members, check_address
@@ -86,38 +84,24 @@ class Home:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the folder: only one process may run its peer, until it ends in whatever way."""
-        try:
-            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as problem:
-            raise InputError(f"Cannot write {self.lock_file}: {problem.strerror}.") from None
-        try:
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise self._already_running(descriptor) from None
+                descriptor = stack.enter_context(files.lock(self.lock_file))
+            except BlockingIOError:
+                raise self._already_running() from None
+            except OSError as problem:
+                raise InputError(f"Cannot lock {self.lock_file}: {problem.strerror}.") from None
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
             yield
-        finally:
-            os.close(descriptor)  # the file stays: a lock on a deleted file would exclude nobody
 
     def is_running(self) -> bool:
-        """Whether some process holds the folder."""
-        try:
-            descriptor = os.open(self.lock_file, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        """Return whether some process holds the folder."""
+        return files.is_locked(self.lock_file)
 
-    def _already_running(self, descriptor: int) -> InputError:
-        told = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-        who = f" as process {told}" if told.isdigit() else ""
+    def _already_running(self) -> InputError:
+        pid = self.lock_file.read_bytes()[:32].decode(errors="replace").strip()
+        who = f" as process {pid}" if pid.isdigit() else ""
         return InputError(
             f"The peer in {self.folder} is already running{who}: stop it first, or use its folder "
             f"for nothing else."
@@ -207,8 +191,7 @@ class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def note_eviction(home: Home, evicted: Evicted) -> None:
     """Keep for good that this peer was evicted."""
-    write_text(home.evicted, [json.dumps(msgspec.to_builtins(evicted)), "\n"])
-    sync(home.folder)
+    files.replace(home.evicted, msgspec.json.encode(evicted) + b"\n")
 
 
 def noted_eviction(home: Home) -> Evicted | None:

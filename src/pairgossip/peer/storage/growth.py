@@ -13,13 +13,14 @@ that have changed meanwhile.
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import sync
 from pairgossip.peer.identity.identity import write_new
@@ -86,7 +87,7 @@ def taking_up(home: Home, own: Rows) -> Iterator[Rows | None]:
     if not file.exists():
         yield None
         return
-    with _locked(home, wait=False) as is_locked:
+    with _locked(home, wait=0.0) as is_locked:
         if not is_locked:  # rows are being added at this moment: the next look finds them
             yield None
             return
@@ -167,19 +168,16 @@ def _rename(file: Path, name: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(home: Home, *, wait: bool = True) -> Iterator[bool]:
-    """Hold what is known of the peer's rows; tell whether that has succeeded."""
+def _locked(home: Home, *, wait: float = math.inf) -> Iterator[bool]:
+    """Hold what is known of the peer's rows; yield whether that succeeded."""
     path = home.folder / "add.lock"
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-    try:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            stack.enter_context(files.lock(path, wait=wait))
         except BlockingIOError:
-            yield False
+            is_held = False
+        except OSError as problem:
+            raise InputError(f"Cannot lock {path}: {problem.strerror}.") from None
         else:
-            yield True
-    finally:
-        os.close(lock)
+            is_held = True
+        yield is_held

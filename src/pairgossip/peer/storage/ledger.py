@@ -10,14 +10,11 @@ edited row was before is not known: it is another observation.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import hashlib
 import os
 import secrets
 import stat
 import struct
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +23,7 @@ from pathlib import Path
 
 import msgspec
 
+from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import refuse_open_link
 from pairgossip.tables import STANDARD_INPUT
@@ -66,40 +64,28 @@ class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @contextlib.contextmanager
-def held(path: Path) -> Iterator[None]:
+def hold(path: Path) -> Iterator[None]:
     """Hold a ledger's folder, so that no two processes draw reports at once.
 
     The folder and not the file, because the file is replaced; and it leaves nothing behind.
     """
-    try:
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as problem:
+    if not path.parent.is_dir():
         raise InputError(
-            f"Cannot keep the ledger {path}: {problem.strerror}; give --ledger with a place for it."
-        ) from None
-    try:
-        _lock(folder, path)
-        yield
-    finally:
-        os.close(folder)
-
-
-def _lock(folder: int, path: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while True:
+            f"There is no folder {path.parent} for the ledger: make it, or give another --ledger."
+        )
+    with contextlib.ExitStack() as stack:
         try:
-            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            if problem.errno not in (errno.EWOULDBLOCK, errno.EINTR):
-                raise InputError(
-                    f"The ledger {path} lies on a disk that cannot be locked: give --ledger with "
-                    f"a path on a local disk."
-                ) from None
-        if time.monotonic() > end:
+            stack.enter_context(files.lock(path.parent, wait=PATIENCE))
+        except BlockingIOError:
             raise InputError(
                 f"Another process is using the ledger {path}: wait until it is done, and try again."
-            )
-        time.sleep(0.05)
+            ) from None
+        except OSError as problem:
+            raise InputError(
+                f"Cannot lock the folder of the ledger {path}: {problem.strerror}; give --ledger "
+                f"with a path on a local disk."
+            ) from None
+        yield
 
 
 def load(path: Path) -> Book | None:
@@ -133,37 +119,12 @@ def load(path: Path) -> Book | None:
 
 
 def store(path: Path, book: Book) -> None:
-    """Replace a ledger, on the disk for good before this returns; to be called while it is held."""
+    """Replace a ledger, durably before this returns; to be called while it is held."""
     body = msgspec.json.encode(book)
-    draft = path.parent / f".{path.name}.new"
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)  # of a process that was killed: nothing has used what it drew
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
-            file.write(body + b"\n" + _seal(body) + b"\n")
-            file.flush()
-            os.fsync(descriptor)
-        os.replace(draft, path)
-        settle(path)
-    except OSError as problem:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
-        raise InputError(
-            f"Cannot write the ledger {path}: {problem.strerror}; give --ledger with a place for "
-            f"it that stays."
-        ) from None
-
-
-def settle(path: Path) -> None:
-    """Make sure that a ledger is on the disk under its name, whoever has put it there."""
-    for name, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY | os.O_DIRECTORY)):
-        descriptor = os.open(name, flags | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        files.replace(path, body + b"\n" + _seal(body) + b"\n")
+    except InputError as problem:
+        raise InputError(f"{problem} Give --ledger with a path where it can stay.") from None
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -291,7 +252,7 @@ def reports_of(
         How much epsilon an observation may spend in all from now on; None for what the ledger
         says, which is at first the epsilon of the first mechanism.
     """
-    with held(path):
+    with hold(path):
         before = load(path)
         book = before or Book(secrets.token_hex(32), _spelled(declared.epsilon))
         if budget is not None:
@@ -307,8 +268,9 @@ def reports_of(
             book = _with(book, declared, known)
         if book != before:
             store(path, book)
-        else:
-            settle(path)
+        else:  # whoever has written it may have been killed before it was on the disk
+            files.sync(path)
+            files.sync(path.parent)
     return [known[name] for name in names]
 
 
