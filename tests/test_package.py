@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -64,3 +65,27 @@ def test_the_arrows_point_downward() -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_picture_of_the_architecture_shows_every_room() -> None:
+    package = SOURCE / "pairgossip"
+    rooms = {file.parent.relative_to(package) for file in package.rglob("*.py")} - {Path()}
+    files = {Path(file.stem) for file in package.glob("*.py") if file.stem != "__init__"}
+    # An experiment is a file or a room: the picture shows what they have in common.
+    experiments = {room for room in rooms if room.parts[0] == "experiments"}
+    experiments -= {Path("experiments"), Path("experiments/framework")}
+    assert rooms_in_picture() == (rooms - experiments) | files
+
+
+def rooms_in_picture() -> set[Path]:
+    """Return the rooms and files of CONTRIBUTING's picture; indented ones are inside."""
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1]
+    shown, above = set(), Path()
+    for line in filter(str.strip, picture.splitlines()):
+        names = re.split(r" {2,}", line.strip())[0].split(", ")
+        if line.startswith(" "):
+            shown.add(above / names[0])
+        else:
+            shown |= set(map(Path, names))
+            above = Path(names[0])
+    return shown
