@@ -82,13 +82,15 @@ def place_of(graph: Any, rows: int, groups: Any, construction: str, seed: int) -
         if construction != LEXICOGRAPHIC:
             raise InputError(
                 f"Construction '{construction}' is about sites that hold several rows: "
-                "give groups=, the site of every row, too."
+                "give {argument}, the site of every row, too.",
+                "groups",
             )
         return Place(network_of(graph, rows, seed), None)
     if isinstance(graph, GroupedGraph):
         raise InputError(
-            "The graph says already which rows are at which site: leave groups= out, or give the "
-            "graph of the sites."
+            "The graph says already which rows are at which site: leave {argument} out, or give "
+            "the graph of the sites.",
+            "groups",
         )
     labels, _ = group_labels(groups, rows)
     sites = graph if isinstance(graph, Graph) else network_of(graph, len(labels), seed)
@@ -104,7 +106,9 @@ def _refuse_large_sets(site_of: IntArray) -> None:
     if float(sizes @ sizes) > MOST_PAIRS_WITHIN_SITES:
         raise InputError(
             f"Swapping whole sets of up to {int(sizes.max()):,} rows takes {sizes @ sizes:.0e} "
-            "pairs of rows before the first exchange: use construction='lexicographic'."
+            "pairs of rows before the first exchange: use {argument}.",
+            "construction",
+            "lexicographic",
         )
 
 

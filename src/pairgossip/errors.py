@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 def printable(text: str) -> str:
@@ -21,12 +21,40 @@ def printable(text: str) -> str:
     )
 
 
-class PairgossipError(Exception):
-    """The base of every error raised on purpose; its message is one sentence for the user."""
+class Notice(Exception):
+    """The base of errors and warnings for the user: one sentence that may name an argument.
 
-    def __init__(self, message: str) -> None:
+    The message has ``{argument}`` where the argument is named. ``str()`` spells it as Python does,
+    ``engine='plain'`` or, without a value, ``engine=``; the command line spells it as an option.
+
+    Parameters
+    ----------
+    message
+        The sentence.
+    argument
+        The argument to give, to change or to leave out.
+    value
+        The value to give it; None if the sentence names none.
+    """
+
+    def __init__(self, message: str, argument: str | None = None, value: object = None) -> None:
         # Messages quote names and entries of files.
-        super().__init__(printable(message))
+        self.message, self.argument, self.value = printable(message), argument, value
+        super().__init__(self.spell(_in_python))
+
+    def spell(self, write: Callable[[str, object], str]) -> str:
+        """Return the sentence; a function writes its argument, given the value or None."""
+        if self.argument is None:
+            return self.message
+        return self.message.replace("{argument}", write(self.argument, self.value))
+
+
+def _in_python(argument: str, value: object) -> str:
+    return f"{argument}=" if value is None else f"{argument}={value!r}"
+
+
+class PairgossipError(Notice):
+    """The base of every error raised on purpose; its message is one sentence for the user."""
 
 
 class InputError(PairgossipError, ValueError):
@@ -37,11 +65,11 @@ class MissingExtra(PairgossipError, ImportError):
     """A feature needs a library that the installed extras do not bring."""
 
 
-class InterruptedRun(UserWarning):
+class InterruptedRun(Notice, UserWarning):
     """A run was stopped by Ctrl-C; the message says what was kept."""
 
 
-class UnknownTarget(UserWarning):
+class UnknownTarget(Notice, UserWarning):
     """The exact value is too costly to compute unasked; estimates are fine, errors unknown."""
 
 

@@ -193,13 +193,15 @@ def _order(order: str | None, method: Method, clock: str) -> str:
     if order is not None and clock == "async":
         raise InputError(
             "The order of update and exchange is a choice of the synchronous clock only: "
-            "leave order= out."
+            "leave {argument} out.",
+            "order",
         )
     found = find_order("update-first" if order is None else order)
     if found != "update-first" and method.updates != "either":
         raise InputError(
-            f"Method '{method.name}' knows one order of update and exchange only: leave order= "
-            "out, or use method='gosta'."
+            f"Method '{method.name}' knows one order of update and exchange only: leave "
+            "{argument} out, or use method 'gosta'.",
+            "order",
         )
     return found
 
@@ -216,13 +218,13 @@ def _target(
     closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
     count = len(problem.data)
     if not closed and count > LARGEST_BLOCKED_TARGET:
-        warnings.warn(
+        unknown = UnknownTarget(
             f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
             f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
-            "pass reference= if you know it.",
-            UnknownTarget,
-            stacklevel=3,
+            "pass {argument} if you know it.",
+            "reference",
         )
+        warnings.warn(unknown, stacklevel=3)
         return float("nan")
     if by_rows:
         return problem.row_means()

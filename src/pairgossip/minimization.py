@@ -289,7 +289,8 @@ def default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
     if not math.isfinite(steepest):
         raise InputError(
             f"Loss '{problem.loss.name}' has no finite Lipschitz constant to choose a step size "
-            "by: give step=pg.steps.inverse_sqrt(...)."
+            "by: give {argument}.",
+            "step",
         )
     return inverse_sqrt(radius / steepest)
 

@@ -89,9 +89,9 @@ def test_it_runs_as_itself(kernel: Any, engine: str) -> None:
 @pytest.mark.parametrize("engine", ["fused", "tokens"])
 def test_engines_without_a_twin_refuse(engine: str) -> None:
     sentence = (
-        f"Engine '{engine}' runs compiled code, and method '{NAME}' has none for clock='sync'"
+        f"Engine '{engine}' runs compiled code, and method '{NAME}' has none for the sync clock"
     )
-    with pytest.raises(InputError, match=f"^{sentence}: use engine='auto' or engine='plain'.$"):
+    with pytest.raises(InputError, match=f"^{sentence}: use engine='auto'.$"):
         estimated(engine=engine)
 
 

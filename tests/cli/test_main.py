@@ -12,8 +12,8 @@ from cyclopts import App
 
 import pairgossip
 from pairgossip.cli import app, main
-from pairgossip.cli.console import in_options
-from pairgossip.errors import MissingExtra
+from pairgossip.cli.console import with_options
+from pairgossip.errors import InputError, MissingExtra
 
 from .running import CommandLine, run_really
 
@@ -171,19 +171,21 @@ def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("argument", "value", "python", "option"),
     [
-        ("use engine='plain'.", "use --engine plain."),
-        ('record="nodes" for it', "--record nodes for it"),
-        ("pass reference= if, or leave out order=.", "pass --reference if, or leave out --order."),
-        ("n_jobs='2', labels= and what='mean'", "--jobs 2, --label and --what mean"),
-        ("fewer bins, or together=False.", "fewer bins, or --columns apart."),
-        ("A torus with rows=4, n=11 and seed=3", "A torus with rows=4, n=11 and seed=3"),
-        ("no file my_clock='x y'.csv or law=a.csv", "no file my_clock='x y'.csv or law=a.csv"),
+        ("engine", "plain", "engine='plain'", "--engine plain"),
+        ("order", None, "order=", "--order"),
+        ("groups", None, "groups=", "--group-by"),
+        ("resume", True, "resume=True", "--resume"),
+        ("together", False, "together=False", "--columns apart"),
     ],
 )
-def test_arguments_are_called_options(message: str, said: str) -> None:
-    assert in_options(message) == said
+def test_an_argument_is_an_option_on_the_command_line(
+    argument: str, value: object, python: str, option: str
+) -> None:
+    error = InputError("No file law=a.csv: use {argument}.", argument, value)
+    assert str(error) == f"No file law=a.csv: use {python}."
+    assert with_options(error) == f"No file law=a.csv: use {option}."
 
 
 def test_file_names_are_not_markup(cli: CommandLine) -> None:

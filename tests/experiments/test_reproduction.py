@@ -157,7 +157,7 @@ def test_a_finished_result_outlives_an_interrupted_repetition(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seed": 1}, "holds a reproduction with seed 0, not 1: give another folder with out="),
+        ({"seed": 1}, "holds a reproduction with seed 0, not 1: give another folder, or give the"),
         ({"quick": True}, "holds a reproduction with quick off, not on"),
         ({"trials": 2}, "holds a reproduction with trials 3, not 2"),
         ({"trials": 4}, "or resume=True to add trials to it"),
@@ -235,12 +235,12 @@ def test_what_is_incomplete_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reproduce(trials=2, out=tmp_path)
     outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
     assert list(outcome.sections) == ["toy"]
-    assert outcome.incomplete == {"other": "some of its 3 trials are missing"}
+    assert str(outcome.incomplete["other"]) == "some of its 3 trials are missing"
     told = outcome.report.read_text(encoding="utf-8")
     assert "Not in this report: other, some of its 3 trials are missing." in told
     (tmp_path / "results" / "other" / "exact.json").write_text("{")
     outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
-    assert "exact.json is damaged" in outcome.incomplete["other"]
+    assert "exact.json is damaged" in str(outcome.incomplete["other"])
 
 
 def test_only_chosen_experiments_run_and_all_finished_ones_are_reported(

@@ -212,19 +212,24 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
         raise unknown_name("clock", str(clock), CLOCKS)
     if clock not in method.clocks and clock == "sync":
         raise InputError(
-            f"Method '{method.name}' has no synchronous form: "
-            "use clock='async', or method='gosta' with clock='sync'."
+            f"Method '{method.name}' has no synchronous form: use {{argument}}, or method 'gosta'.",
+            "clock",
+            "async",
         )
     if clock not in method.clocks:
         raise InputError(
-            f"Method '{method.name}' has no asynchronous form: "
-            "use clock='sync', or method='gosta' with clock='async'."
+            f"Method '{method.name}' has no asynchronous form: use {{argument}}, or "
+            "method 'gosta'.",
+            "clock",
+            "sync",
         )
     if n is not None and n < method.smallest_network:
         because = f" {method.because};" if method.because else ""
         raise InputError(
             f"Method '{method.name}' needs at least {method.smallest_network} nodes, not {n}:"
-            f"{because} use method='gosta'."
+            f"{because} use {{argument}}.",
+            "method",
+            "gosta",
         )
     return method
 

@@ -13,10 +13,10 @@ from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     EXIT_WRONG_INPUT,
-    in_options,
     output,
     silence_output,
     tell,
+    with_options,
 )
 from pairgossip.cli.demo import demo_command
 from pairgossip.cli.estimate import estimate_command, exact_command
@@ -145,7 +145,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tell(f"Error: {refusal(problem)}")
         return EXIT_WRONG_INPUT
     except PairgossipError as problem:
-        tell(f"Error: {in_options(str(problem))}")
+        tell(f"Error: {with_options(problem)}")
         return EXIT_FAILED if isinstance(problem, MissingExtra) else EXIT_WRONG_INPUT
     except MemoryError:
         tell("Error: The memory is not enough: use fewer nodes, trials or checkpoints.")

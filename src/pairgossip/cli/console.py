@@ -6,7 +6,6 @@ import difflib
 import json
 import math
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
-from pairgossip.errors import InterruptedRun, UnknownTarget, unknown_name
+from pairgossip.errors import InterruptedRun, Notice, UnknownTarget, unknown_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,23 +36,8 @@ EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130
 """What a shell expects of a program that Ctrl-C ended."""
 
-_OPTIONS = {
-    "n_jobs": "jobs",
-    "labels": "label",
-    "groups": "group-by",
-    **{
-        name: name
-        for name in (
-            *("method", "clock", "order", "law", "iterations", "checkpoints", "trials", "target"),
-            *("seed", "record", "reference", "engine", "kernel", "graph", "what", "against"),
-            *("step", "radius", "loss", "out", "resume", "construction"),
-            *("bins", "range", "classes", "rounding"),
-        )
-    },
-}
-"""Arguments that messages name in Python's way, and the options they are here."""
-_VALUE = r"""'([\w.-]+)'|"([\w.-]+)"|True\b|(?=[\s.,:;)]|$)"""
-_ARGUMENT = re.compile(rf"\b({'|'.join(_OPTIONS)})=(?:{_VALUE})")
+_OPTIONS: dict[object, str] = {"groups": "--group-by", ("together", False): "--columns apart"}
+"""The options of arguments, or of arguments with a value, that have another name here."""
 
 
 def output() -> Console:
@@ -72,16 +56,15 @@ def tell(message: str) -> None:
     _console(stderr=True).print(" ".join(message.split()), soft_wrap=True)
 
 
-def in_options(message: str) -> str:
-    """Turn "clock='sync'" and "reference=", as in Python, into "--clock sync", "--reference"."""
+def with_options(notice: Notice) -> str:
+    """Return the sentence of an error or a warning with its argument spelled as an option."""
+    return notice.spell(_option)
 
-    def option(found: re.Match[str]) -> str:
-        value = found[2] or found[3]
-        return f"--{_OPTIONS[found[1]]}" + (f" {value}" if value else "")
 
-    for value, words in (("True", "together"), ("False", "apart")):
-        message = message.replace(f"together={value}", f"--columns {words}")
-    return _ARGUMENT.sub(option, message)
+def _option(argument: str, value: object) -> str:
+    whole = _OPTIONS.get((argument, value))
+    name = whole or _OPTIONS.get(argument, f"--{argument}")
+    return name if whole or value is None or value is True else f"{name} {value}"
 
 
 def write_line(text: str) -> None:
@@ -134,8 +117,8 @@ def spoken_warnings() -> Iterator[None]:
             warnings.simplefilter("always", category)
         yield
     for warning in caught:
-        if issubclass(warning.category, InterruptedRun | UnknownTarget):
-            tell(f"Warning: {in_options(str(warning.message))}")
+        if isinstance(warning.message, Notice):
+            tell(f"Warning: {with_options(warning.message)}")
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno

@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from pairgossip.cli.console import (
     EXIT_INTERRUPTED,
-    in_options,
     new_table,
     tell,
+    with_options,
     write_line,
     write_table,
 )
@@ -153,5 +153,5 @@ def _print(outcome: Reproduction, seconds: float) -> None:
     counted = f"{count} statement{'' if count == 1 else 's'}"
     write_table(table, f"{counted} checked in {seconds:.0f} s")
     for name, why in outcome.incomplete.items():
-        tell(f"Warning: {name} is not in the report: {in_options(why)}")
+        tell(f"Warning: {name} is not in the report: {with_options(why)}")
     write_line(f"Wrote {outcome.report}")

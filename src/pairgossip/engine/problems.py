@@ -35,7 +35,9 @@ class Asked(NamedTuple):
         if self.method.estimates == "row-mean" and pairs.components > 1:
             raise InputError(
                 f"Method '{self.method.name}' estimates the rows of a single kernel, and "
-                f"'{pairs.kernel.name}' is a ratio of two: use method='gosta'."
+                f"'{pairs.kernel.name}' is a ratio of two: use {{argument}}.",
+                "method",
+                "gosta",
             )
         pairs.check()
         return pairs
@@ -52,7 +54,9 @@ class Asked(NamedTuple):
             raise InputError(
                 f"Method '{self.method.name}' estimates the mean of every single row of pairs, "
                 "which hangs on one private report however many others there are: use "
-                "method='gosta'."
+                "{argument}.",
+                "method",
+                "gosta",
             )
         pairs = PrivatePairs(
             self.data, self.kernel, mechanism, self.target, self.labels, seeded=seeded
@@ -67,12 +71,16 @@ class Asked(NamedTuple):
             if self.kernel is not None or self.labels is not None:
                 raise InputError(
                     f"Method '{self.method.name}' averages the data itself and takes no kernel and "
-                    "no labels: leave them out, or use method='gosta'."
+                    "no labels: leave them out, or use {argument}.",
+                    "method",
+                    "gosta",
                 )
         elif self.kernel is None:
             raise InputError(
-                f"Method '{self.method.name}' needs a kernel, such as kernel='gini' or a function "
-                "of two blocks of observations."
+                f"Method '{self.method.name}' needs a kernel, such as {{argument}} or a function "
+                "of two blocks of observations.",
+                "kernel",
+                "gini",
             )
 
 
@@ -81,12 +89,16 @@ def swapped(rows: Pairs | Means | PrivatePairs, site_of: IntArray, method: Metho
     if isinstance(rows, Means) or not method.swaps:
         raise InputError(
             f"Method '{method.name}' swaps no observations, so there are no whole sets to swap: "
-            "use construction='lexicographic'."
+            "use {argument}.",
+            "construction",
+            "lexicographic",
         )
     if method.estimates == "row-mean":
         raise InputError(
             f"Method '{method.name}' estimates the mean of every single row of pairs, but whole "
-            "sets have one estimate per site: use construction='lexicographic'."
+            "sets have one estimate per site: use {argument}.",
+            "construction",
+            "lexicographic",
         )
     if isinstance(rows, PrivatePairs):
         return PrivateSets(rows, site_of)

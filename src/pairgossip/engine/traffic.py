@@ -14,7 +14,7 @@ import numpy as np
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import IntArray, PairArray
-from pairgossip.extras import needed_for
+from pairgossip.extras import needed_for_speed
 from pairgossip.graphs import Graph, GroupedGraph
 
 BYTES_PER_NUMBER = 8
@@ -55,7 +55,7 @@ class Meter:
         self._held = [] if sizes is None else [own_observations(len(sizes)) for _ in range(walks)]
         self._loops: Any = None
         if compiled and (self._sites is not None or self._held):
-            with needed_for("The fast engine (engine='plain' runs without it)"):
+            with needed_for_speed():
                 from pairgossip.engine.estimation import loops
             self._loops = loops
 

@@ -52,7 +52,7 @@ class Reproduction:
     report: Path
     sections: dict[str, Section]
     """By the names of the experiments."""
-    incomplete: dict[str, str]
+    incomplete: dict[str, InputError]
     """By the names of experiments that are in the folder but not in the report, why."""
 
     @property
@@ -116,17 +116,18 @@ def reproduce(
 def report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
     """Write the report on all experiments whose results are complete, from what is on disk."""
     sections: dict[str, Section] = {}
-    incomplete: dict[str, str] = {}
+    incomplete: dict[str, InputError] = {}
     for experiment in CATALOG.values():
         try:
             results = store.results_of(experiment, plan)
         except InputError as problem:  # of an experiment that was not to be run now
-            incomplete[experiment.name] = str(problem)
+            incomplete[experiment.name] = problem
             continue
         if results is not None:
             sections[experiment.name] = experiment.report(results)
         elif store.has_begun(experiment):
-            incomplete[experiment.name] = f"some of its {plan.trials} trials are missing"
+            missing = f"some of its {plan.trials} trials are missing"
+            incomplete[experiment.name] = InputError(missing)
     contents = Contents(CATALOG, sections, incomplete, plan, store.provenance())
     report = write_report(store.folder, contents, n_jobs)
     return Reproduction(store.folder, report, sections, incomplete)

@@ -51,7 +51,8 @@ def refuse_equality(
             raise InputError(
                 f"{what} '{kernel.name}' asks whether two raw values of column {at} are equal, "
                 f"which reports of cells cannot tell: use a {what.lower()} without equality, or "
-                f"declare the column as the label, with classes=."
+                "declare the column as the label, with {argument}.",
+                "classes",
             )
 
 

@@ -48,8 +48,9 @@ def check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[
         return labels
     if bins is None:
         raise InputError(
-            "The number of bins is missing: give bins=, such as 16, or let "
-            "pg.privacy.advise_bins choose it."
+            "The number of bins is missing: give {argument}, such as 16, or let "
+            "pg.privacy.advise_bins choose it.",
+            "bins",
         )
     if range_ is None:
         raise InputError(
@@ -413,6 +414,8 @@ class RandomizedResponse:
         if max(sizes) > LARGEST_RESPONSE:
             raise InputError(
                 f"The columns together have {self.cells:,} cells, and a report among so many is "
-                f"noise alone: give fewer bins, or together=False."
+                "noise alone: give fewer bins, or {argument}.",
+                "together",
+                value=False,
             )
         return tuple(Response(size, odds) for size in sizes)

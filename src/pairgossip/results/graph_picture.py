@@ -121,8 +121,10 @@ def _estimates_at(run: Run, trial: int, checkpoint: int) -> FloatArray:
         return run.estimates[trial]
     if run.history is None:
         raise InputError(
-            "This run kept summaries only: estimate again with record='nodes' to draw "
-            "checkpoints before the last."
+            "This run kept summaries only: estimate again with {argument} to draw "
+            "checkpoints before the last.",
+            "record",
+            "nodes",
         )
     estimates: FloatArray = run.history[trial, checkpoint]
     return estimates

@@ -62,7 +62,9 @@ def plot_run(
     if what == "error" and not np.isfinite(run.error).any():
         raise InputError(
             "The errors of this run are unknown, because its exact value is: draw "
-            "what='estimate', or estimate again with reference=."
+            "{argument}, or estimate again with a reference.",
+            "what",
+            "estimate",
         )
     ax = new_axes(ax)
     if what == "error":

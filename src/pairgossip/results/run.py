@@ -184,7 +184,9 @@ class Run(Counted):
         """
         if self.history is None:
             raise InputError(
-                "This run kept summaries only: estimate again with record='nodes' for the bias."
+                "This run kept summaries only: estimate again with {argument} for the bias.",
+                "record",
+                "nodes",
             )
         deviation = _mean_of_known(self.history) - self.target
         return np.sqrt(_mean_of_known(deviation.T**2))

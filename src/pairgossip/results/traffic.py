@@ -128,7 +128,9 @@ class Counted:
             raise InputError(f"Curves are drawn against {', '.join(AGAINST)}, not '{against}'.")
         if against == "time":
             if self.times is None:
-                raise InputError("A synchronous run has no clock times: use clock='async'.")
+                raise InputError(
+                    "A synchronous run has no clock times: use {argument}.", "clock", "async"
+                )
             return self.times.mean(axis=0)
         values: FloatArray = getattr(self, against).astype(np.float64)
         return values

@@ -12,7 +12,7 @@ from pairgossip.algorithms import gossip_dual_averaging_async as plain_async
 from pairgossip.algorithms import gossip_dual_averaging_sync as plain_sync
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.extras import needed_for_speed
 from pairgossip.losses import Loss
 from pairgossip.losses.learning import PairwiseLearning
 from pairgossip.losses.proximal import Proximal, ProximalCode
@@ -63,7 +63,7 @@ def build_descent(name: str, descent: Descent) -> DescentEngine:
     if name == "plain" or (name == "auto" and not compiled):
         return PlainDescent(descent)
     check_descent_engine(name, descent)
-    with needed_for("The fast engine (engine='plain' runs without it)"):
+    with needed_for_speed():
         from pairgossip.engine.descent.fast import AsyncDescent, LineDescent, VectorDescent
     if descent.clock == "async":
         return AsyncDescent(descent)
@@ -78,12 +78,16 @@ def check_descent_engine(name: str, descent: Descent) -> None:
     if isinstance(descent.problem.loss, Loss) and not descent.problem.compilable:
         raise InputError(
             "Engine 'vectors' takes gradients at pairs of single observations, which is not what "
-            "nodes hold here: use engine='plain'."
+            "nodes hold here: use {argument}.",
+            "engine",
+            "plain",
         )
     if not descent.problem.compilable or descent.proximal.code is ProximalCode.PSD:
         raise InputError(
             f"Engine '{name}' runs losses of the form w phi(theta . a + b) without a matrix "
-            "constraint: use engine='plain'."
+            "constraint: use {argument}.",
+            "engine",
+            "plain",
         )
 
 

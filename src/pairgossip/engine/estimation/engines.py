@@ -9,7 +9,7 @@ import numpy as np
 from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.extras import needed_for
+from pairgossip.extras import needed_for_speed
 from pairgossip.kernels import PairProblem, Pairs
 from pairgossip.kernels.pairs import Means
 
@@ -98,18 +98,24 @@ def check_engine(name: str, problem: PairProblem | Means, method: Method, clock:
     if name in ("fused", "tokens") and clock not in method.twins:
         raise InputError(
             f"Engine '{name}' runs compiled code, and method '{method.name}' has none for "
-            f"clock='{clock}': use engine='auto' or engine='plain'."
+            f"the {clock} clock: use {{argument}}.",
+            "engine",
+            "auto",
         )
     if name != "fused" or isinstance(problem, Means) or problem.fusible:
         return
     if isinstance(problem, Pairs):
         raise InputError(
             f"Kernel '{problem.kernel.name}' is not compiled into the engine for "
-            f"target='{problem.target}': use engine='tokens'."
+            f"target '{problem.target}': use {{argument}}.",
+            "engine",
+            "tokens",
         )
     raise InputError(
         "Engine 'fused' compiles the kernel of two single observations, which is not what nodes "
-        "evaluate here: use engine='tokens'."
+        "evaluate here: use {argument}.",
+        "engine",
+        "tokens",
     )
 
 
@@ -134,7 +140,7 @@ def build_engine(
     assert (weights is not None) == method.weighs_by_picks
     if name == "plain" or clock not in method.twins:
         return PlainEngine(problem, method, clock, order, weights)
-    with needed_for("The fast engine (engine='plain' runs without it)"):
+    with needed_for_speed():
         from pairgossip.engine.estimation.fused import AveragingEngine, FusedEngine
         from pairgossip.engine.estimation.tokens import TokenEngine
     if isinstance(problem, Means):

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.extras import needed_for
+from pairgossip.extras import needed_for_speed
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK
 from pairgossip.losses import GeneralLoss, Loss
@@ -102,7 +102,7 @@ class RankingJudge:
     """Compiled sums over all pairs; the twin of `ranking_risks` and of `own_gradients`."""
 
     def __init__(self, problem: LearningProblem) -> None:
-        with needed_for("The fast engine (engine='plain' runs without it)"):
+        with needed_for_speed():
             from pairgossip.engine.judging import loops as judging_loops
         assert isinstance(problem.loss, Loss)
         self._loops: Any = judging_loops
@@ -166,7 +166,7 @@ class PairsJudge:
     """Compiled sums of a loss over all pairs, whatever its features; the twin of `risks`."""
 
     def __init__(self, problem: LearningProblem) -> None:
-        with needed_for("The fast engine (engine='plain' runs without it)"):
+        with needed_for_speed():
             from pairgossip.engine.judging import loops as judging_loops
         assert isinstance(problem.loss, Loss)
         self._loops: Any = judging_loops

@@ -46,8 +46,10 @@ class Store:
         leftovers = sorted(self.results.glob(f"*/*{UNFINISHED}"))
         if leftovers and not resume:
             raise InputError(
-                f"{self.folder} holds an interrupted reproduction: add resume=True to go on with "
-                "it, or give another folder with out=."
+                f"{self.folder} holds an interrupted reproduction: add {{argument}} to go on "
+                "with it, or give another folder.",
+                "resume",
+                value=True,
             )
         try:
             self.results.mkdir(parents=True, exist_ok=True)
@@ -147,14 +149,13 @@ def _check_same(
     free = ("trials",) if resume and now["trials"] >= before.get("trials", 0) else ()
     for name, value in now.items():
         if name not in free and before.get(name) != value:
-            remedy = (
-                "or resume=True to add trials to it"
-                if name == "trials" and value > before.get("trials", 0)
-                else "or give the same"
-            )
+            resumable = name == "trials" and value > before.get("trials", 0)
+            remedy = "{argument} to add trials to it" if resumable else "give the same"
             raise InputError(
                 f"{folder} holds a reproduction with {name} {_spoken(before.get(name))}, not "
-                f"{_spoken(value)}: give another folder with out=, {remedy}."
+                f"{_spoken(value)}: give another folder, or {remedy}.",
+                "resume",
+                value=True,
             )
 
 
@@ -188,14 +189,19 @@ def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
 
 def _damaged(path: Path) -> InputError:
     if path.name == SETTINGS:
-        return InputError(f"{path} is damaged: give another folder with out=.")
-    return InputError(f"{path} is damaged: delete it, and add resume=True to have it run again.")
+        return InputError(f"{path} is damaged: give another folder with {{argument}}.", "out")
+    return InputError(
+        f"{path} is damaged: delete it, and add {{argument}} to have it run again.",
+        "resume",
+        value=True,
+    )
 
 
 def _of_another(path: Path) -> InputError:
     return InputError(
         f"{path} is of another seed or length than this reproduction: give another folder with "
-        "out=, or delete it."
+        "{argument}, or delete it.",
+        "out",
     )
 
 

@@ -218,7 +218,7 @@ class Contents(NamedTuple):
 
     experiments: Mapping[str, Experiment]
     sections: Mapping[str, Section]
-    incomplete: Mapping[str, str]
+    incomplete: Mapping[str, InputError]
     """By the names of experiments left out, why."""
     plan: Plan
     provenance: Sequence[Mapping[str, Any]]
