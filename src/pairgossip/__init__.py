@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pairgossip.minimization import minimize
     from pairgossip.results import Fit, Run
     from pairgossip.results.joining import join_trials
+    from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
-    from pairgossip.results.storage import load
 
 __version__ = "0.1.0"
 
@@ -55,7 +55,7 @@ _LAZY = {
     "estimate": "pairgossip.estimation",
     "exact": "pairgossip.kernels",
     "join_trials": "pairgossip.results.joining",
-    "load": "pairgossip.results.storage",
+    "load": "pairgossip.results.loading",
     "reproduce": "pairgossip.experiments",
 }
 _MODULES = (

@@ -45,8 +45,8 @@ from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.privacy.columns import Cells
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit
+from pairgossip.results.loading import load
 from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
-from pairgossip.results.storage import load
 from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000

@@ -104,7 +104,7 @@ def test_theory_refuses_and_figures_leave_it_out() -> None:
     with pytest.raises(InputError, match=sentence):
         pg.theory.expected_estimates(np.eye(N), GRAPH, [1], method=NAME)
     shown = [line.get_label() for line in run.plot().get_lines()]
-    assert shown == ["measured: RMS error over nodes"]
+    assert shown == ["measured error"]
     assert len(pg.compare({"it": run}, theory=None).get_lines()) == 1
 
 

@@ -47,7 +47,7 @@ def test_the_error_plot_shows_measurement_expectation_and_bounds() -> None:
     np.testing.assert_array_equal(x, measured.exchanges)
     np.testing.assert_array_equal(y, measured.error)
     theory = measured.theory()
-    np.testing.assert_array_equal(curve(ax, "exact").get_ydata(), theory.expected_error)
+    np.testing.assert_array_equal(curve(ax, "exact bias").get_ydata(), theory.expected_error)
     np.testing.assert_array_equal(
         curve(ax, "bound on the error").get_ydata(), theory.deviation_bound
     )
@@ -117,6 +117,11 @@ def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
 def test_plots_check_what_they_are_asked() -> None:
     with pytest.raises(InputError, match="drawn as 'error' or 'estimate', not 'bias'"):
         run().plot("bias")
+
+
+def test_a_label_names_the_run_in_its_figure() -> None:
+    shown = run().plot(label="torus", theory=False).get_legend_handles_labels()[1]
+    assert "torus: measured error" in shown
 
 
 @pytest.mark.parametrize("checkpoint", [0, -1])

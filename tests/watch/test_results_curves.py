@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import pairgossip as pg
 from pairgossip.watch.results.curves import result_content
@@ -30,8 +32,8 @@ def test_errors_with_theory(tmp_path: Path) -> None:
     found = curves(content, "error")
     # From the trials themselves: the root of the mean square.
     expected = np.sqrt((made.trial_error**2).mean(axis=0))
-    assert found["error"]["values"] == pytest.approx(expected)
-    low, high = found["error"]["band"]
+    assert found["measured error"]["values"] == pytest.approx(expected)
+    low, high = found["measured error"]["band"]
     assert low == pytest.approx(np.quantile(made.trial_error, 0.1, axis=0))
     assert high == pytest.approx(np.quantile(made.trial_error, 0.9, axis=0))
     assert found["exact bias"]["values"] == pytest.approx(theory.expected_error)
@@ -43,8 +45,8 @@ def test_estimates() -> None:
     made = run()
     found = curves(result_content(made), "estimate")
     mean = made.trial_mean.mean(axis=0)
-    assert found["mean over nodes"]["values"] == pytest.approx(mean)
-    low, high = found["mean over nodes"]["band"]
+    assert found["mean over nodes and trials"]["values"] == pytest.approx(mean)
+    low, high = found["mean over nodes and trials"]["band"]
     assert (low + high) / 2 == pytest.approx(mean)
     exact = np.abs(X[:, None] - X).mean()  # Gini's mean difference, itself included
     assert found["exact value"]["values"] == pytest.approx(np.full(len(mean), exact))
@@ -60,8 +62,39 @@ def test_axes() -> None:
     assert np.all(np.diff(later["axes"]["time"]["values"]) > 0)
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"clock": "async"},
+        {"groups": [0, 0, 1, 1, 2, 2], "graph": pg.graphs.cycle(3)},
+        {"groups": [0, 0, 1, 1, 2, 2], "graph": pg.graphs.cycle(3), "construction": "whole-sets"},
+        {"privacy": pg.privacy.RandomizedResponse(2.0, 4, (0.0, 12.0))},
+    ],
+    ids=["plain", "async", "groups", "whole sets", "private"],
+)
+def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"graph": "cycle", "iterations": 400, "trials": 2} | how
+    made = pg.estimate(X, "gini", **given)
+    if made.clock == "sync":
+        made.theory()
+    content = result_content(made)
+    for what in ("error", "estimate"):
+        chart = content["charts"][what]
+        for against, axis in content["axes"].items():
+            figure = made.plot(what, against=against, ax=Figure().subplots())
+            drawn = {str(line.get_label()): line.get_ydata() for line in figure.get_lines()}
+            shown = {curve["label"]: curve["values"] for curve in chart["curves"]}
+            assert list(drawn) == list(shown)
+            for label, values in shown.items():
+                np.testing.assert_array_equal(drawn[label], values)
+            assert (figure.get_xlabel(), figure.get_ylabel()) == (axis["label"], chart["label"])
+            assert (figure.get_yscale() == "log") is chart["log"]
+            assert figure.get_title() == content["title"]
+
+
 def test_one_trial_has_no_band() -> None:
-    assert curves(result_content(run(trials=1)), "error")["error"]["band"] is None
+    assert curves(result_content(run(trials=1)), "error")["measured error"]["band"] is None
 
 
 def test_an_unknown_exact_value() -> None:
@@ -90,4 +123,4 @@ def test_a_fit(tmp_path: Path) -> None:
     assert set(content["charts"]) == {"objective", "disagreement", "spread", "bias"}
     (objective,) = content["charts"]["objective"]["curves"]
     assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
-    assert content["title"] == "auc-logistic, sync, cycle of 6 nodes"
+    assert content["title"] == "auc-logistic, sync, cycle of 6 nodes, 2 trials"

@@ -124,7 +124,9 @@ def test_a_file_that_went_away(tmp_path: Path, runs: Path) -> None:
 
 def test_the_page_draws_curves_with_theory(page: Page, server: Viewed) -> None:
     open_runs(page, server, "cycle")
-    assert legend(page) == ["error", "exact bias", "bound on the bias", "bound on the error"]
+    assert legend(page) == [
+        *("measured error", "exact bias", "bound on the bias", "bound on the error"),
+    ]
     assert page.locator("#result-curves canvas").evaluate(COUNT_PAINTED) > 2000
     expect(page.locator("#log-y")).to_be_checked()
     expect(page.locator("#alert")).to_be_hidden()
@@ -133,7 +135,7 @@ def test_the_page_draws_curves_with_theory(page: Page, server: Viewed) -> None:
 def test_other_curves_and_other_axes(page: Page, server: Viewed) -> None:
     open_runs(page, server, "cycle")
     page.locator("#what").select_option("estimate")
-    assert legend(page) == ["mean over nodes", "exact expectation", "exact value"]
+    assert legend(page) == ["mean over nodes and trials", "exact expectation", "exact value"]
     expect(page.locator("#log-y")).not_to_be_checked()
     page.locator("#against").select_option("bytes")
     assert "x=bytes" in page.url and "what=estimate" in page.url
@@ -147,7 +149,7 @@ def test_several_runs_are_compared(page: Page, server: Viewed) -> None:
     open_runs(page, server, "cycle")
     page.get_by_label(re.compile("^star")).check()
     expect(page.locator(".facts-card")).to_have_count(2)
-    assert "cycle: error" in legend(page) and "star: error" in legend(page)
+    assert "cycle: measured error" in legend(page) and "star: measured error" in legend(page)
     page.reload()  # the address holds the choice
     expect(page.locator(".facts-card")).to_have_count(2)
     page.get_by_label(re.compile("^cycle")).uncheck()
@@ -175,7 +177,7 @@ def test_pointing_tells_values_and_dragging_zooms(page: Page, server: Viewed) ->
     x, y = box["x"], box["y"] + box["height"] / 2
     page.mouse.move(x + box["width"] - 2, y)
     expect(page.locator(".chart .value")).to_have_text(
-        re.compile(r"^exchanges 2,000: error [\d.]+; ")
+        re.compile(r"^exchanges 2,000: measured error [\d.]+; ")
     )
     page.mouse.move(x + 2, y)
     expect(page.locator(".chart .value")).to_have_text(re.compile("^exchanges 1: "))
@@ -195,7 +197,7 @@ def test_pointing_tells_values_and_dragging_zooms(page: Page, server: Viewed) ->
 def test_hostile_file_names_are_shown_as_text(page: Page, server: Viewed) -> None:
     open_runs(page, server, HOSTILE, "cycle")
     expect(page.locator(".run-entry .name", has_text="<img")).to_have_text(HOSTILE)
-    assert f"{HOSTILE}: error" in legend(page)
+    assert f"{HOSTILE}: measured error" in legend(page)
     assert page.locator("main img").count() == 0 and page.title() != "broken"
     damaged = page.locator(".run-entry.damaged")
     expect(damaged).to_contain_text("is damaged")

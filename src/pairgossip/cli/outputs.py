@@ -180,7 +180,7 @@ def _convergence(run: Run, against: str) -> Figure:
     from matplotlib.figure import Figure
     from numpy import isnan
 
-    from pairgossip.results.plots import describe
+    from pairgossip.results.curves import describe
 
     panels = ("estimate",) if isnan(run.error).all() else ("estimate", "error")
     figure = Figure(figsize=(5.5 * len(panels), 4.5), layout="constrained")

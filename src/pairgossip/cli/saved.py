@@ -129,8 +129,8 @@ def plot_command(
     against
         What to draw against: exchanges, time (asynchronous runs), messages, bytes or iterations.
     """
+    from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
-    from pairgossip.results.storage import load
 
     what, against = canonical(what), canonical(against)
     if what not in ("error", "estimate"):

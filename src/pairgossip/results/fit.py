@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from pairgossip.graphs import Graph
 from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.results.provenance import Fingerprint, step_mark
-from pairgossip.results.traffic import Counted, Traffic, groups_of
+from pairgossip.results.traffic import Counts, Traffic, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +59,10 @@ class Bias:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Fit(Counted):
+class Fit(Counts):
     """What `minimize` returns. Curves run over the checkpoints in ``iterations``."""
+
+    kind: ClassVar[Literal["fit"]] = "fit"
 
     loss: str
     clock: str
@@ -74,6 +76,8 @@ class Fit(Counted):
     seed: int
     status: str
     """``"done"`` or ``"interrupted"``."""
+    judged: IntArray
+    """The nodes whose models are judged: all, or a sample of a large network."""
     trial_objective: FloatArray
     """Mean over the judged nodes of the objective of their models, shape (trials, checkpoints)."""
     trial_spread: FloatArray
@@ -90,12 +94,12 @@ class Fit(Counted):
     """What data, loss, step, penalty and constraint were; a fit goes on only with the same."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
+    traffic: Traffic
+    """What was sent."""
     groups: IntArray | None = None
     """The site of every row; None without groups."""
     construction: str | None = None
     """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
-    traffic: Traffic | None = None
-    """What was sent; None in files of versions that did not count it."""
     privacy: RandomizedResponse | None = None
     """By what observations were randomized before nodes used them; None if they were not."""
     reports: IntArray | None = None
@@ -130,6 +134,7 @@ class Fit(Counted):
             graph=setup.graph,
             seed=seed,
             status="interrupted" if outcome.interrupted else "done",
+            judged=setup.judged,
             trial_objective=curves("objective"),
             trial_spread=curves("spread"),
             trial_disagreement=curves("disagreement"),
@@ -160,7 +165,6 @@ class Fit(Counted):
             return np.concatenate([getattr(self, name)[rows], getattr(later, name)], axis=1)
 
         both = self.bias is not None and later.bias is not None
-        counted = self.traffic is not None and later.traffic is not None
         return replace(
             later,
             iterations=np.concatenate([self.iterations, later.iterations]),
@@ -169,7 +173,7 @@ class Fit(Counted):
             trial_disagreement=joined("trial_disagreement"),
             times=None if self.times is None else joined("times"),
             bias=self.bias.followed_by(later.bias, rows) if both else None,  # type: ignore[union-attr, arg-type]
-            traffic=self.traffic.followed_by(later.traffic, rows) if counted else None,  # type: ignore[union-attr, arg-type]
+            traffic=self.traffic.followed_by(later.traffic, rows),
         )
 
     @property
@@ -215,7 +219,11 @@ class Fit(Counted):
     def plot(
         self, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
     ) -> Axes:
-        """Draw the objective with its spread over nodes, or the ``"bias"``; return the axes."""
+        """Draw the objective with its spread over nodes, and return the matplotlib axes.
+
+        ``what="disagreement"`` draws the distance of models from their mean, ``"bias"`` the
+        gradient bias.
+        """
         from pairgossip.results.plots import plot_fit
 
         return plot_fit(self, what, against=against, ax=ax)

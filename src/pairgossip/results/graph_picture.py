@@ -9,11 +9,13 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
-from pairgossip.results.plots import describe, new_axes
-from pairgossip.results.run import Run
+from pairgossip.results.curves import describe
+from pairgossip.results.plots import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from pairgossip.results.run import Run
 
 LARGEST_PICTURE = 20_000
 MOST_EDGES_DRAWN = 20_000

@@ -13,37 +13,20 @@ from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import difference
 from pairgossip.results.run import Run
-from pairgossip.results.traffic import joined_traffic
+from pairgossip.results.traffic import join_traffic
 
 Result = TypeVar("Result", bound=Run | Fit)
 
+_SETTINGS = ("clock", "law", "iterations", "construction", "groups", "privacy")
 _SAME = {
-    Run: (
-        "kernel",
-        "method",
-        "clock",
-        "order",
-        "law",
-        "target_kind",
-        "target",
-        "iterations",
-        "construction",
-        "groups",
-        "privacy",
-    ),
-    Fit: ("loss", "clock", "law", "step", "iterations", "construction", "groups", "privacy"),
+    "run": ("kernel", "method", "order", "target_kind", "target", *_SETTINGS),
+    "fit": ("loss", "step", *_SETTINGS),
 }
+_RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
+_FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 _JOINED = {
-    Run: (
-        "trial_mean",
-        "trial_spread",
-        "trial_error",
-        "times",
-        "estimates",
-        "history",
-        "private_values",
-    ),
-    Fit: ("trial_objective", "trial_spread", "trial_disagreement", "times", "reports"),
+    "run": (*_RUN_CURVES, "times", "estimates", "history", "private_values"),
+    "fit": (*_FIT_CURVES, "times", "reports"),
 }
 
 
@@ -78,9 +61,9 @@ def join_trials(results: Sequence[Result]) -> Result:
         return np.concatenate(arrays)[order] if is_known else None
 
     changes: dict[str, Any] = {
-        name: joined([getattr(result, name) for result in results]) for name in _JOINED[type(first)]
+        name: joined([getattr(result, name) for result in results]) for name in _JOINED[first.kind]
     }
-    changes["traffic"] = joined_traffic([result.traffic for result in results], order)
+    changes["traffic"] = join_traffic([result.traffic for result in results], order)
     if isinstance(first, Fit):
         changes |= _joined_state([r for r in results if isinstance(r, Fit)], joined)
     is_done = all(result.status == "done" for result in results)
@@ -91,13 +74,15 @@ def join_trials(results: Sequence[Result]) -> Result:
 def _check_alike(first: Any, other: Any) -> None:
     if type(first) is not type(other):
         raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
-    for name in _SAME[type(first)]:
+    for name in _SAME[first.kind]:
         if not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
     # First of all the graph: the steps of fingerprints are those made on it.
     if first.graph != other.graph or first.seed != other.seed:
         what = "seed" if first.graph == other.graph else "graph"
         raise InputError(f"The results have another {what}: join results of the same settings.")
+    if isinstance(first, Fit) and not np.array_equal(first.judged, other.judged):
+        raise InputError("The results differ in judged nodes: join results of the same settings.")
     found = difference(first.fingerprint, other.fingerprint)
     if found is not None:
         raise InputError(

@@ -1,47 +1,58 @@
-"""Convergence curves: what was measured, what is expected exactly, what is guaranteed."""
+"""Figures of runs and fits, drawn from the list in `curves`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
-from pairgossip.results.fit import Fit
-from pairgossip.results.run import Run
-from pairgossip.theory import TheoryCurves
+from pairgossip.results.curves import (
+    COLORS,
+    EXACT,
+    Chart,
+    Curve,
+    axis_label,
+    describe,
+    error_theory,
+    fit_charts,
+    mean_theory,
+    percentile_band,
+    run_charts,
+    what_ran,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pairgossip.results.fit import Fit
+    from pairgossip.results.run import Run
+    from pairgossip.theory import TheoryCurves
 
-# Okabe and Ito's palette: distinct for color-blind readers.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MEASURED, EXPECTED, BOUND, EXACT = COLORS[0], COLORS[1], COLORS[2], "#444444"
 LARGEST_UNASKED_THEORY = 1_000
 """Up to this many nodes a plot adds theory unasked: it takes seconds."""
 
-_AXIS_LABELS = {
-    "exchanges": "exchanges",
-    "iterations": "iterations",
-    "messages": "messages sent",
-    "bytes": "bytes sent (payload)",
-    "time": "time (one exchange per node and unit)",
-}
-_THEORY_STYLES = {
-    "exact expectation": "--",
-    "exact bias": "--",
-    "bound on the bias": ":",
-    "bound on the error": "-.",
-}
-_GROUPED_LABELS = {
-    "exchanges": "exchanges, local ones included",
-    "messages": "messages sent between sites",
-    "bytes": "bytes sent between sites (payload)",
-    "time": "time (one exchange per row and unit)",
+
+class _Quantity(NamedTuple):
+    """By what results are compared."""
+
+    label: str
+    log: bool = False
+
+
+_COMPARED = {
+    "run": {
+        "error": _Quantity("RMS error over nodes", log=True),
+        "spread": _Quantity("standard deviation over nodes", log=True),
+        "mean": _Quantity("mean estimate"),
+    },
+    "fit": {
+        "objective": _Quantity("objective of the nodes' models"),
+        "spread": _Quantity("standard deviation over judged nodes", log=True),
+        "disagreement": _Quantity("RMS distance of models from their mean", log=True),
+    },
 }
 
 
@@ -57,25 +68,26 @@ def plot_run(
     """Draw one run; see `Run.plot`."""
     if what not in ("error", "estimate"):
         raise InputError(f"A run is drawn as 'error' or 'estimate', not '{what}'.")
-    x = run.axis(against)
-    curves = _theory_for(run, theory)
-    if what == "error" and not np.isfinite(run.error).any():
+    charts = run_charts(run, _theory_for(run, theory))
+    if what not in charts:
         raise InputError(
             "The errors of this run are unknown, because its exact value is: draw "
             "{argument}, or estimate again with a reference.",
             "what",
             "estimate",
         )
-    ax = new_axes(ax)
-    if what == "error":
-        _draw_errors(ax, x, run, curves, label or "measured")
-    else:
-        _draw_estimates(ax, x, run, curves, label or "mean over nodes and trials")
-    set_axis(ax, run, against)
-    ax.set_title(describe(run), fontsize="medium")
-    ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
-    return ax
+    return _draw_chart(run, charts[what], against, label, ax)
+
+
+def plot_fit(
+    fit: Fit, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
+) -> Axes:
+    """Draw one fit; see `Fit.plot`."""
+    if what not in ("objective", "disagreement", "bias"):
+        raise InputError(f"A fit is drawn as 'objective', 'disagreement' or 'bias', not '{what}'.")
+    if what == "bias" and fit.bias is None:
+        raise InputError("This fit has no gradient bias: minimize again with bias=True.")
+    return _draw_chart(fit, fit_charts(fit)[what], against, None, ax)
 
 
 def compare(
@@ -94,149 +106,102 @@ def compare(
     each run's exact expectation, and to errors the bounds, in the color of the run;
     ``theory=None`` where they are known and cheap, as in `Run.plot`.
     """
-    labeled = dict(runs) if isinstance(runs, Mapping) else _labeled(runs)
-    what = _compared(list(labeled.values()), what)
-    curves = _compared_theory(labeled, what, theory)
+    labeled = dict(runs) if isinstance(runs, Mapping) else _label_results(runs)
+    what, quantity = _find_quantity(list(labeled.values()), what)
+    theories = _theory_by_label(labeled, what, theory)
     ax = new_axes(ax)
     for number, (label, run) in enumerate(labeled.items()):
         color, x = COLORS[number % len(COLORS)], run.axis(against)
-        ax.plot(x, getattr(run, what), _line_style(x), color=color, label=label)
-        if run.trials > 1:
-            low, high = _band(getattr(run, f"trial_{what}"))
-            ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-        for name, curve in curves[label].items():
-            ax.plot(x, curve, _THEORY_STYLES[name], color=color, linewidth=1)
-    for name in {name: None for known in curves.values() for name in known}:
-        ax.plot([], [], _THEORY_STYLES[name], color=EXACT, linewidth=1, label=name)
+        band = percentile_band(getattr(run, f"trial_{what}"))
+        draw_curve(ax, x, Curve(label, getattr(run, what), color, band=band), alpha=0.15)
+        for curve in theories[label]:
+            draw_curve(ax, x, curve._replace(label="", color=color), linewidth=1)
+    for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
+        ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
     set_axis(ax, next(iter(labeled.values())), against)
-    is_size = what not in ("mean", "objective")
-    if is_size and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
+    if quantity.log and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
         ax.set_yscale("log")
-    names = {
-        "error": "RMS error over nodes",
-        "spread": "standard deviation over nodes",
-        "mean": "mean estimate",
-        "objective": "objective of the nodes' models",
-        "disagreement": "distance of the nodes' models from their mean",
-    }
-    ax.set_ylabel(names[what])
-    ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
+    ax.set_ylabel(quantity.label)
+    _add_grid_and_legend(ax)
     return ax
+
+
+def draw_curve(
+    ax: Axes, x: np.ndarray, curve: Curve, *, alpha: float = 0.2, linewidth: float | None = None
+) -> None:
+    """Draw a curve with its band; one without a label is not in the legend."""
+    if curve.band is not None:
+        ax.fill_between(
+            x, *curve.band, color=curve.color, alpha=alpha, linewidth=0, label=curve.band_label
+        )
+    style = curve.style if len(x) > 1 else "o"  # a line through one point would be invisible
+    ax.plot(x, curve.y, style, color=curve.color, linewidth=linewidth, label=curve.label)
 
 
 def set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
     """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
-    label = _AXIS_LABELS[against]
-    if result.construction in ("lexicographic", "blow-up"):
-        label = _GROUPED_LABELS.get(against, label)
     # Where all exchanges of the first checkpoints were local, nothing was sent yet.
     silent = against in ("messages", "bytes") and result.axis(against)[0] == 0
     ax.set_xscale("symlog" if silent else "log")
-    ax.set_xlabel(label)
+    ax.set_xlabel(axis_label(result, against))
 
 
-def network_of(result: Run | Fit) -> str:
-    """Name the network in a few words."""
-    family = result.sites.family or "graph"
-    if result.groups is None:
-        return f"{family} of {result.nodes:,} nodes"
-    places = f"a {family} of {result.sites.n:,} sites" if result.sites.n > 1 else "one site"
-    return f"{len(result.groups):,} rows at {places}"
+def new_axes(ax: Axes | None) -> Axes:
+    """Return the axes given, or new ones."""
+    if ax is not None:
+        return ax
+    with needed_for("Drawing"):
+        from matplotlib import pyplot
+    _, created = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    return created
 
 
-def describe(run: Run) -> str:
-    """Say in a line what was run where."""
-    statistic = f" of {run.kernel}" if run.kernel else ""
-    trials = "1 trial" if run.trials == 1 else f"{run.trials} trials"
-    private = "" if run.privacy is None else f", epsilon {run.privacy.epsilon:g}"
-    return f"{run.method}-{run.clock}{statistic}, {network_of(run)}{private}, {trials}"
-
-
-def _draw_errors(
-    ax: Axes, x: np.ndarray, run: Run, curves: TheoryCurves | None, label: str
-) -> None:
-    if run.trials > 1:
-        low, high = _band(run.trial_error)
-        shown = "10 % to 90 % of the trials"
-        ax.fill_between(x, low, high, color=MEASURED, alpha=0.2, linewidth=0, label=shown)
-    style = _line_style(x)
-    ax.plot(x, run.error, style, color=MEASURED, label=f"{label}: RMS error over nodes")
-    if curves is not None:
-        label = "exact: bias of the expected estimate"
-        ax.plot(x, _visible_bias(curves), "--", color=EXPECTED, label=label)
-        ax.plot(x, curves.expectation_bound, ":", color=EXPECTED, label="bound on the bias")
-        if np.isfinite(curves.deviation_bound).any():
-            ax.plot(x, curves.deviation_bound, ":", color=BOUND, label="bound on the error")
-    if run.privacy_error is not None and run.privacy_error.size > 0:
-        label = "predicted: error of the reports"
-        ax.axhline(run.privacy_error.size, color=EXACT, linewidth=1, linestyle="-.", label=label)
-    if np.nanmax(run.error) > 0:
+def _draw_chart(
+    result: Run | Fit, chart: Chart, against: str, label: str | None, ax: Axes | None
+) -> Axes:
+    x = result.axis(against)
+    ax = new_axes(ax)
+    first, *others = chart.curves
+    named = first if label is None else first._replace(label=f"{label}: {first.label}")
+    for curve in (named, *others):
+        draw_curve(ax, x, curve)
+    if chart.log:
         ax.set_yscale("log")
-    else:  # constant data: every estimate is exact
+    elif not np.any(first.y):  # constant data: every estimate is exact
         ax.set_ylim(-1, 1)
-    ax.set_ylabel("error to the exact value")
+    set_axis(ax, result, against)
+    ax.set_ylabel(chart.label)
+    ax.set_title(describe(result), fontsize="medium")
+    _add_grid_and_legend(ax)
+    return ax
 
 
-def _draw_estimates(
-    ax: Axes, x: np.ndarray, run: Run, curves: TheoryCurves | None, label: str
-) -> None:
-    low, high = run.mean - run.spread, run.mean + run.spread
-    ax.fill_between(
-        x,
-        low,
-        high,
-        color=MEASURED,
-        alpha=0.2,
-        linewidth=0,
-        label="± standard deviation over nodes",
-    )
-    ax.plot(x, run.mean, _line_style(x), color=MEASURED, label=label)
-    if curves is not None:
-        ax.plot(x, curves.expected_mean, "--", color=EXPECTED, label="exact expectation")
-    exact = float(np.mean(run.target))
-    if np.isfinite(exact):
-        ax.axhline(exact, color=EXACT, linewidth=1, label="exact value")
-    ax.set_ylabel(f"estimate ({run.kernel})" if run.kernel else "estimate (mean)")
+def _add_grid_and_legend(ax: Axes) -> None:
+    ax.grid(alpha=0.25, which="major")
+    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
 
 
-def _visible_bias(curves: TheoryCurves) -> np.ndarray:
-    """In the separable case the exact bias falls to rounding error; below that it is noise."""
-    noise = 1e-14 * np.nanmax(curves.expected_error)
-    return np.where(curves.expected_error > noise, curves.expected_error, np.nan)
-
-
-def _compared_theory(
+def _theory_by_label(
     labeled: Mapping[str, Run | Fit], what: str, wanted: bool | None
-) -> dict[str, dict[str, np.ndarray]]:
-    """Return for every label what theory says of the run, by the name of the curve."""
-    found: dict[str, dict[str, np.ndarray]] = {label: {} for label in labeled}
-    if wanted and what not in ("error", "mean"):
-        raise InputError(
-            f"Theory says nothing of '{what}': compare runs by 'error' or 'mean', or leave "
-            "theory= out."
-        )
+) -> dict[str, tuple[Curve, ...]]:
+    """Return for every label what theory says of the run."""
+    curves: dict[str, tuple[Curve, ...]] = dict.fromkeys(labeled, ())
+    if what not in ("error", "mean"):
+        if wanted:
+            raise InputError(
+                f"Theory says nothing of '{what}': compare runs by 'error' or 'mean', or leave "
+                "theory= out."
+            )
+        return curves
     for label, run in labeled.items():
-        if not isinstance(run, Run) or what not in ("error", "mean"):
-            continue
+        assert run.kind == "run"  # fits are not compared by these
         try:
-            curves = _theory_for(run, wanted)
+            theory = _theory_for(run, wanted)
         except InputError as reason:
             raise InputError(f"There is no theory of '{label}': {reason}") from None
-        if curves is not None:
-            found[label] = _shown_theory(curves, what)
-    return found
-
-
-def _shown_theory(curves: TheoryCurves, what: str) -> dict[str, np.ndarray]:
-    if what == "mean":
-        return {"exact expectation": curves.expected_mean}
-    shown = {
-        "exact bias": _visible_bias(curves),
-        "bound on the bias": curves.expectation_bound,
-        "bound on the error": curves.deviation_bound,
-    }
-    return {name: curve for name, curve in shown.items() if np.isfinite(curve).any()}
+        if theory is not None:
+            curves[label] = error_theory(theory) if what == "error" else mean_theory(theory)
+    return curves
 
 
 def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
@@ -252,103 +217,29 @@ def _theory_for(run: Run, wanted: bool | None) -> TheoryCurves | None:
         return None
 
 
-def _line_style(x: np.ndarray) -> str:
-    """A line through one checkpoint would be invisible."""
-    return "-" if len(x) > 1 else "o"
-
-
-def _band(per_trial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The 10th and 90th percentile over trials, NaN where no trial is defined."""
-    low, high = np.full((2, per_trial.shape[1]), np.nan)
-    known = ~np.isnan(per_trial).all(axis=0)
-    low[known], high[known] = np.nanpercentile(per_trial[:, known], (10, 90), axis=0)
-    return low, high
-
-
-def _compared(runs: list[Run | Fit], what: str | None) -> str:
+def _find_quantity(results: list[Run | Fit], what: str | None) -> tuple[str, _Quantity]:
     """Return by what runs, or fits, are compared."""
-    if not runs:
+    if not results:
         raise InputError("There is nothing to compare: give at least one run.")
-    kinds = {type(run) for run in runs}
+    kinds = {result.kind for result in results}
     if len(kinds) > 1:
         raise InputError("A Run and a Fit share no axes: compare results of one kind.")
-    is_run = kinds == {Run}
-    choices = ("error", "spread", "mean") if is_run else ("objective", "spread", "disagreement")
-    what = choices[0] if what is None else what
+    choices = _COMPARED[results[0].kind]
+    what = next(iter(choices)) if what is None else what
     if what not in choices:
-        plural, last = ("Runs" if is_run else "Fits"), choices[-1]
-        listed = ", ".join(f"'{choice}'" for choice in choices[:-1])
-        raise InputError(f"{plural} are compared by {listed} or '{last}', not '{what}'.")
-    return what
+        plural = f"{results[0].kind.capitalize()}s"
+        *names, last = (f"'{choice}'" for choice in choices)
+        raise InputError(f"{plural} are compared by {', '.join(names)} or {last}, not '{what}'.")
+    return what, choices[what]
 
 
-def _labeled(runs: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
-    """Label runs by what they are, numbering those that are alike."""
+def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
+    """Label results by what they are, numbering those that are alike."""
     labeled: dict[str, Run | Fit] = {}
-    for run in runs:
-        family = run.sites.family or "graph"
-        construction = f", {run.construction}" if run.construction else ""
-        label = f"{family} ({run.nodes:,}){construction}, {_what_ran(run)}"
+    for result in results:
+        family = result.sites.family or "graph"
+        construction = f", {result.construction}" if result.construction else ""
+        label = f"{family} ({result.nodes:,}){construction}, {what_ran(result)}"
         alike = sum(known.partition(" #")[0] == label for known in labeled)
-        labeled[f"{label} #{alike + 1}" if alike else label] = run
+        labeled[f"{label} #{alike + 1}" if alike else label] = result
     return labeled
-
-
-def _what_ran(result: Run | Fit) -> str:
-    if isinstance(result, Fit):
-        return f"{result.loss}, {result.clock}"
-    statistic = f" of {result.kernel}" if result.kernel else ""
-    return f"{result.method}-{result.clock}{statistic}"
-
-
-def new_axes(ax: Axes | None) -> Axes:
-    """Return the axes given, or new ones."""
-    if ax is not None:
-        return ax
-    with needed_for("Drawing"):
-        from matplotlib import pyplot
-    _, created = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    return created
-
-
-# Curves of a fit: the objective with its spread over nodes, and the gradient bias.
-
-
-def plot_fit(
-    fit: Fit, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
-) -> Axes:
-    """Draw one fit; see `Fit.plot`."""
-    if what not in ("objective", "bias"):
-        raise InputError(f"A fit is drawn as 'objective' or 'bias', not '{what}'.")
-    if what == "bias" and fit.bias is None:
-        raise InputError("This fit has no gradient bias: minimize again with bias=True.")
-    x = fit.axis(against)
-    ax = new_axes(ax)
-    if what == "objective":
-        _draw_objective(ax, x, fit)
-    else:
-        _draw_bias(ax, x, fit)
-    set_axis(ax, fit, against)
-    trials = "1 trial" if fit.trials == 1 else f"{fit.trials} trials"
-    ax.set_title(f"{fit.loss}, {fit.clock}, {network_of(fit)}, {trials}", fontsize="medium")
-    ax.grid(alpha=0.25, which="major")
-    ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
-    return ax
-
-
-def _draw_objective(ax: Axes, x: FloatArray, fit: Fit) -> None:
-    low, high = fit.objective - fit.spread, fit.objective + fit.spread
-    label = "± standard deviation over nodes"
-    ax.fill_between(x, low, high, color=COLORS[0], alpha=0.2, linewidth=0, label=label)
-    ax.plot(x, fit.objective, color=COLORS[0], label="objective of the nodes' models")
-    ax.set_ylabel("objective")
-
-
-def _draw_bias(ax: Axes, x: FloatArray, fit: Fit) -> None:
-    assert fit.bias is not None
-    ax.plot(x, fit.bias.norm.mean(axis=0), color=COLORS[0], label="size of the gradient bias")
-    plotted = np.abs(fit.bias.plotted).mean(axis=0)
-    ax.plot(x, plotted, "--", color=COLORS[1], label="|bias . network model|, as in the paper")
-    ax.plot(x, fit.objective, ":", color=COLORS[2], label="objective")
-    ax.set_yscale("log")
-    ax.set_ylabel("gradient bias")

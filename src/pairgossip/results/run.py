@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pairgossip.kernels import WholeSets
 from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
 from pairgossip.results.provenance import Fingerprint, method_mark
-from pairgossip.results.traffic import AGAINST, Counted, Traffic, groups_of, site_means
+from pairgossip.results.traffic import AGAINST, Counts, Traffic, groups_of, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ __all__ = ["AGAINST", "Run"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Run(Counted):
+class Run(Counts):
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
+
+    kind: ClassVar[Literal["run"]] = "run"
 
     kernel: str
     method: str
@@ -68,12 +70,12 @@ class Run(Counted):
     """Which trials these are; an interrupted run may keep the third without the second."""
     fingerprint: Fingerprint
     """What data, kernel and method were; trials are joined only if they are of the same."""
+    traffic: Traffic
+    """What was sent."""
     groups: IntArray | None = None
     """The site of every row; None without groups."""
     construction: str | None = None
     """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
-    traffic: Traffic | None = None
-    """What was sent; None in files of versions that did not count it."""
     privacy: RandomizedResponse | None = None
     """By what observations were randomized before nodes used them; None if they were not."""
     private_values: FloatArray | None = None
@@ -194,8 +196,6 @@ class Run(Counted):
     @property
     def exchanges_per_iteration(self) -> int:
         """How many exchanges an iteration makes: two for U2-gossip."""
-        if self.traffic is None:
-            return METHODS[self.method].exchanges_per_iteration
         # As counted: a file may come from a session with methods that this one does not know.
         made = self.traffic.network[0, -1] + self.traffic.local[0, -1]
         return int(made // self.iterations[-1])
@@ -282,9 +282,9 @@ class Run(Counted):
 
         The user's data is not in it.
         """
-        from pairgossip.results.storage import save
+        from pairgossip.results.storage import save_run
 
-        save(self, Path(path))
+        save_run(self, Path(path))
 
     def __repr__(self) -> str:
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"

@@ -38,15 +38,12 @@ class Traffic(NamedTuple):
         return Traffic(*(np.concatenate([mine[rows], new], axis=1) for mine, new in pairs))
 
 
-def joined_traffic(parts: Sequence[Traffic | None], order: IntArray) -> Traffic | None:
+def join_traffic(parts: Sequence[Traffic], order: IntArray) -> Traffic:
     """Put the trials of several results together, in this order."""
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    return Traffic(*(np.concatenate(arrays)[order] for arrays in zip(*known, strict=True)))
+    return Traffic(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-class Counted:
+class Counts:
     """The counts and axes that runs and fits share; rows of a site exchange for free."""
 
     if TYPE_CHECKING:
@@ -55,7 +52,7 @@ class Counted:
         times: FloatArray | None
         groups: IntArray | None
         construction: str | None
-        traffic: Traffic | None
+        traffic: Traffic
 
     @property
     def trials(self) -> int:
@@ -80,14 +77,14 @@ class Counted:
     @property
     def network_exchanges(self) -> IntArray:
         """Exchanges between sites until each checkpoint, shape (trials, checkpoints)."""
-        if self.construction is None or self.traffic is None:
+        if self.construction is None:
             return np.tile(self.exchanges, (self.trials, 1))
         return self.traffic.network
 
     @property
     def local_exchanges(self) -> IntArray:
         """Exchanges between rows of one site, which send nothing, shape (trials, checkpoints)."""
-        if self.construction is None or self.traffic is None:
+        if self.construction is None:
             return np.zeros((self.trials, len(self.iterations)), dtype=np.int64)
         return self.traffic.local
 
@@ -104,10 +101,6 @@ class Counted:
     @property
     def trial_bytes(self) -> IntArray:
         """Bytes of payload sent until each checkpoint, shape (trials, checkpoints)."""
-        if self.traffic is None:
-            raise InputError(
-                "This result comes from a version that did not count bytes: run it again."
-            )
         return self.traffic.bytes
 
     @property

@@ -203,7 +203,7 @@ def run_summary(run: Run, group_by: str | None = None) -> dict[str, Any]:
 
 def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
     """Print the summary of a run and a few rows of its convergence curve."""
-    from pairgossip.results.plots import describe
+    from pairgossip.results.curves import describe
 
     facts = new_table(("result", ""))
     percent = found["relative_error"] * 100
@@ -329,6 +329,8 @@ def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict
 
 def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
     """Print what was found, and the coefficients."""
+    from pairgossip.results.curves import describe
+
     facts = new_table(("result", ""))
     judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
     for name, value in (
@@ -344,7 +346,7 @@ def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
         ("seed", str(found["seed"])),
     ):
         facts.add_row(name, value)
-    write_table(facts, f"{_title(fit)} ({columns})")
+    write_table(facts, f"{describe(fit)} ({columns})")
     coefficients = new_table(("column", "coefficient"))
     for name, value in zip(found["columns"], found["theta"], strict=True):
         coefficients.add_row(name, spelled(value))
@@ -356,31 +358,10 @@ def draw(fit: Fit, against: str) -> Figure:
     """Draw the objective of the nodes' models, and how far they are from each other."""
     from matplotlib.figure import Figure
 
-    from pairgossip.results.plots import COLORS, set_axis
+    from pairgossip.results.curves import describe
 
-    x = fit.axis(against)
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    low, high = fit.objective - fit.spread, fit.objective + fit.spread
-    left.fill_between(
-        x, low, high, color=COLORS[0], alpha=0.2, linewidth=0,
-        label="± standard deviation over nodes",
-    )  # fmt: skip
-    left.plot(x, fit.objective, color=COLORS[0], label="mean over nodes and trials")
-    left.set_ylabel(f"objective ({fit.loss})")
-    right.plot(x, fit.disagreement, color=COLORS[1], label="RMS over nodes")
-    right.set_ylabel("distance of the models from their mean")
-    for axes in (left, right):
-        set_axis(axes, fit, against)
-        axes.grid(alpha=0.25, which="major")
-        axes.legend(fontsize="small", frameon=False)
-    right.set_yscale("log")
-    figure.suptitle(_title(fit), fontsize="medium")
+    for axes, what in zip(figure.subplots(1, 2), ("objective", "disagreement"), strict=True):
+        fit.plot(what, against=against, ax=axes).set_title("")
+    figure.suptitle(describe(fit), fontsize="medium")
     return figure
-
-
-def _title(fit: Fit) -> str:
-    from pairgossip.results.plots import network_of
-
-    trials = "1 trial" if fit.trials == 1 else f"{fit.trials} trials"
-    return f"{fit.loss}, {fit.clock}, {network_of(fit)}, {trials}"

@@ -48,7 +48,7 @@ from pairgossip.experiments.paper_setup import GRAPHS, Dealt, paper_graph, patie
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.results import Run
-from pairgossip.results.plots import COLORS
+from pairgossip.results.curves import COLORS
 from pairgossip.theory.bounds import gosta_deviation_bound
 from pairgossip.theory.constants import constants
 

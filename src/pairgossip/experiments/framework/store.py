@@ -18,8 +18,9 @@ from pairgossip.experiments.framework.experiment import (
 )
 from pairgossip.files import read_bytes, write_text
 from pairgossip.results import Fit, Run
+from pairgossip.results.loading import load
 from pairgossip.results.provenance import machine, versions
-from pairgossip.results.storage import load, read_header
+from pairgossip.results.storage import read_header
 
 SETTINGS = "settings.json"
 UNFINISHED = ".unfinished.npz"

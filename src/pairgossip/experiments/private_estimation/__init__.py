@@ -52,7 +52,7 @@ from pairgossip.experiments.private_estimation.findings import (
 )
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.results import Run
-from pairgossip.results.plots import COLORS
+from pairgossip.results.curves import COLORS
 
 # The figures of private estimation: error against epsilon, people and bins, and over time.
 

@@ -57,7 +57,7 @@ from pairgossip.experiments.several_points.measures import (
 )
 from pairgossip.graphs import LAWS
 from pairgossip.results import Run
-from pairgossip.results.plots import COLORS
+from pairgossip.results.curves import COLORS
 
 # The figures of several points per node: errors and prices by what is sent.
 

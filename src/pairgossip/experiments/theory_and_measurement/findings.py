@@ -21,7 +21,7 @@ from pairgossip.experiments.framework.section import (
 from pairgossip.experiments.paper_setup import FRANCS, NETWORK_COLORS
 from pairgossip.experiments.theory_and_measurement.simulations import EXAMPLES, GRAPHS, SYNC
 from pairgossip.results import Run
-from pairgossip.results.plots import COLORS as SERIES
+from pairgossip.results.curves import COLORS as SERIES
 
 # The figures of "theory": biases, standardized differences, hard cases, deviations.
 

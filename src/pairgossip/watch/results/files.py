@@ -11,7 +11,8 @@ from typing import Any
 
 from pairgossip.errors import InputError
 from pairgossip.peer.service.logs import clean
-from pairgossip.results.storage import load, read_header
+from pairgossip.results.loading import load
+from pairgossip.results.storage import read_header
 
 MOST_FILES = 1_000
 UNFINISHED = ".unfinished.npz"

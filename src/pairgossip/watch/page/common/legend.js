@@ -3,7 +3,7 @@
 import { make } from "./elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-export const DASHES = { solid: [], dashed: [7, 5], dotted: [2, 4] };
+export const DASHES = { solid: [], dashed: [7, 5], dotted: [2, 4], "dash-dotted": [7, 4, 2, 4] };
 
 // onToggle(isShown) is called when the button is pressed.
 export function makeLegendButton(line, stroke, isShown, onToggle) {

@@ -1,0 +1,187 @@
+"""The curves of a run or a fit: one list, with labels, bands and theory.
+
+Figures (`plots`) and the page of `pairgossip watch` draw from it, so that a result reads the same
+in both. Run and Fit are imported for the type checker alone, since they import what draws them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from pairgossip.results.fit import Fit
+    from pairgossip.results.run import Run
+    from pairgossip.theory import TheoryCurves
+
+# Okabe and Ito's palette: distinct for color-blind readers.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MEASURED, EXPECTED, BOUND, EXACT = *COLORS[:3], "#444444"
+
+_AXIS_LABELS = {
+    "exchanges": "exchanges",
+    "iterations": "iterations",
+    "messages": "messages sent",
+    "bytes": "bytes sent (payload)",
+    "time": "time (one exchange per node and unit)",
+}
+_GROUPED_LABELS = {
+    "exchanges": "exchanges, local ones included",
+    "messages": "messages sent between sites",
+    "bytes": "bytes sent between sites (payload)",
+    "time": "time (one exchange per row and unit)",
+}
+
+Band = tuple[FloatArray, FloatArray]
+"""The lower and the upper edge."""
+
+
+class Curve(NamedTuple):
+    """One value per checkpoint, and how it is drawn."""
+
+    label: str
+    y: FloatArray
+    color: str = MEASURED
+    style: str = "-"
+    """A line style of matplotlib."""
+    band: Band | None = None
+    band_label: str = ""
+    aside: bool = False
+    """Whether the page leaves it out when it fits the axis: a bound may lie far above."""
+
+
+class Chart(NamedTuple):
+    """Curves that share their axes."""
+
+    label: str
+    """Of the y axis."""
+    log: bool
+    """Whether the y axis is logarithmic."""
+    curves: tuple[Curve, ...]
+
+
+def run_charts(run: Run, theory: TheoryCurves | None) -> dict[str, Chart]:
+    """Return what can be drawn of a run; no errors if its exact value is unknown."""
+    charts = {"error": _errors(run, theory)} if np.isfinite(run.error).any() else {}
+    spread = _with_band("spread", run.spread, run.trial_spread)
+    return charts | {
+        "estimate": _estimates(run, theory),
+        "spread": Chart("standard deviation over nodes", True, (spread,)),
+    }
+
+
+def fit_charts(fit: Fit) -> dict[str, Chart]:
+    """Return what can be drawn of a fit."""
+    middle, spread = fit.objective, fit.spread
+    band = (middle - spread, middle + spread)
+    label = "± standard deviation over judged nodes"
+    objective = Curve("objective of the nodes' models", middle, band=band, band_label=label)
+    apart = _with_band("disagreement", fit.disagreement, fit.trial_disagreement)
+    deviation = _with_band("spread", spread, fit.trial_spread)
+    charts = {
+        "objective": Chart(f"objective ({fit.loss})", False, (objective,)),
+        "disagreement": Chart("RMS distance of models from their mean", True, (apart,)),
+        "spread": Chart("standard deviation over judged nodes", True, (deviation,)),
+    }
+    return charts if fit.bias is None else charts | {"bias": _bias(fit)}
+
+
+def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
+    """Return the exact bias and the bounds that say something."""
+    # In the separable case the exact bias falls to rounding error; below that it is noise.
+    noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
+    bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
+    curves = (
+        Curve("exact bias", bias, EXPECTED, "--", aside=True),
+        Curve("bound on the bias", theory.expectation_bound, EXPECTED, ":", aside=True),
+        Curve("bound on the error", theory.deviation_bound, BOUND, "-.", aside=True),
+    )
+    return tuple(curve for curve in curves if np.isfinite(curve.y).any())
+
+
+def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
+    """Return the exact expectation of the mean over nodes."""
+    return (Curve("exact expectation", theory.expected_mean, EXPECTED, "--"),)
+
+
+def percentile_band(per_trial: FloatArray) -> Band | None:
+    """Return the 10th and 90th percentile over trials; None if one trial, or nothing, is known."""
+    known = ~np.isnan(per_trial).all(axis=0)
+    if len(per_trial) < 2 or not known.any():
+        return None
+    low, high = np.full((2, per_trial.shape[1]), np.nan)
+    low[known], high[known] = np.nanpercentile(per_trial[:, known], (10, 90), axis=0)
+    return low, high
+
+
+def axis_label(result: Run | Fit, against: str) -> str:
+    """Return the name and unit of an x axis; with groups, only what sites send counts."""
+    if result.construction in ("lexicographic", "blow-up") and against in _GROUPED_LABELS:
+        return _GROUPED_LABELS[against]
+    return _AXIS_LABELS[against]
+
+
+def describe(result: Run | Fit) -> str:
+    """Say in a line what was run where."""
+    trials = "1 trial" if result.trials == 1 else f"{result.trials} trials"
+    private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
+    return f"{what_ran(result)}, {network_of(result)}{private}, {trials}"
+
+
+def what_ran(result: Run | Fit) -> str:
+    """Name the algorithm and what it computed."""
+    if result.kind == "fit":
+        return f"{result.loss}, {result.clock}"
+    statistic = f" of {result.kernel}" if result.kernel else ""
+    return f"{result.method}-{result.clock}{statistic}"
+
+
+def network_of(result: Run | Fit) -> str:
+    """Name the network in a few words."""
+    family = result.sites.family or "graph"
+    if result.groups is None:
+        return f"{family} of {result.nodes:,} nodes"
+    sites = f"a {family} of {result.sites.n:,} sites" if result.sites.n > 1 else "one site"
+    return f"{len(result.groups):,} rows at {sites}"
+
+
+def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
+    curves = [_with_band("measured error", run.error, run.trial_error)]
+    if theory is not None:
+        curves += error_theory(theory)
+    if run.privacy_error is not None and run.privacy_error.size > 0:
+        reports = np.full(len(run.iterations), run.privacy_error.size)
+        curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))
+    # The errors of constant data are all zero.
+    return Chart("RMS error over nodes", bool(np.nanmax(run.error) > 0), tuple(curves))
+
+
+def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
+    band = (run.mean - run.spread, run.mean + run.spread)
+    label = "± standard deviation over nodes"
+    curves = [Curve("mean over nodes and trials", run.mean, band=band, band_label=label)]
+    if theory is not None:
+        curves += mean_theory(theory)
+    exact = float(np.mean(run.target))
+    if np.isfinite(exact):
+        curves.append(Curve("exact value", np.full(len(run.mean), exact), EXACT, ":"))
+    return Chart(f"estimate ({run.kernel or 'mean'})", False, tuple(curves))
+
+
+def _bias(fit: Fit) -> Chart:
+    assert fit.bias is not None
+    term = np.abs(fit.bias.plotted).mean(axis=0)
+    curves = (
+        Curve("size of the gradient bias", fit.bias.norm.mean(axis=0)),
+        Curve("|bias . network model|, as in the paper", term, EXPECTED, "--"),
+        Curve("objective", fit.objective, BOUND, ":"),
+    )
+    return Chart("gradient bias", True, curves)
+
+
+def _with_band(label: str, y: FloatArray, per_trial: FloatArray) -> Curve:
+    band = percentile_band(per_trial)
+    return Curve(label, y, band=band, band_label="10 % to 90 % of the trials")

@@ -1,0 +1,127 @@
+"""Reading saved runs and fits, whose arrays must have the shapes that they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent.state import Snapshot
+from pairgossip.errors import InputError
+from pairgossip.privacy import PrivacyError
+from pairgossip.privacy.estimation import from_record
+from pairgossip.results.fit import Bias, Fit
+from pairgossip.results.provenance import as_fingerprint
+from pairgossip.results.run import Run
+from pairgossip.results.storage import (
+    FIT_CURVES,
+    FIT_TEXTS,
+    LARGEST_RESULT,
+    RUN_CURVES,
+    RUN_TEXTS,
+    Archive,
+    graph_of,
+    read_archive,
+)
+from pairgossip.results.traffic import Traffic
+from pairgossip.theory import TheoryCurves
+
+
+def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
+    """Read a `Run` or a `Fit` that its ``save`` wrote.
+
+    Raises `InputError` if the file is missing, is no saved result, is damaged, comes from another
+    version, or holds arrays of more than ``largest`` bytes together.
+    """
+    try:
+        archive = read_archive(path, largest)
+        build = _build_fit if archive.header["kind"] == Fit.kind else _build_run
+        return build(archive)
+    except (InputError, MemoryError):
+        raise
+    except Exception:  # a damaged archive fails in as many ways as there are bytes
+        raise InputError(f"{path} is not a run saved by pairgossip, or is damaged.") from None
+
+
+def _build_run(archive: Archive) -> Run:
+    header, arrays = archive
+    target = arrays["target"]
+    theory: dict[str, FloatArray] = {
+        name: arrays[f"theory_{name}"]
+        for name in TheoryCurves._fields
+        if f"theory_{name}" in arrays
+    }
+    run = Run(
+        **{name: header[name] for name in RUN_TEXTS},
+        **{name: arrays[name] for name in ("estimates", *RUN_CURVES)},
+        history=arrays.get("history"),
+        target=target if target.ndim else float(target),
+        **_shared_fields(archive),
+        private_values=arrays.get("private_values"),
+        privacy_error=PrivacyError(*header["privacy_error"]) if "privacy" in header else None,
+        _theory=TheoryCurves(**theory) if theory else None,
+    )
+    trials, checkpoints = run.trials, len(run.iterations)
+    _check_shapes(run, (*RUN_CURVES, "times"), (trials, checkpoints))
+    _check_shapes(run, ("trial_numbers", "private_values"), (trials,))
+    _check_traffic_and_groups(run, (trials, checkpoints))
+    _check_shapes(run, ("estimates",), (trials, run.nodes))
+    _check_shapes(run, ("history",), (trials, checkpoints, run.nodes))
+    return run
+
+
+def _build_fit(archive: Archive) -> Fit:
+    header, arrays = archive
+    bias = None
+    if "bias_gradient" in arrays:
+        bias = Bias(arrays["bias_gradient"], arrays["bias_model"])
+    fit = Fit(
+        **{name: header[name] for name in FIT_TEXTS},
+        **{name: arrays[name] for name in ("judged", *FIT_CURVES)},
+        **_shared_fields(archive),
+        reports=arrays.get("reports"),
+        state=Snapshot(*(arrays[f"state_{name}"] for name in Snapshot._fields)),
+        bias=bias,
+    )
+    shape = (fit.trials, len(fit.iterations))
+    _check_shapes(fit, (*FIT_CURVES, "times"), shape)
+    _check_shapes(fit, ("trial_numbers",), (fit.trials,))
+    _check_traffic_and_groups(fit, shape)
+    _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))
+    _check_shapes(fit.state, ("z", "theta"), fit.models.shape)
+    if fit.privacy is not None:
+        _check_shapes(fit, ("reports",), (fit.trials, fit.rows, len(fit.privacy.columns)))
+    return fit
+
+
+def _shared_fields(archive: Archive) -> dict[str, Any]:
+    header, arrays = archive
+    return {
+        "iterations": arrays["iterations"],
+        "trial_numbers": arrays["trial_numbers"],
+        "times": arrays.get("times"),
+        "seed": int(header["seed"]),
+        "fingerprint": as_fingerprint(header["fingerprint"]),
+        "graph": graph_of(archive),
+        "groups": arrays.get("groups"),
+        "construction": header.get("construction"),
+        "traffic": Traffic(*(arrays[f"traffic_{name}"] for name in Traffic._fields)),
+        "privacy": from_record(header["privacy"]) if "privacy" in header else None,
+    }
+
+
+def _check_traffic_and_groups(result: Run | Fit, shape: tuple[int, ...]) -> None:
+    _check_shapes(result.traffic, Traffic._fields, shape)
+    if result.groups is not None and not np.array_equal(
+        np.unique(result.groups), np.arange(result.sites.n)
+    ):
+        raise ValueError("groups are not the sites of the graph")
+
+
+def _check_shapes(result: object, names: tuple[str, ...], shape: tuple[int, ...]) -> None:
+    for name in names:
+        array = getattr(result, name)
+        if array is not None and np.shape(array) != shape:
+            raise ValueError(f"{name} has shape {np.shape(array)}, not {shape}")
