@@ -16,16 +16,17 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 import pairgossip as pg
 from pairgossip.cli.summaries.swarm import intervals_with, verdict
-from pairgossip.swarm.chaos import Faults
+from pairgossip.peer.reading import SwarmReading
+from pairgossip.swarm.chaos import Faults, format_faults
 from pairgossip.swarm.plan import kernel_spec, make_plan
-from pairgossip.swarm.running import Course, run_swarm
-from pairgossip.swarm.watching import Look
+from pairgossip.swarm.running import SwarmOptions, run_swarm
 
 BETWEEN_LINES = 10.0
 SECONDS_PER_KILL = 0.4
@@ -48,10 +49,10 @@ def main() -> int:
     if options.kills or options.freezes or options.partitions:
         window = PART_IN_CHAOS * options.seconds
         faults = Faults(options.kills, options.freezes, options.partitions, window)
-    course = Course(options.seconds, None, faults, options.seed, not options.fast)
+    how = SwarmOptions(options.seconds, None, faults, options.seed, not options.fast)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pairgossip-swarm-") as above:
-        report = run_swarm(plan, Path(above) / "swarm", course, _Lines(options.kills))
+        report = run_swarm(plan, Path(above) / "swarm", how, _Lines(options.kills))
     audit, errors = report.audit, report.errors()
     print(f"{options.peers} peers, {len(plan.links)} links, {audit.records} records")
     print(f"  {time.monotonic() - begin:.1f} s in all, {report.seconds:.1f} s from start to stop")
@@ -104,16 +105,17 @@ class _Lines:
     def __init__(self, kills: int) -> None:
         self._kills, self._next = kills, 0.0
 
-    def __call__(self, look: Look) -> None:
-        if look.seconds >= self._next:
-            self._next = look.seconds + BETWEEN_LINES
-            print(f"{look.line()}{self._left(look)}", flush=True)
+    def __call__(self, reading: SwarmReading, faults: Mapping[str, int]) -> None:
+        if reading.seconds >= self._next:
+            self._next = reading.seconds + BETWEEN_LINES
+            done = f"; {format_faults(faults)}" if faults else ""
+            left = self._left(reading.seconds, faults.get("kills", 0))
+            print(f"{reading.summary()}{done}{left}", flush=True)
 
-    def _left(self, look: Look) -> str:
-        done = look.faults.get("kills", 0)
+    def _left(self, seconds: float, done: int) -> str:
         if not done or done >= self._kills:
             return ""
-        left = look.seconds / done * (self._kills - done)
+        left = seconds / done * (self._kills - done)
         return f"; {self._kills - done:,} more kills take about {left / 60:.0f} min"
 
 

@@ -175,7 +175,8 @@ def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> N
     assert "unknown: no exchange yet" in shown and "not running" in shown
     assert "records of 1 of 2 members; all have 4 rows together" in shown and "never" in shown
     status = cli("peer", "status", "--home", "ann", "--json").json()
-    assert (status["running"], status["exchanges"], status["estimate"]) == (False, 0, None)
+    assert (status["running"], status["state"]) == (False, "down")
+    assert (status["exchanges"], status["estimate"]) == (0, None)
     error = cli.error("peer", "result", "--home", "ann", "--out", "result.json")
     assert error == "This peer has made no exchange yet: run it, then ask again."
 

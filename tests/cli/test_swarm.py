@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import pairgossip as pg
-from pairgossip.cli.summaries.swarm import drawn
-from pairgossip.swarm.watching import Look, PeerLook
+from pairgossip.peer.reading import PeerReading, SwarmReading
 from pairgossip.tables import read_columns
+from pairgossip.watch.terminal.peers import PeersPicture
 
 from .running import CommandLine, run_really
 
@@ -150,24 +150,18 @@ def test_a_port_that_is_taken(cli: CommandLine, incomes: Path, tmp_path: Path) -
     assert not (tmp_path / "swarm").exists()
 
 
-def look(peers: int) -> Look:
-    shown = [
-        PeerLook("peer-01", "up", 1.23456789, (1.0, 1.5), 1234, 0, 1),
-        PeerLook("peer-02", "frozen", None, None, 0, 2, None),
-    ]
-    return Look(3.2, tuple((shown * peers)[:peers]), 12.4, {"freezes": 1})
-
-
 def test_the_table_while_it_runs() -> None:
+    peers = (
+        PeerReading("up", "peer-01", 1.23456789, 0, (1.0, 1.5), 1234, 2.5, 0, 1),
+        PeerReading("frozen", "peer-02", refused=2),
+    )
     console = Console(width=300, record=True, file=io.StringIO())
-    console.print(drawn(look(2)))
+    picture = PeersPicture(console, "2 peers: gini", None)
+    picture.add(SwarmReading(3.2, peers), "; 1 freeze")
+    console.print(picture.draw(300, 40))
     lines = [line.split() for line in console.export_text().splitlines()]
-    assert lines[2] == ["peer-01", "up", "1.23457", "1", "and", "1.5", "1,234", "0", "1"]
-    assert lines[3] == ["peer-02", "frozen", "0", "2"]
-    assert " ".join(lines[-1]).startswith("3 s: 1 up, 1 frozen; estimates 1.23457")
-
-
-def test_a_large_swarm_is_one_line() -> None:
-    console = Console(width=300, record=True, file=io.StringIO())
-    console.print(drawn(look(100)))
-    assert console.export_text().count("\n") == 1
+    assert lines[0] == ["2", "peers:", "gini"]
+    assert " ".join(lines[1]).startswith("3 s: 1 up, 1 frozen; estimates 1.23457")
+    assert " ".join(lines[1]).endswith("generation 1; 1 freeze")
+    assert lines[5] == ["peer-01", "up", "1.23457", "1", "to", "1.5", "1,234", "2.5", "0", "1", "-"]
+    assert lines[6] == ["peer-02", "frozen", "-", "-", "0", "0", "2", "-", "-"]

@@ -24,7 +24,7 @@ from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.swarm.plan import make_plan
-from pairgossip.swarm.running import Course, run_swarm
+from pairgossip.swarm.running import SwarmOptions, run_swarm
 
 from .homes import AUC, GINI, Pair, introduce_each_other, make_home
 from .test_privacy_init import RAW, traces
@@ -99,8 +99,8 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
     score = np.clip(0.35 * label + 0.6 * chance.random(12), 0.0, 1.0).round(6)
     plan = private_plan(PRIVATE_AUC, np.column_stack([score, label]))
     folder = tmp_path / "swarm"
-    course = Course(seconds=60.0, exchanges=3000, power_safe=False)
-    report = run_swarm(plan, folder, course, lambda look: None)  # type: ignore[arg-type]
+    options = SwarmOptions(seconds=60.0, exchanges=3000, power_safe=False)
+    report = run_swarm(plan, folder, options, lambda *_: None)  # type: ignore[arg-type]
     assert report.is_sound, (report.audit.violations, report.failures)
     assert report.refused == 0
     homes = [Home(folder / f"peer-0{k}") for k in (1, 2, 3)]

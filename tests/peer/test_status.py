@@ -12,11 +12,11 @@ from pairgossip.peer.protocol.context import setting_for
 from pairgossip.peer.protocol.exchange import Exchange, first_state
 from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Node, Save, State
+from pairgossip.peer.reading import FolderReader
 from pairgossip.peer.service.assembly import View, assemble, view
 from pairgossip.peer.service.metrics import _gauges
 from pairgossip.peer.service.status import estimate_of, read_status, write_status
 from pairgossip.peer.storage.journal_file import export
-from pairgossip.watch.peers.reading import FolderReader
 
 from .homes import AUC, GINI, make_home, make_pair
 

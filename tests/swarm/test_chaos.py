@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP
 from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.chaos import LONGEST, PATIENCE, Chaos, Faults, all_are_up, usual_faults
 from pairgossip.swarm.links import FaultyLinks, Link
-from pairgossip.swarm.processes import DOWN, FROZEN, STARTING, UP, PeerProcess, Remains
+from pairgossip.swarm.processes import PeerProcess, Remains
 
 EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
 
@@ -163,8 +164,8 @@ def test_what_can_never_happen_is_given_up() -> None:
     chaos.step(PATIENCE + 1.0)
     assert chaos.is_over
     assert chaos.failure == (
-        "2 kills could not happen: for 120 seconds there were not enough peers that run and "
-        "exchange."
+        "2 kills could not be carried out: for 120 seconds, not enough peers were running and "
+        "exchanging."
     )
 
 

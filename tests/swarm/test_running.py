@@ -9,25 +9,32 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.reading import SwarmReading
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.swarm.chaos import Faults
-from pairgossip.swarm.running import Course, Report, run_swarm
-from pairgossip.swarm.watching import Look
+from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 
 from .plans import gini_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
 
-def run(folder: Path, course: Course, peers: int = 3, rows: int = 7) -> tuple[Report, list[Look]]:
-    looks: list[Look] = []
-    return run_swarm(gini_plan(peers, rows), folder, course, looks.append), looks
+def run(
+    folder: Path, options: SwarmOptions, peers: int = 3, rows: int = 7
+) -> tuple[Report, list[SwarmReading]]:
+    readings: list[SwarmReading] = []
+
+    def keep(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+        readings.append(reading)
+
+    return run_swarm(gini_plan(peers, rows), folder, options, keep), readings
 
 
 def is_alive(pid: int) -> bool:
@@ -40,11 +47,11 @@ def is_alive(pid: int) -> bool:
 
 def test_a_quiet_swarm(tmp_path: Path) -> None:
     folder = tmp_path / "swarm"
-    report, looks = run(folder, Course(seconds=None, exchanges=60))
+    report, readings = run(folder, SwarmOptions(seconds=None, exchanges=60))
     assert report.is_sound, (report.audit.violations, report.failures)
     audit = report.audit
     assert (audit.records, report.refused, report.is_interrupted) == (7, 0, False)
-    assert audit.exchanges >= 60 and looks[-1].exchanges >= 60
+    assert audit.exchanges >= 60 and readings[-1].exchanges >= 60
     assert audit.weight == pytest.approx(audit.weight_due, rel=1e-9)
     assert len(report.errors()) == 3 and report.cpu_seconds > 0
     told = json.loads((folder / "swarm.json").read_text())
@@ -68,7 +75,7 @@ def test_a_quiet_swarm(tmp_path: Path) -> None:
 @pytest.mark.parametrize("partitions", [0, 1])
 def test_chaos_loses_nothing(tmp_path: Path, partitions: int) -> None:
     faults = Faults(kills=8, freezes=3, partitions=partitions, window=12.0)
-    report, _ = run(tmp_path / "swarm", Course(seconds=16.0, faults=faults), peers=6, rows=18)
+    report, _ = run(tmp_path / "swarm", SwarmOptions(seconds=16.0, faults=faults), peers=6, rows=18)
     assert report.is_sound, (report.audit.violations, report.failures)
     assert report.faults["kills"] == 8 and report.faults["freezes"] == 3
     assert report.faults.get("partitions", 0) == partitions
@@ -79,13 +86,13 @@ def test_chaos_loses_nothing(tmp_path: Path, partitions: int) -> None:
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already and is left as it is"):
-        run(tmp_path, Course())
+        run(tmp_path, SwarmOptions())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_nowhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^Cannot make .*No such file or directory"):
-        run(tmp_path / "a" / "b", Course())
+        run(tmp_path / "a" / "b", SwarmOptions())
 
 
 @pytest.mark.parametrize(
@@ -98,19 +105,20 @@ def test_a_folder_nowhere(tmp_path: Path) -> None:
 )
 def test_a_course_that_makes_no_sense(course: dict[str, float], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        Course(**course)  # type: ignore[arg-type]
+        SwarmOptions(**course)  # type: ignore[arg-type]
 
 
 SCRIPT = """
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from pairgossip.swarm.running import Course, run_swarm
+from pairgossip.swarm.running import SwarmOptions, run_swarm
 from tests.swarm.plans import gini_plan
 
-def told(look):
-    print("look", flush=True)
+def told(*_):
+    print("reading", flush=True)
 
-report = run_swarm(gini_plan(3, 6), Path(sys.argv[1]), Course(seconds=600), told)
+report = run_swarm(gini_plan(3, 6), Path(sys.argv[1]), SwarmOptions(seconds=600), told)
 print(report.is_sound, report.is_interrupted, flush=True)
 """
 
@@ -124,8 +132,8 @@ def started(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
-    for _ in range(2):  # the list of processes is written right after the first look
-        assert process.stdout.readline() == "look\n"
+    for _ in range(2):  # the list of processes is written right after the first reading
+        assert process.stdout.readline() == "reading\n"
     told = json.loads((folder / "swarm.json").read_text())
     pids = [peer["pid"] for peer in told["peers"]]
     assert all(map(is_alive, pids)) and told["pid"] == process.pid
@@ -163,13 +171,13 @@ def test_a_peer_that_ends_by_itself_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "swarm"
     removed: list[int] = []
 
-    def remove(look: Look) -> None:
-        if look.exchanges and not removed and (folder / "swarm.json").exists():
+    def remove(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+        if reading.exchanges and not removed and (folder / "swarm.json").exists():
             told = json.loads((folder / "swarm.json").read_text())
             removed.append(told["peers"][1]["pid"])
             os.kill(removed[0], signal.SIGKILL)
 
-    report = run_swarm(gini_plan(3, 6), folder, Course(seconds=4.0), remove)
+    report = run_swarm(gini_plan(3, 6), folder, SwarmOptions(seconds=4.0), remove)
     (failure,) = report.failures
     assert failure.startswith("peer-02 ended by itself (code -9): see ")
     assert not report.is_sound

@@ -16,17 +16,18 @@ from typing import Any
 
 import msgspec
 
+from pairgossip.peer.reading import UP, PeerReading
 from pairgossip.peer.service.status import Coverage, NeighborStatus, Status, write_status
-from pairgossip.watch.peers.reading import UP, Reading
 
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 SCRIPT = """
 import sys
 from pathlib import Path
-from pairgossip.swarm.running import Course, run_swarm
+from pairgossip.swarm.running import SwarmOptions, run_swarm
 from tests.swarm.plans import gini_plan
 
-run_swarm(gini_plan(5, 15, rate=10.0), Path(sys.argv[1]), Course(seconds=600), lambda look: None)
+plan, options = gini_plan(5, 15, rate=10.0), SwarmOptions(seconds=600)
+run_swarm(plan, Path(sys.argv[1]), options, lambda *_: None)
 """
 
 
@@ -35,19 +36,19 @@ class Scripted:
     """A peer that says one thing after the other, and then the last again."""
 
     name: str
-    says: list[Reading]
+    says: list[PeerReading]
     id: str = ""
     asked: int = field(default=0)
 
-    def read(self) -> Reading:
+    def read(self) -> PeerReading:
         self.asked += 1
         return self.says[min(self.asked, len(self.says)) - 1]
 
 
-def told(exchanges: int, estimate: float | None = 1.0, **more: Any) -> Reading:
+def told(exchanges: int, estimate: float | None = 1.0, **more: Any) -> PeerReading:
     """What a peer that is up says."""
     given = {"refused": 0, "generation": 1, "updated": time.time(), **more}
-    return Reading(given.pop("state", UP), estimate=estimate, exchanges=exchanges, **given)
+    return PeerReading(given.pop("state", UP), estimate=estimate, exchanges=exchanges, **given)
 
 
 def status(name: str = "clinic", **more: Any) -> Status:

@@ -55,13 +55,13 @@ def test_no_swarm(tmp_path: Path) -> None:
 )
 def test_a_manifest_that_is_none(tmp_path: Path, more: dict[str, Any]) -> None:
     folder = made_up_swarm(tmp_path / "swarm", ["a", "b"], **more)
-    with pytest.raises(InputError, match="is not what a swarm tells of itself: check the path"):
+    with pytest.raises(InputError, match="is not the manifest of a swarm: check the path"):
         swarm_in(folder)
 
 
 def test_a_manifest_of_nested_lists(tmp_path: Path) -> None:
     (tmp_path / "swarm.json").write_text("[" * 100_000)
-    with pytest.raises(InputError, match="is not what a swarm tells of itself"):
+    with pytest.raises(InputError, match="is not the manifest of a swarm"):
         swarm_in(tmp_path)
 
 

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pairgossip.cli import main
-from pairgossip.watch.peers.reading import Reading
+from pairgossip.peer.reading import PeerReading
 from pairgossip.watch.peers.source import Swarm, swarm_in
 from pairgossip.watch.peers.view import SwarmView
 
@@ -122,7 +122,7 @@ def test_it_is_read_only(made_up: tuple[Path, Viewed]) -> None:
 
 def test_a_defect_in_one_look_does_not_end_all_looking(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Scripted):
-        def read(self) -> Reading:
+        def read(self) -> PeerReading:
             found = super().read()
             if self.asked == 1:
                 raise RuntimeError("a defect")
@@ -131,7 +131,7 @@ def test_a_defect_in_one_look_does_not_end_all_looking(caplog: pytest.LogCapture
     view = SwarmView(Swarm("one", [Broken("a", [told(1)])]))
     with viewed(view) as server, server.watching(EVENTS) as events:
         newest(events, lambda look: look["peers"][0]["state"] == "up")
-    assert "the peers could not be looked at" in caplog.text
+    assert "the peers could not be read" in caplog.text
 
 
 def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:

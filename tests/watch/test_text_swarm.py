@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from pairgossip.cli import main
-from pairgossip.watch.peers.lookout import Lookout
-from pairgossip.watch.peers.reading import DOWN, Reading
+from pairgossip.peer.reading import DOWN, PeerReading
 from pairgossip.watch.peers.source import Swarm
 from pairgossip.watch.terminal.peers import TextSwarm
 
@@ -21,7 +20,7 @@ from .peers_to_watch import HOSTILE, Scripted, made_up_swarm, told
 def peers() -> list[Scripted]:
     return [
         Scripted("ann", [told(10, 1.25, interval=(1.0, 2.0)), told(30, 1.5, refused=3)]),
-        Scripted("bob", [told(10, 1.75), Reading(DOWN)]),
+        Scripted("bob", [told(10, 1.75), PeerReading(DOWN)]),
     ]
 
 
@@ -31,7 +30,7 @@ def swarm_of(readers: list[Scripted], ends_after: int = 3) -> Swarm:
 
 
 def shown(console: Console, readers: list[Scripted]) -> str:
-    text = TextSwarm(Lookout(swarm_of(readers)), console, wait=lambda _: None)
+    text = TextSwarm(swarm_of(readers), console, wait=lambda _: None)
     assert text.run()  # until the swarm has ended
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
@@ -59,11 +58,11 @@ def test_a_live_table() -> None:
 
 def test_those_that_are_not_up_are_shown_first_of_all() -> None:
     readers = [Scripted(f"peer-{k}", [told(1)]) for k in range(50)]
-    readers.append(Scripted("lost", [Reading(DOWN)]))
+    readers.append(Scripted("lost", [PeerReading(DOWN)]))
     console = Console(file=io.StringIO(), width=120, height=20)
-    text = TextSwarm(Lookout(swarm_of(readers)), console)
-    text.look()
-    console.print(text.picture(120, 20))
+    text = TextSwarm(swarm_of(readers), console)
+    text.read()
+    console.print(text.picture.draw(120, 20))
     assert isinstance(console.file, io.StringIO)
     drawn = console.file.getvalue()
     assert "lost" in drawn and "and 40 more that are up" in drawn
@@ -73,9 +72,9 @@ def test_those_that_are_not_up_are_shown_first_of_all() -> None:
 def test_hostile_names_cannot_steer_the_terminal() -> None:
     readers = [Scripted("a\x1b[2J[bold]:smile:", [told(1)]), Scripted(HOSTILE, [told(1)])]
     console = Console(file=io.StringIO(), width=120)
-    text = TextSwarm(Lookout(swarm_of(readers)), console)
-    text.look()
-    console.print(text.picture(120, 30))
+    text = TextSwarm(swarm_of(readers), console)
+    text.read()
+    console.print(text.picture.draw(120, 30))
     assert isinstance(console.file, io.StringIO)
     drawn = console.file.getvalue()
     assert "\x1b" not in drawn and "a\\x1b[2J[bold]:smile:" in drawn
@@ -85,7 +84,7 @@ def test_ctrl_c_ends_it() -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    text = TextSwarm(Lookout(swarm_of(peers(), 99)), Console(file=io.StringIO()), interrupt)
+    text = TextSwarm(swarm_of(peers(), 99), Console(file=io.StringIO()), interrupt)
     assert text.run() is False
 
 

@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.storage.rows import Rows
     from pairgossip.swarm.chaos import Faults
     from pairgossip.swarm.plan import Plan
-    from pairgossip.swarm.running import Course
-
-
-# The options of `pairgossip swarm run`.
+    from pairgossip.swarm.running import SwarmOptions
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -62,7 +59,7 @@ class WhatOptions:
 
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
-class CourseOptions:
+class DurationOptions:
     """How fast the peers are, and how long they run."""
 
     rate: float | None = None
@@ -70,10 +67,10 @@ class CourseOptions:
     seconds: float | None = None
     """How long to run; 30 unless --exchanges is given."""
     exchanges: Whole | None = None
-    """Run until so many exchanges were made in the whole network."""
+    """Run until this number of exchanges were made in the whole network."""
     seed: Seed = 0
-    """Seed of the network, of who gets which rows, and of the misfortunes; not of the peers, whose
-    clocks are real."""
+    """Seed of the network, of which peer gets which rows, and of the faults; not of the peers,
+    whose clocks are real."""
     first_port: Whole | None = None
     """Listen on this port of 127.0.0.1 and the next ones; free ones are found unless given."""
     fast: Flag = False
@@ -83,18 +80,18 @@ class CourseOptions:
 @Parameter(name="*", group=CHAOS)
 @dataclass(frozen=True)
 class ChaosOptions:
-    """What befalls the peers."""
+    """Which faults there are."""
 
     chaos: Flag = False
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
     random, during the first three quarters of the run."""
     kills: Whole | None = None
-    """So many kills of peers that have exchanged since their start; the run goes on until they are
-    done. At most a third of the peers are away at a time."""
+    """How many times to kill a peer that has exchanged since its start; the run goes on until all
+    are done. At most a third of the peers are away at a time."""
     freezes: Whole | None = None
-    """So many freezes."""
+    """How many times to freeze a peer."""
     partitions: Whole | None = None
-    """So many partitions."""
+    """How many times to cut the network in two."""
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -111,7 +108,7 @@ class SwarmOutputs:
     """Print one JSON object instead of tables."""
 
 
-NO_COURSE = CourseOptions()
+NO_DURATION = DurationOptions()
 NO_CHAOS = ChaosOptions()
 NO_OUTPUTS = SwarmOutputs()
 
@@ -138,7 +135,7 @@ def run_command(
     peers: Annotated[Whole, Parameter(group=NETWORK)],
     network: NetworkOptions = NO_NETWORK,
     parameters: FamilyParameters = NO_PARAMETERS,
-    how: CourseOptions = NO_COURSE,
+    how: DurationOptions = NO_DURATION,
     chaos: ChaosOptions = NO_CHAOS,
     outputs: SwarmOutputs = NO_OUTPUTS,
 ) -> int:
@@ -147,7 +144,7 @@ def run_command(
     Each peer is a process with its own folder, key, rows and list of members, as `peer init`,
     `peer invite` and `peer join` make them; they talk over 127.0.0.1. At the end the disks of all
     peers are read: every record must be there once, and the mass must be what the exchanges have
-    made. Ctrl-C stops the peers in good order, and the audit is made all the same.
+    made. Ctrl-C stops the peers as usual, and the audit is still made.
 
     Exit codes: 0 all is well, 1 the audit failed, 2 something was wrong from the start, 130 it was
     interrupted and all is well.
@@ -162,15 +159,15 @@ def run_command(
     peers
         How many peers; each gets one row at least.
     """
-    from pairgossip.cli.summaries.swarm import showing, write_report
+    from pairgossip.cli.summaries.swarm import show_swarm, write_report
     from pairgossip.swarm.running import run_swarm
 
     plan = _plan(peers, what, network, parameters, how)
-    course = _course(how, chaos)
+    options = _run_options(how, chaos)
     _check_within(outputs.within, plan)
     with _folder(outputs.home) as place:
-        with showing() as on_look:
-            report = run_swarm(plan, place.folder, course, on_look)
+        with show_swarm(plan) as on_reading:
+            report = run_swarm(plan, place.folder, options, on_reading)
         is_well = write_report(report, plan, outputs.within, as_json=outputs.json)
         place.is_kept = not is_well or outputs.home is not None
     if place.is_kept:
@@ -185,7 +182,7 @@ def _plan(
     what: WhatOptions,
     network: NetworkOptions,
     parameters: FamilyParameters,
-    how: CourseOptions,
+    how: DurationOptions,
 ) -> Plan:
     from pairgossip.swarm.plan import make_plan
 
@@ -200,7 +197,7 @@ def _plan(
     return make_plan(text, rows, network.build(peers, parameters, how.seed), peers, how.seed)
 
 
-def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
+def _from_spec(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
     from pairgossip.files import LARGEST_TOML, read_bytes
     from pairgossip.peer.spec.spec import read_spec
     from pairgossip.peer.storage.rows import read_rows
@@ -215,7 +212,7 @@ def _from_spec(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
     return read_bytes(what.spec, LARGEST_TOML).decode("utf-8-sig"), read_rows(what.data, spec)
 
 
-def _from_kernel(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
+def _from_kernel(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
     import numpy as np
 
     from pairgossip.swarm.plan import kernel_spec
@@ -244,13 +241,13 @@ def _from_kernel(what: WhatOptions, how: CourseOptions) -> tuple[str, Rows]:
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 
 
-def _course(how: CourseOptions, chaos: ChaosOptions) -> Course:
-    from pairgossip.swarm.running import Course
+def _run_options(how: DurationOptions, chaos: ChaosOptions) -> SwarmOptions:
+    from pairgossip.swarm.running import SwarmOptions
 
     seconds = how.seconds
     if seconds is None and how.exchanges is None:
         seconds = DEFAULT_SECONDS
-    return Course(
+    return SwarmOptions(
         seconds=seconds,
         exchanges=how.exchanges,
         faults=_faults(chaos, seconds),

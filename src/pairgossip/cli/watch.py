@@ -313,11 +313,10 @@ def watched_peers(watched: WatchedOptions) -> Swarm | None:
 
 
 def _show_peers(swarm: Swarm) -> int:
-    from pairgossip.watch.peers.lookout import Lookout
     from pairgossip.watch.terminal.drawing import new_console
     from pairgossip.watch.terminal.peers import TextSwarm
 
-    if TextSwarm(Lookout(swarm), new_console()).run():
+    if TextSwarm(swarm, new_console()).run():
         tell("The swarm has ended.")
     return 0
 

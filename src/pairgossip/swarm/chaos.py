@@ -1,4 +1,4 @@
-"""Misfortune in due amount: kills, freezes and cut links, at moments that a seed decides."""
+"""Faults on purpose: kills, freezes and cut links, at moments that a seed decides."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import heapq
 import itertools
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pairgossip.errors import InputError
+from pairgossip.peer.reading import DOWN, FROZEN, UP
 from pairgossip.swarm.links import FaultyLinks, Link
-from pairgossip.swarm.processes import DOWN, FROZEN, UP, PeerProcess, may_start
+from pairgossip.swarm.processes import PeerProcess, may_start
 
 KINDS = ("kills", "freezes", "partitions")
 MEAN_ABSENCE = 0.5
 MEAN_FREEZE = 2.5
-"""Seconds; some freezes are longer than the network takes to give a neighbor up, some shorter."""
+"""Seconds; some freezes last longer than a peer waits before it takes a neighbor to be away."""
 MEAN_CUT = 3.0
 LONGEST = 12.0
 PATIENCE = 120.0
-"""Seconds in which nothing that is due can happen, after which it never will."""
+"""Seconds to wait until a fault that is due becomes possible."""
 
 
 @dataclass(frozen=True)
 class Faults:
-    """How many misfortunes there will be, and over how many seconds they are spread."""
+    """How many faults there will be, and over how many seconds they are spread."""
 
     kills: int
     freezes: int
@@ -39,7 +40,7 @@ class Faults:
 
 
 def usual_faults(window: float) -> Faults:
-    """Return as many as keep a network from ever being at rest."""
+    """Return enough faults that the network is never at rest."""
     return Faults(
         kills=max(1, round(window / 2)),
         freezes=max(1, round(window / 5)),
@@ -49,20 +50,20 @@ def usual_faults(window: float) -> Faults:
 
 
 class Chaos:
-    """Carries the misfortunes out; `step` is to be called often.
+    """Carries the faults out; `step` is to be called often.
 
-    Only peers that have exchanged since their start are killed, for the death of one that has
+    Only peers that have exchanged since their start are killed, since a kill of one that has
     nothing to lose shows nothing, and at most a third of the peers are away at a time, so that the
     others can exchange.
 
     Parameters
     ----------
     faults
-        How many.
+        How many there are.
     peers, links, edges
-        Whom they befall: the peers, the links that can be cut, which peers they join.
+        The peers, the links that can be cut, and which peers each link connects.
     chance
-        Draws the moments and the victims.
+        Draws the moments and the peers.
     begin
         When it begins, in monotonic seconds.
     """
@@ -78,7 +79,7 @@ class Chaos:
     ) -> None:
         self._peers, self._links, self._edges, self._chance = peers, links, edges, chance
         kinds = KINDS if links is not None else KINDS[:2]
-        # Many kills take every place that is left; so the others, which are fewer, come first.
+        # Kills are many and need peers that are up: the other faults, which are fewer, come first.
         self._due = {
             kind: self._moments(getattr(faults, kind), faults.window, begin)
             for kind in reversed(kinds)
@@ -88,25 +89,25 @@ class Chaos:
         self._is_cut = False
         self._last = begin
         self.counts: Counter[str] = Counter()
-        """By kind; of the kills those of peers that had exchanged since their start."""
+        """By kind; of the kills, those of peers that had exchanged since their start."""
         self.offers_in_flight: set[tuple[str, int]] = set()
         """The offers, by peer and number, that these kills left without an answer."""
         self.failure: str | None = None
-        """Why not all of it could happen."""
+        """Why some faults could not be carried out."""
 
     def _moments(self, count: int, window: float, begin: float) -> list[float]:
-        """Draw when so many things are due; the first is the last in the list."""
+        """Draw when faults are due; the first is the last in the list."""
         moments = (begin + self._chance.uniform(0, window) for _ in range(count))
         return sorted(moments, reverse=True)
 
     @property
     def is_over(self) -> bool:
-        """Whether everything has happened, and been mended."""
+        """Whether all faults have been carried out and undone."""
         return not any(self._due.values()) and not self._later
 
     def step(self, now: float) -> None:
-        """Do what is due; what cannot be done yet waits, and holds nothing else up."""
-        self._mend(now)
+        """Do what is due; what is not possible yet waits, and delays nothing else."""
+        self._undo(now)
         does = {"kills": self._kill, "freezes": self._freeze, "partitions": self._partition}
         is_waiting = False
         for kind, moments in self._due.items():
@@ -125,14 +126,14 @@ class Chaos:
     def _give_up(self) -> None:
         left = ", ".join(f"{len(due)} {kind}" for kind, due in self._due.items() if due)
         self.failure = (
-            f"{left} could not happen: for {PATIENCE:.0f} seconds there were not enough peers that "
-            f"run and exchange."
+            f"{left} could not be carried out: for {PATIENCE:.0f} seconds, not enough peers were "
+            f"running and exchanging."
         )
         for moments in self._due.values():
             moments.clear()
 
     def end(self) -> None:
-        """Mend everything at once, but leave those down that are."""
+        """Undo all faults at once, but start no peer that is down."""
         for moments in self._due.values():
             moments.clear()
         self._later.clear()
@@ -140,8 +141,8 @@ class Chaos:
             peer.thaw()
         self._heal()
 
-    def _mend(self, now: float) -> None:
-        """Start, thaw or heal what is due; what is not possible yet is tried again."""
+    def _undo(self, now: float) -> None:
+        """Start, thaw or reconnect what is due; what is not possible yet is tried again."""
         due = []
         while self._later and self._later[0][0] <= now:
             due.append(heapq.heappop(self._later))
@@ -185,7 +186,7 @@ class Chaos:
         return True
 
     def _partition(self, now: float) -> bool:
-        """Part the peers in two; both sides go on, but not with each other."""
+        """Split the peers in two groups that cannot reach each other."""
         if self._is_cut or self._links is None:
             return False
         numbers = range(len(self._peers))
@@ -217,3 +218,9 @@ class Chaos:
 def all_are_up(peers: list[PeerProcess]) -> bool:
     """Whether every peer runs that has not failed."""
     return all(peer.state == UP for peer in peers if peer.failure is None or peer.state != DOWN)
+
+
+def format_faults(faults: Mapping[str, int]) -> str:
+    """Say how many faults of each kind there were, such as "3 kills, 1 freeze"."""
+    counts = [(faults[name], name) for name in KINDS if faults.get(name)]
+    return ", ".join(f"{count} {name[:-1] if count == 1 else name}" for count, name in counts)

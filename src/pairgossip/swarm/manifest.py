@@ -1,68 +1,104 @@
-"""swarm.json: what a swarm consists of, for whoever wants to look at it while it runs."""
+"""swarm.json: what a swarm consists of, for everything that wants to read it while it runs."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
 from pathlib import Path
-from typing import Any
 
-from pairgossip.files import write_text
-from pairgossip.swarm.plan import Plan
-from pairgossip.swarm.processes import PeerProcess
+import msgspec
 
-FORMAT = "pairgossip-swarm"
+from pairgossip.errors import InputError
+from pairgossip.files import read_bytes, write_text
+from pairgossip.peer.identity.certificates import is_name
+
 FILE = "swarm.json"
+FORMAT, VERSION = "pairgossip-swarm", 1
+MOST_PEERS = 1_000
+LARGEST_MANIFEST = 1 << 26
 
 
-@dataclass
-class Manifest:
-    """Writes the file anew whenever a process has come or gone."""
+class ManifestPeer(msgspec.Struct, frozen=True):
+    """One peer of a swarm."""
 
-    folder: Path
-    plan: Plan
-    peers: list[PeerProcess]
-    addresses: list[str]
-    exact: float | None
-    started: float
-    _written: str = ""
+    name: str
+    id: str
+    home: str
+    """The name of its folder, beside the manifest."""
+    rows: int = 0
+    address: str = ""
+    pid: int | None = None
+    state: str = ""
 
-    def write(self, *, is_running: bool = True, result: Mapping[str, Any] | None = None) -> None:
-        """Write what has changed, if anything has."""
-        text = json.dumps(self._content(is_running, result), indent=2) + "\n"
-        if text != self._written:
-            write_text(self.folder / FILE, [text])
-            self._written = text
 
-    def _content(self, is_running: bool, result: Mapping[str, Any] | None) -> dict[str, Any]:
-        plan, names = self.plan, self.plan.names
-        positions = plan.graph.positions
-        return {
-            "format": FORMAT,
-            "version": 1,
-            "running": is_running,
-            "pid": os.getpid() if is_running else None,
-            "started": self.started,
-            "measure": plan.spec.kernel or plan.spec.loss,
-            "target": plan.spec.target,
-            "exact": self.exact,
-            "spec": plan.spec.hash,
-            "family": plan.graph.family,
-            "peers": [
-                {
-                    "name": peer.name,
-                    "id": peer.id,
-                    "home": peer.home.folder.name,
-                    "rows": len(rows),
-                    "address": address,
-                    "pid": peer.pid,
-                    "state": peer.state,
-                }
-                for peer, rows, address in zip(self.peers, plan.rows, self.addresses, strict=True)
-            ],
-            "links": [[names[i], names[j]] for i, j in plan.links],
-            "positions": None if positions is None else positions.tolist(),
-            "result": result,
-        }
+class Result(msgspec.Struct, frozen=True):
+    """How a swarm has ended."""
+
+    sound: bool
+    violations: tuple[str, ...]
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a swarm."""
+
+    format: str = FORMAT
+    version: int = VERSION
+    running: bool = False
+    pid: int | None = None
+    """The process that runs the swarm."""
+    started: float = 0.0
+    measure: str | None = None
+    """The kernel, or the loss, by name."""
+    target: str | None = None
+    exact: float | None = None
+    spec: str = ""
+    """The hash of the specification."""
+    family: str | None = None
+    """The family of the network."""
+    peers: tuple[ManifestPeer, ...]
+    links: tuple[tuple[str, str], ...]
+    """The names of the peers at the two ends."""
+    positions: tuple[tuple[float, float], ...] | None = None
+    result: Result | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the parts fit together, and lead nowhere outside the swarm's folder."""
+        names, places = {peer.name for peer in self.peers}, self.positions
+        return (
+            (self.format, self.version) == (FORMAT, VERSION)
+            and 0 < len(self.peers) <= MOST_PEERS
+            and len(names) == len(self.peers)
+            and all(is_name(peer.home) for peer in self.peers)
+            and all(a in names and b in names for a, b in self.links)
+            and (self.exact is None or math.isfinite(self.exact))
+            and (places is None or len(places) == len(names))
+            and all(map(math.isfinite, (number for place in places or () for number in place)))
+        )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest of the swarm in a folder."""
+    content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    write_text(folder / FILE, [content.decode(), "\n"])
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of the swarm in a folder, or say what is wrong with it."""
+    path = folder / FILE
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}: check the path.")
+    if not path.exists():
+        raise InputError(
+            f"{folder} holds no {FILE}: give the folder of a swarm, which "
+            "'pairgossip swarm run --home' makes, or name peers with --peers."
+        )
+    damaged = InputError(f"{path} is not the manifest of a swarm: check the path.")
+    try:
+        # Python's own parser: it refuses deep nesting with an error of its own.
+        manifest = msgspec.convert(json.loads(read_bytes(path, LARGEST_MANIFEST)), Manifest)
+    except (msgspec.ValidationError, ValueError, RecursionError):
+        raise damaged from None
+    if not manifest.is_sound:
+        raise damaged
+    return manifest

@@ -1,4 +1,4 @@
-"""The peers of a swarm as processes: started, killed, frozen, stopped."""
+"""The peers of a swarm as processes: start, kill, freeze and stop them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pairgossip.errors import InputError
+from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, reading_of
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal_file import export
 from pairgossip.swarm import child
 
-UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 START_PATIENCE = 120.0
 STOP_PATIENCE = 60.0
 """A peer waits some seconds for its last answer; many on a slow machine take longer to end."""
@@ -42,13 +42,11 @@ class PeerProcess:
     def __init__(self, name: str, id: str, home: Home, log: Path) -> None:
         self.name, self.id, self.home, self.log = name, id, home, log
         self.status: Status | None = None
-        """What the present process last told."""
+        """What the present process last reported."""
         self.failure: str | None = None
         """Why it ended although nobody wanted it to."""
         self._process: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
-        self._refused_before = 0
-        self._exchanges = 0
         self._exchanges_before = 0
 
     @property
@@ -66,18 +64,8 @@ class PeerProcess:
         return STARTING if self.status is None else UP
 
     @property
-    def refused(self) -> int:
-        """How many frames it refused, in all its lives."""
-        return self._refused_before + _refused(self.status)
-
-    @property
-    def exchanges(self) -> int:
-        """How many exchanges it last told of."""
-        return self._exchanges
-
-    @property
     def has_exchanged(self) -> bool:
-        """Whether the present process has told of an exchange of its own."""
+        """Whether the present process has reported an exchange of its own."""
         return self.status is not None and self.status.exchanges != self._exchanges_before
 
     def start(self) -> None:
@@ -98,8 +86,13 @@ class PeerProcess:
             )
         self.status, self._is_frozen = None, False
 
-    def look(self) -> None:
-        """Take note of what the process tells, and of its end."""
+    def read(self) -> PeerReading:
+        """Return what is known of the peer now."""
+        self.update()
+        return reading_of(self.status, self.state)
+
+    def update(self) -> None:
+        """Take note of the status that the process has written, and of its end."""
         if self._process is None:
             return
         if self._process.poll() is not None:
@@ -107,11 +100,11 @@ class PeerProcess:
             self.failure = f"{self.name} ended by itself (code {code}): {self.last_words()}"
             self._ended()
             return
-        told = None
+        status = None
         with contextlib.suppress(InputError):
-            told = read_status(self.home.status)
-        if told is not None and told.pid == self._process.pid and not told.stopped:
-            self.status, self._exchanges = told, told.exchanges
+            status = read_status(self.home.status)
+        if status is not None and status.pid == self._process.pid and not status.stopped:
+            self.status = status
 
     def kill(self) -> None:
         """End the process as a power cut would, or `kill -9`."""
@@ -175,18 +168,11 @@ class PeerProcess:
         return f"see {self.log}"
 
     def _ended(self) -> None:
-        self._refused_before += _refused(self.status)
         self._process, self.status, self._is_frozen = None, None, False
 
 
 def _numbers(pending: dict[str, Any]) -> frozenset[int]:
     return frozenset(offer["seq"] for offer in pending.values())
-
-
-def _refused(status: Status | None) -> int:
-    if status is None:
-        return 0
-    return sum(count for name, count in status.counts.items() if "refused" in name)
 
 
 def start_all(peers: list[PeerProcess]) -> None:
@@ -199,7 +185,7 @@ def start_all(peers: list[PeerProcess]) -> None:
     while waiting or any(peer.state == STARTING for peer in peers):
         for peer in peers:
             if peer.state == STARTING:
-                peer.look()
+                peer.update()
                 if peer.state == UP:
                     peer.freeze()
             if peer.failure is not None:
@@ -223,7 +209,7 @@ def may_start(peers: list[PeerProcess]) -> bool:
 def stop_all(peers: list[PeerProcess]) -> None:
     """Ask all peers to finish or park their exchanges, and wait until they have ended."""
     for peer in peers:
-        peer.look()
+        peer.update()
         peer.ask_to_stop()
     until = time.monotonic() + STOP_PATIENCE
     for peer in peers:

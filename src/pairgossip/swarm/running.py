@@ -1,17 +1,19 @@
-"""One run of a swarm from its first folder to its last audit."""
+"""One run of a swarm, from making its folders to the audit."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pairgossip.errors import InputError
+from pairgossip.peer.reading import STARTING, SwarmReader, SwarmReading
 from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.audit import Audit, audit
 from pairgossip.swarm.chaos import Chaos, Faults, all_are_up
@@ -26,26 +28,26 @@ from pairgossip.swarm.machine import (
     ports_from,
     undisturbed,
 )
-from pairgossip.swarm.manifest import Manifest
+from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
 from pairgossip.swarm.plan import Plan, found_peers, introduce, make_folder
-from pairgossip.swarm.processes import PAUSE, STARTING, PeerProcess, kill_all, start_all, stop_all
-from pairgossip.swarm.watching import Look, Watcher
+from pairgossip.swarm.processes import PAUSE, PeerProcess, kill_all, start_all, stop_all
 
-BETWEEN_LOOKS = 1.0
+SECONDS_BETWEEN_READINGS = 1.0
 SHORTEST_CALM = 5.0
-"""How many seconds peers have to themselves after the last misfortune."""
+"""Seconds without faults at the end of a run, at least."""
 
-OnLook = Callable[[Look], None]
+OnReading = Callable[[SwarmReading, Mapping[str, int]], None]
+"""Called with every reading, and how many faults of each kind there were."""
 
 
 @dataclass(frozen=True)
-class Course:
-    """How long a swarm runs, and what befalls it."""
+class SwarmOptions:
+    """How long a swarm runs, and with which faults."""
 
     seconds: float | None = 30.0
-    """None: no limit but the exchanges."""
+    """None for no limit but the exchanges."""
     exchanges: int | None = None
-    """Exchanges in the whole network, after which it ends."""
+    """It ends after this number of exchanges in the whole network."""
     faults: Faults | None = None
     seed: int = 0
     power_safe: bool = True
@@ -59,24 +61,24 @@ class Course:
 
     @property
     def calm(self) -> float:
-        """Seconds of peace at the end."""
+        """Seconds without faults at the end."""
         return 0.0 if self.faults is None else max(SHORTEST_CALM, 0.2 * (self.seconds or 0.0))
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run of a swarm came to."""
+    """The result of a run of a swarm."""
 
     audit: Audit
     exact: float | None
     seconds: float
-    """From when all peers ran until they were told to stop."""
+    """From when all peers ran until they were asked to stop."""
     faults: dict[str, int]
-    """By kind; of the kills those of peers that had exchanged since their start."""
+    """By kind; of the kills, those of peers that had exchanged since their start."""
     offers_in_flight: int
     """How many different offers these kills left without an answer."""
     failures: tuple[str, ...]
-    """Peers that did not do as they should, a sentence each."""
+    """What went wrong with peers, a sentence each."""
     is_interrupted: bool
     refused: int
     rate: float
@@ -86,11 +88,11 @@ class Report:
     cpu_seconds: float
     """The same from then on, of all processes that there were."""
     memory: tuple[float, float] | None
-    """Bytes per peer at the end, all it uses and its share of what it shares with others; None
-    where the system does not tell."""
+    """Bytes per peer at the end: resident, and with shared pages divided among those that share
+    them; None where the system does not say."""
 
     def errors(self) -> list[float]:
-        """How far each peer is from the exact value, relative to it."""
+        """Return the relative error of each peer that has an estimate."""
         if self.exact is None:
             return []
         known = [one.estimate[0] for one in self.audit.findings if one.estimate is not None]
@@ -99,22 +101,24 @@ class Report:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was lost or doubled, and every peer did as it should."""
+        """Whether nothing was lost or duplicated, and nothing went wrong with any peer."""
         return self.audit.is_sound and not self.failures
 
 
-def run_swarm(plan: Plan, folder: Path, course: Course, on_look: OnLook) -> Report:
-    """Found, start, watch, disturb, stop and audit a swarm in a folder that does not exist yet.
+def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnReading) -> Report:
+    """Set up, start, watch, disturb, stop and audit a swarm in a folder that does not exist yet.
 
-    To be called from a thread that stays: on Linux, peers end with the thread that started them.
+    Call it from a thread that outlives it: on Linux, peers end with the thread that started them.
     """
     count = len(plan.names)
     exact = plan.exact()
-    ports = free_ports(count) if course.first_port is None else ports_from(course.first_port, count)
+    ports = (
+        free_ports(count) if options.first_port is None else ports_from(options.first_port, count)
+    )
     make_folder(folder)
     listen = [f"tls/{HOST}:{port}" for port in ports]
-    homes = found_peers(plan, folder, listen, power_safe=course.power_safe)
-    with _links(plan, ports, course) as links:
+    homes = found_peers(plan, folder, listen, power_safe=options.power_safe)
+    with _links(plan, ports, options) as links:
 
         def reached(i: int, j: int) -> str:
             return listen[j] if links is None else f"tls/{HOST}:{links.ports[i, j]}"
@@ -124,15 +128,14 @@ def run_swarm(plan: Plan, folder: Path, course: Course, on_look: OnLook) -> Repo
             PeerProcess(home.folder.name, identity.id, home, folder / f"{home.folder.name}.log")
             for home, identity in zip(homes, identities, strict=True)
         ]
-        manifest = Manifest(folder, plan, peers, listen, exact, time.time())
-        course_run = _Run(plan, peers, links, course, manifest, on_look)
-        return course_run.to_the_end(homes, exact)
+        write = _ManifestWriter(folder, plan, peers, listen, exact)
+        return _Run(plan, peers, links, options, write, on_reading).to_the_end(homes, exact)
 
 
 @contextlib.contextmanager
-def _links(plan: Plan, ports: list[int], course: Course) -> Iterator[FaultyLinks | None]:
-    """Lead all links through here if some are to be cut."""
-    if course.faults is None or not course.faults.partitions:
+def _links(plan: Plan, ports: list[int], options: SwarmOptions) -> Iterator[FaultyLinks | None]:
+    """Route all links through this process if some are to be cut."""
+    if options.faults is None or not options.faults.partitions:
         yield None
         return
     both = [*plan.links, *((j, i) for i, j in plan.links)]
@@ -143,23 +146,66 @@ def _links(plan: Plan, ports: list[int], course: Course) -> Iterator[FaultyLinks
         links.close()
 
 
+@dataclass
+class _ManifestWriter:
+    """Writes the manifest whenever a process was started or has ended."""
+
+    folder: Path
+    plan: Plan
+    peers: list[PeerProcess]
+    addresses: list[str]
+    exact: float | None
+    started: float = field(default_factory=time.time)
+    _written: Manifest | None = None
+
+    def __call__(self, *, is_running: bool = True, result: Result | None = None) -> None:
+        manifest = self._manifest(is_running, result)
+        if manifest != self._written:
+            write_manifest(self.folder, manifest)
+            self._written = manifest
+
+    def _manifest(self, is_running: bool, result: Result | None) -> Manifest:
+        plan, names = self.plan, self.plan.names
+        positions = plan.graph.positions
+        return Manifest(
+            running=is_running,
+            pid=os.getpid() if is_running else None,
+            started=self.started,
+            measure=plan.spec.kernel or plan.spec.loss,
+            target=plan.spec.target,
+            exact=self.exact,
+            spec=plan.spec.hash,
+            family=plan.graph.family,
+            peers=tuple(
+                ManifestPeer(
+                    *(peer.name, peer.id, peer.home.folder.name, len(rows), address),
+                    *(peer.pid, peer.state),
+                )
+                for peer, rows, address in zip(self.peers, plan.rows, self.addresses, strict=True)
+            ),
+            links=tuple((names[i], names[j]) for i, j in plan.links),
+            positions=None if positions is None else tuple(map(tuple, positions.tolist())),
+            result=result,
+        )
+
+
 class _Run:
-    """The life of the processes."""
+    """The processes of a swarm from start to end."""
 
     def __init__(
         self,
         plan: Plan,
         peers: list[PeerProcess],
         links: FaultyLinks | None,
-        course: Course,
-        manifest: Manifest,
-        on_look: OnLook,
+        options: SwarmOptions,
+        write: _ManifestWriter,
+        on_reading: OnReading,
     ) -> None:
         self._plan, self._peers, self._links = plan, peers, links
-        self._course, self._manifest, self._on_look = course, manifest, on_look
+        self._options, self._write, self._on_reading = options, write, on_reading
         self._chaos: Chaos | None = None
-        self._first: Look | None = None
-        self._last: Look | None = None
+        self._first: SwarmReading | None = None
+        self._last: SwarmReading | None = None
         self._cpu_starting = 0.0
 
     def to_the_end(self, homes: list[Home], exact: float | None) -> Report:
@@ -171,7 +217,7 @@ class _Run:
             except KeyboardInterrupt:
                 is_interrupted = True
             finally:
-                with undisturbed():  # what was begun is brought to its end
+                with undisturbed():  # a second Ctrl-C does not interrupt this
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()
@@ -183,52 +229,51 @@ class _Run:
             offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
             failures=tuple(self._failures()),
             is_interrupted=is_interrupted,
-            refused=sum(peer.refused for peer in self._peers),
+            refused=0 if self._last is None else self._last.refused,
             rate=exchanges / seconds if seconds else 0.0,
             cpu_starting=self._cpu_starting,
             cpu_seconds=cpu_of_ended() - used - self._cpu_starting,
             memory=memory,
         )
-        result = {"sound": report.is_sound, "violations": [*report.audit.violations]}
-        self._manifest.write(is_running=False, result=result)
+        self._write(is_running=False, result=Result(report.is_sound, report.audit.violations))
         return report
 
     def _watch(self) -> None:
-        course, began = self._course, time.monotonic()
-        watcher = Watcher(self._peers, began)
+        options, began = self._options, time.monotonic()
+        reader = SwarmReader(self._peers)
         self._cpu_starting = cpu_of(peer.pid for peer in self._peers)
-        if course.faults is not None:
-            chance = random.Random(course.seed)
+        if options.faults is not None:
+            chance = random.Random(options.seed)
             self._chaos = Chaos(
-                course.faults, self._peers, self._links, self._plan.links, chance, began
+                options.faults, self._peers, self._links, self._plan.links, chance, began
             )
-        calm_since, next_look = began, began
+        calm_since, next_reading = began, began
         while True:
             now = time.monotonic()
             if self._chaos is not None:
                 self._chaos.step(now)
-            if now >= next_look:
-                next_look = now + BETWEEN_LOOKS
-                self._look(watcher, now)
+            if now >= next_reading:
+                next_reading = now + SECONDS_BETWEEN_READINGS
+                self._read(reader)
             for peer in self._peers:
                 if peer.state == STARTING:
-                    peer.look()
+                    peer.update()
             if not self._is_calm():
                 calm_since = now
-            elif self._is_due() and now - calm_since >= course.calm:
+            elif self._is_due() and now - calm_since >= options.calm:
                 return
             if all(peer.failure is not None for peer in self._peers):
                 return
             time.sleep(PAUSE)
 
-    def _look(self, watcher: Watcher, now: float) -> None:
-        self._last = watcher.look(now, self._faults())
+    def _read(self, reader: SwarmReader) -> None:
+        self._last = reader.read()
         self._first = self._first or self._last
-        self._manifest.write()
-        self._on_look(self._last)
+        self._write()
+        self._on_reading(self._last, self._faults())
 
     def _progress(self) -> tuple[float, int]:
-        """Return seconds and exchanges from the first look to the last."""
+        """Return seconds and exchanges from the first reading to the last."""
         if self._first is None or self._last is None:
             return 0.0, 0
         return self._last.seconds, self._last.exchanges - self._first.exchanges
@@ -245,11 +290,11 @@ class _Run:
         return self._chaos is None or (self._chaos.is_over and all_are_up(self._peers))
 
     def _is_due(self) -> bool:
-        seconds, exchanges, look = self._course.seconds, self._course.exchanges, self._last
-        is_late = seconds is not None and look is not None and look.seconds >= seconds
-        return is_late or (
-            exchanges is not None and look is not None and look.exchanges >= exchanges
-        )
+        seconds, exchanges, last = self._options.seconds, self._options.exchanges, self._last
+        if last is None:
+            return False
+        is_late = seconds is not None and last.seconds >= seconds
+        return is_late or (exchanges is not None and last.exchanges >= exchanges)
 
     def _stop(self) -> None:
         try:

@@ -36,24 +36,29 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     """
     import msgspec
 
+    from pairgossip.peer.reading import FolderReader
     from pairgossip.peer.service.assembly import view
     from pairgossip.peer.service.privacy_noise import noise_of
     from pairgossip.peer.storage.growth import rows_waiting
 
     place = found_home(home)
     seen, is_running = view(place), place.is_running()
+    state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, len(seen.state.nodes))
     if json:
         write_json({
             **msgspec.to_builtins(status),
             "running": is_running,
+            "state": state,
             "rows_waiting": waiting,
             "privacy_noise": noise_of(seen),
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
-    _write_facts(status, is_running, _ended(status) + added + _privacy(seen, status))
+    _write_facts(
+        status, _state(status, state, is_running), _ended(status) + added + _privacy(seen, status)
+    )
     _write_neighbors(status)
     if status.counts:
         counts = new_table(("events since the start", "count"))
@@ -64,7 +69,7 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
         write_line(f"Problem: {problem}")
 
 
-def _write_facts(status: Status, is_running: bool, more: list[tuple[str, str]]) -> None:
+def _write_facts(status: Status, state: str, more: list[tuple[str, str]]) -> None:
     covers = status.covers
     facts = new_table(("peer", status.name), numbers=False)
     rows = [
@@ -74,7 +79,7 @@ def _write_facts(status: Status, is_running: bool, more: list[tuple[str, str]]) 
         ("exchanges", spelled(status.exchanges)),
         ("generation", f"{status.generation}{_without(status)}"),
         ("last exchange", _ago(status.staleness, status.updated)),
-        ("state", _state(status, is_running)),
+        ("state", state),
         ("id", status.id),
         *more,
     ]  # fmt: skip
@@ -158,12 +163,15 @@ def _without(status: Status) -> str:
     return f", without {', '.join(status.evicted)}" if status.evicted else ""
 
 
-def _state(status: Status, is_running: bool) -> str:
+def _state(status: Status, state: str, is_running: bool) -> str:
+    from pairgossip.peer.reading import FROZEN
+
     offers = "an offer waits for its answer" if status.pending == 1 else "offers wait for answers"
     offer = f", {offers}" if status.pending else ""
     done = ", has reached what the specification asks for" if status.done else ""
     if is_running:
-        return f"running as process {status.pid}{offer}{done}"
+        how = "frozen" if state == FROZEN else "running"
+        return f"{how} as process {status.pid}{offer}{done}"
     if not status.updated:
         return f"not running{offer}"
     how = "stopped" if status.stopped else "not running, last seen"

@@ -1,8 +1,8 @@
-"""What `pairgossip swarm run` shows: the swarm while it runs, and the audit at its end."""
+"""The output of `pairgossip swarm run`: the swarm while it runs, and the audit at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,75 +16,41 @@ from pairgossip.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from pairgossip.peer.reading import SwarmReading
     from pairgossip.swarm.plan import Plan
-    from pairgossip.swarm.running import Report
-    from pairgossip.swarm.watching import Look, PeerLook
-
-
-MOST_SHOWN = 24
-"""Peers; of a larger swarm only the sums are shown."""
-BETWEEN_LINES = 5.0
-"""Seconds, where nobody sees a table being redrawn."""
+    from pairgossip.swarm.running import OnReading, Report
 
 
 @contextmanager
-def showing() -> Iterator[Callable[[Look], None]]:
-    """Give a function that shows a look: in a table on a terminal, in a line otherwise."""
+def show_swarm(plan: Plan) -> Iterator[OnReading]:
+    """Yield a function that shows a reading: in a table on a terminal, in a line otherwise."""
     from pairgossip.progress import PlainConsole
+    from pairgossip.swarm.chaos import format_faults
+    from pairgossip.watch.terminal.drawing import shown_live
+    from pairgossip.watch.terminal.peers import PeersPicture
 
     console = PlainConsole(stderr=True)
+    heading = f"{len(plan.names)} peers: {plan.spec.kernel or plan.spec.loss}"
+    picture = PeersPicture(console, heading, exact=None)
+
+    def add(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+        picture.add(reading, f"; {format_faults(faults)}" if faults else "")
+
+    def show_line(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+        add(reading, faults)
+        if (text := picture.line()) is not None:
+            tell(text)
+
     if not console.is_terminal:
-        yield _Lines()
+        yield show_line
         return
-    from rich.live import Live
+    with shown_live(console, picture.draw, transient=True) as redraw:
 
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
-        yield lambda look: live.update(drawn(look))
+        def show_table(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+            add(reading, faults)
+            redraw()
 
-
-class _Lines:
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self, look: Look) -> None:
-        if look.seconds >= self._next:
-            self._next = look.seconds + BETWEEN_LINES
-            tell(look.line())
-
-
-def drawn(look: Look) -> RenderableType:
-    """Draw a table of the peers, or one line if they are too many."""
-    from rich.console import Group
-    from rich.text import Text
-
-    if len(look.peers) > MOST_SHOWN:
-        return Text(look.line())
-    table = new_table(
-        (
-            "peer",
-            "state",
-            "estimate",
-            "all rows likely between",
-            "exchanges",
-            "refused",
-            "generation",
-        )
-    )
-    for peer in look.peers:
-        table.add_row(*_cells(peer))
-    return Group(table, Text(look.line()))
-
-
-def _cells(peer: PeerLook) -> list[str]:
-    between = ""
-    if peer.interval is not None:
-        between = f"{peer.interval[0]:.6g} and {peer.interval[1]:.6g}"
-    generation = "" if peer.generation is None else str(peer.generation)
-    estimate = "" if peer.estimate is None else f"{peer.estimate:.6g}"
-    numbers = [spelled(peer.exchanges), spelled(peer.refused), generation]
-    return [peer.name, peer.state, estimate, between, *numbers]
+        yield show_table
 
 
 def write_report(report: Report, plan: Plan, within: float | None, *, as_json: bool) -> bool:
@@ -103,11 +69,11 @@ def write_report(report: Report, plan: Plan, within: float | None, *, as_json: b
 
 
 def verdict(report: Report, within: float | None = None) -> str:
-    """Say in one line how it ended."""
-    from pairgossip.swarm.watching import spelled_faults
+    """Say in one line how the run ended."""
+    from pairgossip.swarm.chaos import format_faults
 
     audit = report.audit
-    faults = spelled_faults(report.faults)
+    faults = format_faults(report.faults)
     after = f" after {faults}" if faults else ""
     if audit.violations:
         return f"NOT conserved{after}: {_first(audit.violations)}"

@@ -231,22 +231,22 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
 
 def _loopback(place: str) -> tuple[str, int]:
     host, _, port = place.rpartition(":")
-    if (host != "localhost" and not _is_loopback(host)) or not port.isdigit() or int(port) > 65535:
+    if not is_loopback(host) or not port.isdigit() or int(port) > 65535:
         raise InputError(
             f"Metrics cannot be served at '{place}': give a port of this machine alone, such as "
-            "127.0.0.1:9464; what is farther away can ask through a tunnel."
+            "127.0.0.1:9464; other machines can read them through a tunnel."
         )
     return host.strip("[]"), int(port)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host's name or address is this machine's own."""
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 
 
 def _is_local(host: str) -> bool:
-    """Whether a Host header names this machine."""
-    name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() else host
-    return name == "localhost" or _is_loopback(name)
+    """Return whether a Host header names this machine."""
+    return is_loopback(host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() else host)

@@ -1,4 +1,4 @@
-"""The swarm view: real peers, looked at once a second, shown to all viewers; read-only."""
+"""The swarm view: real peers, read once a second, shown to all viewers."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
-from pairgossip.watch.peers.lookout import Look, Lookout, PeerLook
+from pairgossip.peer.reading import PeerReading, SwarmReading
+from pairgossip.watch.peers.history import SwarmHistory, estimates_in
 from pairgossip.watch.peers.source import Swarm
 from pairgossip.watch.server.board import Board
 from pairgossip.watch.server.requests import answering, stream_answer
 from pairgossip.watch.simulation.frames import color_reach, encoded, event, levels
 from pairgossip.watch.simulation.layouts import layout
 
-SECONDS_BETWEEN_LOOKS = 1.0
-"""Peers tell of themselves once a second."""
+SECONDS_BETWEEN_READINGS = 1.0
+"""Peers write their status once a second."""
 MOST_LINKS = 12_000
 log = logging.getLogger(__name__)
 
 
 class SwarmView:
-    """Looks at peers from a thread of its own, whether or not anybody watches."""
+    """Reads peers from a thread of its own, whether or not anybody watches."""
 
     name, title = "swarm", "Swarm"
 
     def __init__(self, swarm: Swarm) -> None:
-        self._lookout = Lookout(swarm)
-        self._setup = event("setup", encoded(_setup(swarm, self._lookout.names)))
+        self._history = SwarmHistory(swarm)
+        self._setup = event("setup", encoded(_setup(swarm, self._history.names)))
         self._last: bytes | None = None
         self._reach: float | None = None
         self._board = Board(self._opening)
@@ -47,30 +48,38 @@ class SwarmView:
         return [Route("/api/swarm/events", answering(self._events), methods=["GET"])]
 
     def close(self) -> None:
-        """Look no more, and let every viewer go."""
+        """Stop reading, and disconnect every viewer."""
         self._ended.set()
         self._board.close()
         self._thread.join(timeout=5)
-        self._lookout.close()
+        self._history.close()
 
     def _work(self) -> None:
         while not self._ended.is_set():
             try:
-                self._look()
+                self._read()
             except Exception:
-                log.exception("the peers could not be looked at")
-            self._ended.wait(SECONDS_BETWEEN_LOOKS)
+                log.exception("the peers could not be read")
+            self._ended.wait(SECONDS_BETWEEN_READINGS)
 
-    def _look(self) -> None:
-        look = self._lookout.look()
-        deviations = look.estimates() - (np.nan if look.middle is None else look.middle)
+    def _read(self) -> None:
+        reading = self._history.read()
+        exact = self._history.swarm.exact
+        middle = reading.median() if exact is None else exact
+        deviations = estimates_in(reading) - (np.nan if middle is None else middle)
         self._reach = color_reach(deviations) or self._reach
-        self._last = event("look", encoded(look_content(look, deviations, self._reach)))
+        content = {
+            **_content(reading),
+            "levels": base64.b64encode(levels(deviations, self._reach or 1.0)).decode(),
+            "middle": middle,
+            "reach": self._reach,
+        }
+        self._last = event("look", encoded(content))
         self._board.post("look", self._last)
 
     def _opening(self) -> list[bytes]:
-        """All that a viewer needs who comes late."""
-        seconds, estimates = self._lookout.history()
+        """Return all that a viewer needs who connects late."""
+        seconds, estimates = self._history.curves()
         history = event("history", encoded({"seconds": seconds, "estimates": estimates}))
         return [self._setup, history, *([] if self._last is None else [self._last])]
 
@@ -78,36 +87,31 @@ class SwarmView:
         return stream_answer(request, self._board.messages())
 
 
-def look_content(look: Look, deviations: FloatArray, reach: float | None) -> dict[str, Any]:
-    """Say what viewers see of a moment."""
+def _content(reading: SwarmReading) -> dict[str, Any]:
     return {
-        "seconds": look.seconds,
-        "running": look.is_running,
-        "peers": [_peer(peer) for peer in look.peers],
-        "levels": base64.b64encode(levels(deviations, reach or 1.0)).decode(),
-        "middle": look.middle,
-        "reach": reach,
-        "exchanges": look.exchanges,
-        "rate": look.rate,
-        "refused": look.refused,
-        "generation": look.generation,
+        "seconds": reading.seconds,
+        "running": reading.is_running,
+        "peers": [_peer(peer) for peer in reading.peers],
+        "exchanges": reading.exchanges,
+        "rate": reading.rate,
+        "refused": reading.refused,
+        "generation": reading.generation,
     }
 
 
-def _peer(peer: PeerLook) -> dict[str, Any]:
-    reading = peer.reading
+def _peer(peer: PeerReading) -> dict[str, Any]:
     return {
         "state": peer.state,
-        "estimate": reading.estimate,
-        "parameters": reading.parameters,
-        "interval": reading.interval,
+        "estimate": peer.estimate,
+        "parameters": peer.parameters,
+        "interval": peer.interval,
         "exchanges": peer.exchanges,
         "rate": peer.rate,
         "refused": peer.refused,
-        "generation": reading.generation,
-        "covers": reading.covers,
-        "heard": peer.heard,
-        "problems": reading.problems,
+        "generation": peer.generation,
+        "covers": peer.covers,
+        "heard": peer.silence,
+        "problems": peer.problems,
     }
 
 

@@ -95,12 +95,14 @@ class _Sized:
 
 
 @contextmanager
-def shown_live(console: Console, picture: Picture) -> Iterator[Callable[[], None]]:
+def shown_live(
+    console: Console, picture: Picture, *, transient: bool = False
+) -> Iterator[Callable[[], None]]:
     """Show a picture as long as the block runs; give a function that redraws it.
 
-    The last picture stays on the terminal.
+    The last picture stays on the terminal unless it is transient.
     """
-    live = Live(_Sized(picture), console=console, auto_refresh=False)
+    live = Live(_Sized(picture), console=console, auto_refresh=False, transient=transient)
     # Not as a context: its first drawing, if Ctrl-C ends it, would leave the cursor hidden.
     try:
         live.start()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 
-import numpy as np
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from pairgossip.watch.peers.lookout import Look, Lookout, PeerLook
-from pairgossip.watch.peers.reading import DOWN, EVICTED, FROZEN, STARTING, STOPPED, UNCLEAR, UP
+from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
+from pairgossip.watch.peers.history import SwarmHistory
+from pairgossip.watch.peers.source import Swarm
 from pairgossip.watch.terminal.drawing import (
     blocks_for,
     line,
@@ -22,7 +23,7 @@ from pairgossip.watch.terminal.drawing import (
     stacked,
 )
 
-SECONDS_BETWEEN_LOOKS = 1.0
+SECONDS_BETWEEN_READINGS = 1.0
 SECONDS_BETWEEN_LINES = 5.0
 """Where nobody sees a table being redrawn."""
 MOST_MOMENTS = 2_000
@@ -34,128 +35,136 @@ COLUMNS = (
 )
 
 
-class TextSwarm:
-    """Looks at peers until the swarm has ended, or until Ctrl-C."""
+class PeersPicture:
+    """Draws readings of a swarm.
 
-    def __init__(
-        self, lookout: Lookout, console: Console, wait: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._lookout, self._console, self._wait = lookout, console, wait
-        self._look: Look | None = None
-        self._apart: list[float | None] = []
+    Parameters
+    ----------
+    console
+        Where it is shown.
+    heading
+        Its first line.
+    exact
+        The value that peers estimate, if that is known.
+    """
 
-    def run(self) -> bool:
-        """Show the peers; return whether the swarm came to its end meanwhile."""
-        try:
-            if self._console.is_terminal:
-                with shown_live(self._console, self.picture) as redraw:
-                    self._until_the_end(redraw)
-            else:
-                self._console.print(self._heading(), soft_wrap=True)
-                self._until_the_end(self._in_lines())
-        except KeyboardInterrupt:
-            return False
-        finally:
-            self._lookout.close()
-        return True
+    def __init__(self, console: Console, heading: str, exact: float | None) -> None:
+        self.heading = heading
+        self._console, self._exact = console, exact
+        self._reading: SwarmReading | None = None
+        self._note = ""
+        self._errors: list[float | None] = []
+        self._line_due = 0.0
 
-    def _until_the_end(self, show: Callable[[], None]) -> None:
-        while True:
-            self.look()
-            show()
-            if self._look is not None and self._look.is_running is False:
-                return
-            self._wait(SECONDS_BETWEEN_LOOKS)
-
-    def _in_lines(self) -> Callable[[], None]:
-        due = 0.0
-
-        def show() -> None:
-            nonlocal due
-            assert self._look is not None
-            if self._look.seconds >= due or self._look.is_running is False:
-                due = self._look.seconds + SECONDS_BETWEEN_LINES
-                self._console.print(self.summary(), soft_wrap=True)
-
-        return show
-
-    def look(self) -> Look:
-        """Look once, and remember how far apart the peers are."""
-        self._look = look = self._lookout.look()
-        known = look.estimates()
-        known = known[np.isfinite(known)]
-        exact = self._lookout.swarm.exact
-        apart = None
-        if known.size and exact is not None:
-            apart = float(np.sqrt(np.mean((known - exact) ** 2)))
-        elif known.size > 1:
-            apart = float(known.std())
-        self._apart = [*self._apart, apart][-MOST_MOMENTS:]
-        return look
+    def add(self, reading: SwarmReading, note: str = "") -> None:
+        """Take a new reading, and a note to add to its summary."""
+        self._reading, self._note = reading, note
+        self._errors = [*self._errors, _error(reading, self._exact)][-MOST_MOMENTS:]
 
     def summary(self) -> str:
-        """Say in one line how the peers are."""
-        look = self._look
-        if look is None:
-            return "looking"
-        states = [UP, STARTING, FROZEN, DOWN, STOPPED, EVICTED, UNCLEAR]
-        counts = [(look.count(state), state) for state in states]
-        how = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
-        known = look.estimates()
-        known = known[np.isfinite(known)]
-        found = ""
-        if known.size:
-            found = f"; estimates {known.mean():.6g} ({known.min():.6g} to {known.max():.6g})"
-        return (
-            f"{look.seconds:.0f} s: {how}{found}; {look.exchanges:,} exchanges, "
-            f"{look.rate:.3g} per second; {look.refused:,} refused; generation {look.generation}"
-        )
+        """Describe the peers in one line."""
+        return "" if self._reading is None else self._reading.summary() + self._note
 
-    def picture(self, width: int, height: int) -> RenderableType:
+    def line(self) -> str | None:
+        """Return the summary every few seconds and at the end; None in between."""
+        reading = self._reading
+        if reading is None or (
+            reading.seconds < self._line_due and reading.is_running is not False
+        ):
+            return None
+        self._line_due = reading.seconds + SECONDS_BETWEEN_LINES
+        return self.summary()
+
+    def draw(self, width: int, height: int) -> RenderableType:
         """Draw the table and the curve."""
-        look = self._look
-        if look is None:
-            return line("looking", width)
+        if self._reading is None:
+            return line(self.heading, width, "bold")
         blocks = blocks_for(self._console)
-        curve = sparkline(self._apart, max(width - 40, 10), log=True, blocks=blocks)
-        last = next((value for value in reversed(self._apart) if value is not None), None)
-        exact = self._lookout.swarm.exact
-        name = "error (log)" if exact is not None else "spread (log)"
-        rows = rows_that_fit(height)
-        order = sorted(look.peers, key=lambda peer: peer.state == UP)
-        shown = set(map(id, order[:rows]))
+        curve = sparkline(self._errors, max(width - 40, 10), log=True, blocks=blocks)
+        last = next((value for value in reversed(self._errors) if value is not None), None)
+        name = "error (log)" if self._exact is not None else "spread (log)"
+        peers = self._reading.peers
+        # Those that are not up are shown first of all.
+        order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
         table = new_table(COLUMNS)
-        for peer in look.peers:
-            if id(peer) in shown:
-                table.add_row(*_cells(peer))
-        more = len(look.peers) - len(shown)
+        for k in sorted(order[: rows_that_fit(height)]):
+            table.add_row(*_cells(peers[k]))
+        more = len(peers) - table.row_count
         return stacked(
-            line(self._heading(), width, "bold"),
+            line(self.heading, width, "bold"),
             line(self.summary(), width),
             line(f"{name} {curve} {spelled(last, 3)}", width, "cyan"),
             table,
             line(f"and {more:,} more that are up", width, "dim") if more else None,
         )
 
-    def _heading(self) -> str:
-        swarm = self._lookout.swarm
-        exact = "" if swarm.exact is None else f", exact value {spelled(swarm.exact)}"
-        measure = f": {swarm.measure}" if swarm.measure else ""
-        return f"{swarm.title}{measure}{exact}"
+
+class TextSwarm:
+    """Shows peers until the swarm has ended, or until Ctrl-C."""
+
+    def __init__(
+        self, swarm: Swarm, console: Console, wait: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._history, self._console, self._wait = SwarmHistory(swarm), console, wait
+        self.picture = PeersPicture(console, _heading(swarm), swarm.exact)
+
+    def run(self) -> bool:
+        """Show the peers; return whether the swarm has ended meanwhile."""
+        try:
+            if self._console.is_terminal:
+                with shown_live(self._console, self.picture.draw) as redraw:
+                    self._until_the_end(redraw)
+            else:
+                self._print(self.picture.heading)
+                self._until_the_end(lambda: self._print(self.picture.line()))
+        except KeyboardInterrupt:
+            return False
+        finally:
+            self._history.close()
+        return True
+
+    def read(self) -> SwarmReading:
+        """Read the peers once."""
+        reading = self._history.read()
+        self.picture.add(reading)
+        return reading
+
+    def _until_the_end(self, show: Callable[[], None]) -> None:
+        while True:
+            is_running = self.read().is_running
+            show()
+            if is_running is False:
+                return
+            self._wait(SECONDS_BETWEEN_READINGS)
+
+    def _print(self, text: str | None) -> None:
+        if text is not None:
+            self._console.print(text, soft_wrap=True)
 
 
-def _cells(peer: PeerLook) -> list[Text]:
-    reading = peer.reading
+def _heading(swarm: Swarm) -> str:
+    exact = "" if swarm.exact is None else f", exact value {spelled(swarm.exact)}"
+    measure = f": {swarm.measure}" if swarm.measure else ""
+    return f"{swarm.title}{measure}{exact}"
+
+
+def _error(reading: SwarmReading, exact: float | None) -> float | None:
+    """Return how far the peers are from the exact value, or else from their mean."""
+    known = [value for value in reading.estimates() if value is not None]
+    if not known or (exact is None and len(known) == 1):
+        return None
+    return statistics.pvariance(known, exact) ** 0.5
+
+
+def _cells(peer: PeerReading) -> list[Text]:
     between = "-"
-    if reading.interval is not None:
-        between = f"{spelled(reading.interval[0], 5)} to {spelled(reading.interval[1], 5)}"
-    estimate = spelled(reading.estimate)
-    if reading.parameters:
-        estimate = f"{reading.parameters} parameters"
-    heard = "-" if peer.heard is None else f"{peer.heard:.0f} s ago"
+    if peer.interval is not None:
+        between = f"{spelled(peer.interval[0], 5)} to {spelled(peer.interval[1], 5)}"
+    estimate = f"{peer.parameters} parameters" if peer.parameters else spelled(peer.estimate)
+    heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
     texts = [
-        *(peer.name, peer.state, estimate, between, f"{peer.exchanges:,}", f"{peer.rate:.3g}"),
-        *(f"{peer.refused:,}", str(reading.generation or "-"), heard),
+        *(peer.name, peer.state, estimate, between, f"{peer.exchanges or 0:,}"),
+        *(f"{peer.rate:.3g}", f"{peer.refused or 0:,}", str(peer.generation or "-"), heard),
     ]
     styles = ["bold", STYLES.get(peer.state, ""), *[""] * 7]
     return [Text(text, style=style) for text, style in zip(texts, styles, strict=True)]

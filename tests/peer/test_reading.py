@@ -1,7 +1,8 @@
-"""One look at one peer: by its folder, and by its metrics."""
+"""Peers as seen from outside: by their folders, by their metrics, and again and again."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -17,20 +18,22 @@ from typing import Any
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer import reading
+from pairgossip.peer.reading import (
+    DOWN,
+    FolderReader,
+    MetricsReader,
+    PeerReading,
+    SwarmReader,
+    SwarmReading,
+    parse_metrics_address,
+    process_of,
+    state_of,
+)
 from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.peer.service.status import LARGEST_STATUS, write_status
 from pairgossip.peer.storage.folder import Home
-from pairgossip.watch.peers import reading
-from pairgossip.watch.peers.reading import (
-    FolderReader,
-    MetricsReader,
-    Reading,
-    Told,
-    metrics_place,
-    process_of,
-)
-
-from .peers_to_watch import HOSTILE, status, until
+from tests.watch.peers_to_watch import HOSTILE, Scripted, status, told, until
 
 
 @pytest.fixture
@@ -41,10 +44,10 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def read(folder: Path, told: Told = Told(), **more: Any) -> Reading:  # noqa: B008
+def read(folder: Path, started_as: int | None = None, **more: Any) -> PeerReading:
     if more:
         write_status(folder / "status.json", status(**more))
-    return FolderReader("clinic", "ab", Home(folder), told).read()
+    return FolderReader("clinic", "ab", Home(folder), started_as).read()
 
 
 def test_processes(sleeper: subprocess.Popen[bytes]) -> None:
@@ -75,13 +78,13 @@ def test_a_peer_that_runs(tmp_path: Path) -> None:
 def test_states(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     pid, now = sleeper.pid, time.time()
     assert read(tmp_path).state == "down"  # nothing is there
-    assert read(tmp_path, Told(pid)).state == "starting"
+    assert read(tmp_path, pid).state == "starting"
     assert read(tmp_path, pid=pid, updated=now + 1).state == "up"
-    assert read(tmp_path, Told(pid)).state == "up"
+    assert read(tmp_path, pid).state == "up"
     assert read(tmp_path, pid=pid, updated=now - 1000).state == "down"  # another's number by now
     assert read(tmp_path, pid=pid, updated=now + 1, stopped=True).state == "stopped"
     assert read(tmp_path, pid=None, stopped=True).state == "stopped"
-    assert read(tmp_path, Told(pid), pid=1, updated=now + 1).state == "starting"  # again
+    assert read(tmp_path, pid, pid=1, updated=now + 1).state == "starting"  # again
     sleeper.send_signal(signal.SIGSTOP)
     until(lambda: read(tmp_path, pid=pid, updated=time.time()).state == "frozen", "frozen")
     sleeper.kill()
@@ -93,7 +96,7 @@ def test_a_silent_peer_is_frozen(tmp_path: Path) -> None:
     assert me is not None
     write_status(tmp_path / "status.json", status(updated=me.began + 1))
     late = FolderReader("clinic", "ab", Home(tmp_path))
-    assert reading._state(status(updated=me.began), Told(), me.began + 60) == "frozen"
+    assert state_of(status(updated=me.began), None, me.began + 60) == "frozen"
     assert late.read().exchanges == 7
 
 
@@ -122,7 +125,7 @@ def test_a_damaged_status(tmp_path: Path, content: bytes) -> None:
 def test_a_huge_status(tmp_path: Path) -> None:
     with open(tmp_path / "status.json", "wb") as file:
         file.truncate(LARGEST_STATUS + 1)
-    assert "too large" in read(tmp_path).problems[0]
+    assert "is longer than" in read(tmp_path).problems[0]
 
 
 @pytest.mark.parametrize(
@@ -136,13 +139,13 @@ def test_a_huge_status(tmp_path: Path) -> None:
     ],
 )
 def test_places(text: str, place: tuple[str, int] | None) -> None:
-    assert metrics_place(text) == place
+    assert parse_metrics_address(text) == place
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1:9464", "example.org:80", "127.0.0.1:70000"])
 def test_places_elsewhere(text: str) -> None:
     with pytest.raises(InputError, match=r"^Metrics cannot be read from .* their own machine only"):
-        metrics_place(text)
+        parse_metrics_address(text)
 
 
 def test_metrics_of_a_peer() -> None:
@@ -155,7 +158,7 @@ def test_metrics_of_a_peer() -> None:
     assert (found.state, found.estimate, found.interval) == ("up", 1.5, (1.25, 1.75))
     assert (found.exchanges, found.refused, found.generation) == (7, 2, 2)
     assert found.covers == (2, 3) and found.problems == ()
-    assert MetricsReader("127.0.0.1", server.port).read() == Reading("down")
+    assert MetricsReader("127.0.0.1", server.port).read() == PeerReading("down")
 
 
 def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
@@ -163,7 +166,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
     server = MetricsServer("127.0.0.1:0", lambda: said[0])
     try:
         reader = MetricsReader("127.0.0.1", server.port)
-        assert reader.read() == Reading("starting")
+        assert reader.read() == PeerReading("starting")
         said[0] = status(updated=time.time() - 600, estimate=(1.0, 2.0), interval=None)
         found = reader.read()
         assert (found.state, found.estimate, found.parameters) == ("frozen", None, 2)
@@ -172,9 +175,9 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
 
 
 def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.watch.peers.reading.LONGEST_ANSWER", 0.2)
+    monkeypatch.setattr("pairgossip.peer.reading.LONGEST_ANSWER", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == Reading("frozen")
+        assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == PeerReading("frozen")
 
 
 @pytest.mark.parametrize("content", [b"<html>", b"\xff\xfe", b'a{b="\n', b"x" * (1 << 21), b""])
@@ -195,3 +198,81 @@ def test_a_stranger_behind_the_port(content: bytes) -> None:
         server.shutdown()
     assert found.state == "unclear"
     assert found.problems[0].endswith("does not serve a peer's metrics.")
+
+
+# All peers, again and again
+
+
+def read_by(*peers: Scripted) -> SwarmReader:
+    return SwarmReader(peers)
+
+
+def test_counts_survive_restarts_and_generations() -> None:
+    says = [told(10, refused=3), told(25, refused=3), told(4, generation=2, refused=1)]
+    says.append(told(9, generation=2))
+    swarm = read_by(Scripted("a", says))
+    totals = [(one.peers[0].exchanges, one.refused) for one in (swarm.read() for _ in says)]
+    assert totals == [(10, 3), (25, 3), (29, 4), (34, 4)]
+
+
+def test_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0.0, 2.0)
+    monkeypatch.setattr("pairgossip.peer.reading.time.monotonic", lambda: next(clock))
+    both = [Scripted(name, [told(10 * k) for k in range(40)]) for name in "ab"]
+    swarm = read_by(*both)
+    readings = [swarm.read() for _ in range(20)]
+    assert readings[0].rate == 0.0  # nothing to compare with
+    assert readings[-1].peers[0].rate == pytest.approx(5.0)
+    assert readings[-1].rate == pytest.approx(5.0)  # two peers make each exchange
+    assert readings[-1].exchanges == 190
+
+
+def test_what_was_told_is_known_while_a_peer_is_down() -> None:
+    swarm = read_by(Scripted("a", [told(5, 2.5), PeerReading(DOWN)]))
+    swarm.read()
+    peer = swarm.read().peers[0]
+    assert (peer.state, peer.estimate, peer.exchanges, peer.rate) == ("down", 2.5, 5, 0.0)
+
+
+@pytest.mark.parametrize("named", ["b", "id-b"])
+def test_evicted_by_those_of_the_latest_generation(named: str) -> None:
+    peers = [
+        Scripted("a", [told(1, generation=2, evicted=(named,))], "id-a"),
+        Scripted("b", [told(1, 9.0, evicted=("c",))], "id-b"),  # what it says counts no more
+        Scripted("c", [told(1, 3.0, generation=2, evicted=(named,))], "id-c"),
+    ]
+    seen = read_by(*peers).read()
+    assert [peer.state for peer in seen.peers] == ["up", "evicted", "up"]
+    assert seen.generation == 2
+    assert seen.median() == 2.0  # the median of those that are left
+
+
+def test_names_are_cut() -> None:
+    swarm = read_by(Scripted(HOSTILE, [told(1)]), Scripted("a\x1b[2J\n", [told(1)]))
+    assert swarm.names == ("<img src=x onerror=document.t...", "a\\x1b[2J\\n")
+
+
+def test_a_new_process_that_has_refused_as_much_is_counted() -> None:
+    says = [told(1, refused=2, started=1.0), told(2, refused=2, started=5.0)]
+    swarm = read_by(Scripted("a", says))
+    assert [swarm.read().refused for _ in says] == [2, 4]
+
+
+def test_a_summary() -> None:
+    peers = (
+        PeerReading("up", "a", 1.5, 0, (1.0, 2.0), 1000, 41.6, 2, 1),
+        PeerReading("frozen", "b", 2.5, exchanges=1502, rate=40.0, generation=1),
+        PeerReading("down", "c", refused=1),
+    )
+    assert SwarmReading(12.3, peers).summary() == (
+        "12 s: 1 up, 1 frozen, 1 down; estimates 2 (1.5 to 2.5); 1,251 exchanges, 40.8 per second; "
+        "3 refused; generation 1"
+    )
+
+
+def test_a_summary_before_anything_is_known() -> None:
+    seen = SwarmReading(0.0, (PeerReading("starting", "a"),))
+    assert seen.summary() == (
+        "0 s: 0 up, 1 starting; 0 exchanges, 0 per second; 0 refused; generation 1"
+    )
+    assert seen.generation == 1 and seen.median() is None

@@ -1,0 +1,448 @@
+"""A peer as seen from outside, by its folder or by its metrics, without disturbing it.
+
+Nothing is locked or written: a lock that is held for a moment only could keep a peer from starting.
+`swarm run`, the page, the terminal and `peer status` all see peers by what is here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import statistics
+import time
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from pairgossip.errors import InputError
+from pairgossip.extras import needed_for
+from pairgossip.peer.service.logs import clean
+from pairgossip.peer.service.metrics import is_loopback
+from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.storage.folder import Home
+
+UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
+STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
+STATES = (UP, STARTING, FROZEN, DOWN, STOPPED, EVICTED, UNCLEAR)
+SILENT_SECONDS = 10.0
+"""A running peer writes its status every second; one that has not for this long is frozen."""
+RATE_SECONDS = 10.0
+"""Rates of exchanges are means over this time."""
+LONGEST_NAME = 32
+MOST_PROBLEMS = 5
+LONGEST_ANSWER = 2.0
+LARGEST_ANSWER = 1 << 20
+READERS_AT_ONCE = 8
+_METRICS_ADDRESS = re.compile(
+    r"(?:http://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})(?:/metrics)?"
+)
+Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
+
+
+@dataclass(frozen=True)
+class PeerReading:
+    """What is known of one peer at one moment; text in it is cut and harmless."""
+
+    state: str
+    name: str = ""
+    estimate: float | None = None
+    """None if there is none, or if a model is learned."""
+    parameters: int = 0
+    """How many parameters the model has that is learned; 0 for a statistic."""
+    interval: tuple[float, float] | None = None
+    exchanges: int | None = None
+    """In this generation; by a `SwarmReader` in all generations."""
+    rate: float = 0.0
+    """Exchanges per second; known to a `SwarmReader` only."""
+    refused: int | None = None
+    """Frames refused since the peer started; by a `SwarmReader` since the first reading."""
+    generation: int | None = None
+    """Counted from 1."""
+    covers: tuple[int, int] | None = None
+    """Members met, and members that take part."""
+    started: float | None = None
+    updated: float | None = None
+    """When it last reported."""
+    measure: str = ""
+    evicted: tuple[str, ...] = ()
+    """Names or ids of the members it no longer talks to."""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def silence(self) -> float | None:
+        """Seconds since the peer last reported."""
+        return None if self.updated is None else max(time.time() - self.updated, 0.0)
+
+
+@dataclass(frozen=True)
+class SwarmReading:
+    """All peers at one moment."""
+
+    seconds: float
+    """Since the first reading."""
+    peers: tuple[PeerReading, ...]
+    is_running: bool | None = None
+    """Whether the swarm runs; None if that is not known."""
+
+    def estimates(self) -> list[float | None]:
+        """Return every peer's estimate."""
+        return [peer.estimate for peer in self.peers]
+
+    def median(self) -> float | None:
+        """Return the median of the estimates, without evicted peers unless all are."""
+        present = [peer for peer in self.peers if peer.state != EVICTED] or self.peers
+        known = [peer.estimate for peer in present if peer.estimate is not None]
+        return statistics.median(known) if known else None
+
+    def count(self, state: str) -> int:
+        """Return how many peers are in a state."""
+        return sum(peer.state == state for peer in self.peers)
+
+    @property
+    def rate(self) -> float:
+        """Exchanges per second; two peers make each, if all are read."""
+        return sum(peer.rate for peer in self.peers) / 2
+
+    @property
+    def exchanges(self) -> int:
+        """Exchanges made; both sides count each."""
+        return sum(peer.exchanges or 0 for peer in self.peers) // 2
+
+    @property
+    def refused(self) -> int:
+        """Frames refused by any peer."""
+        return sum(peer.refused or 0 for peer in self.peers)
+
+    @property
+    def generation(self) -> int:
+        """The latest generation that any peer is in, counted from 1."""
+        return max((peer.generation or 1 for peer in self.peers), default=1)
+
+    def summary(self) -> str:
+        """Describe the peers in one line."""
+        counts = [(self.count(state), state) for state in STATES]
+        states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
+        known = [value for value in self.estimates() if value is not None]
+        found = ""
+        if known:
+            mean = sum(known) / len(known)
+            found = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
+        return (
+            f"{self.seconds:.0f} s: {states}{found}; {self.exchanges:,} exchanges, "
+            f"{self.rate:.3g} per second; {self.refused:,} refused; generation {self.generation}"
+        )
+
+
+class PeerReader(Protocol):
+    """Reads one peer."""
+
+    @property
+    def name(self) -> str:
+        """What the peer is called; not yet made harmless."""
+
+    @property
+    def id(self) -> str:
+        """Its id, empty if that is not known."""
+
+    def read(self) -> PeerReading:
+        """Read; what cannot be read becomes a state or a problem, never an error."""
+
+
+# By its folder
+
+
+@dataclass
+class FolderReader:
+    """Reads a peer whose folder is on this machine."""
+
+    name: str
+    id: str
+    home: Home
+    pid: int | None = None
+    """Its process, where that is known from elsewhere, such as the swarm that started it."""
+
+    def read(self) -> PeerReading:
+        """Read the status file, and ask the system about the process."""
+        try:
+            status = read_status(self.home.status)
+        except InputError as problem:
+            return PeerReading(UNCLEAR, problems=(clean(problem),))
+        except OSError as problem:
+            why = f"Cannot read {self.home.status}: {problem.strerror}."
+            return PeerReading(UNCLEAR, problems=(clean(why),))
+        return reading_of(status, state_of(status, self.pid, time.time()))
+
+
+def reading_of(status: Status | None, state: str) -> PeerReading:
+    """Return what a status says of a peer in this state."""
+    if status is None:
+        return PeerReading(state)
+    estimate = status.estimate or ()
+    is_single = len(estimate) == 1
+    return PeerReading(
+        state,
+        estimate=estimate[0] if is_single else None,
+        parameters=0 if is_single else len(estimate),
+        interval=status.interval if is_single else None,
+        exchanges=status.exchanges,
+        refused=int(_count_refused(status.counts.items())),
+        generation=status.generation,
+        covers=(status.covers.members, status.covers.of_members),
+        started=status.started,
+        updated=status.updated or None,
+        measure=clean(status.measure, 2 * LONGEST_NAME),
+        evicted=tuple(clean(name, 2 * LONGEST_NAME) for name in status.evicted),
+        problems=tuple(clean(problem) for problem in status.problems[:MOST_PROBLEMS]),
+    )
+
+
+def _count_refused(counts: Collection[tuple[str, float]]) -> float:
+    return sum(count for event, count in counts if "refused" in event)
+
+
+def state_of(status: Status | None, pid: int | None, now: float) -> str:
+    """Return the state of a peer by its status, its process if that is known, and the system."""
+    pid = pid or (status.pid if status is not None else None)
+    if pid is None:
+        return STOPPED if status is not None and status.stopped else DOWN
+    process = process_of(pid)
+    if status is None or status.pid != pid:  # this process has not written its status yet
+        return DOWN if process is None else STARTING
+    if status.stopped:
+        return STOPPED
+    if process is None or process.began > status.updated + 1:  # the number was given to another
+        return DOWN
+    is_silent = now - status.updated > SILENT_SECONDS
+    return FROZEN if process.is_stopped or is_silent else UP
+
+
+class Process(NamedTuple):
+    """What the system says of a process."""
+
+    is_stopped: bool
+    """Whether a signal holds it still."""
+    began: float
+    """When it was started; 0 where the system does not say."""
+
+
+def process_of(pid: int) -> Process | None:
+    """Return what the system says of a process; None if there is none."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return _signaled(pid) if not Path("/proc/self/stat").exists() else None
+    fields = text.rpartition(")")[2].split()
+    if fields[0] in "ZX":  # ended, but its parent has not asked how
+        return None
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return Process(fields[0] in "Tt", booted + int(fields[19]) / os.sysconf("SC_CLK_TCK"))
+
+
+def _signaled(pid: int) -> Process | None:
+    """Ask without /proc."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:  # another user's, so it is there
+        pass
+    return Process(False, 0.0)
+
+
+# By its metrics, which are served on its own machine only
+
+
+def parse_metrics_address(text: str) -> tuple[str, int] | None:
+    """Return the host and port of an address; None if the text is not one, but a folder's name."""
+    match = _METRICS_ADDRESS.fullmatch(text)
+    if match is None:
+        return None
+    host, port = match[1].strip("[]"), int(match[2])
+    if not 0 < port < 1 << 16 or not is_loopback(host):
+        raise InputError(
+            f"Metrics cannot be read from '{text[:80]}': peers serve them on their own machine "
+            "only; give a port of this one, such as 127.0.0.1:9464, or set up a tunnel."
+        )
+    return host, port
+
+
+@dataclass
+class MetricsReader:
+    """Asks a peer's metrics server; its name is its address, since metrics hold no names."""
+
+    host: str
+    port: int
+    id: str = ""
+
+    @property
+    def name(self) -> str:
+        """The server's address."""
+        return f"{self.host}:{self.port}"
+
+    def read(self) -> PeerReading:
+        """Ask once, and not for long."""
+        try:
+            code, text = self._get("/metrics")
+            is_alive = code == 200 and self._get("/healthz")[0] == 200
+            samples = _parse_samples(text) if code == 200 else None
+        except TimeoutError:  # the system has accepted the connection, but nobody answers
+            return PeerReading(FROZEN)
+        except OSError:
+            return PeerReading(DOWN)
+        except (HTTPException, ValueError):
+            samples = None
+        if samples is None:
+            problem = f"{self.name} does not serve a peer's metrics."
+            return PeerReading(UNCLEAR, problems=(problem,))
+        if "pairgossip_exchanges" not in samples:
+            return PeerReading(STARTING)
+        return _reading_of_samples(samples, UP if is_alive else FROZEN)
+
+    def _get(self, path: str) -> tuple[int, str]:
+        connection = HTTPConnection(self.host, self.port, timeout=LONGEST_ANSWER)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            content = answer.read(LARGEST_ANSWER + 1)
+            if len(content) > LARGEST_ANSWER:
+                raise ValueError("too long an answer")
+            return answer.status, content.decode()
+        finally:
+            connection.close()
+
+
+def _parse_samples(text: str) -> Samples:
+    with needed_for("Metrics", "pairgossip"):
+        from prometheus_client.parser import text_string_to_metric_families
+    samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    try:
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                samples.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
+    except Exception as problem:  # any bytes may come from there, and fail in any way
+        raise ValueError("not metrics") from problem
+    return samples
+
+
+def _reading_of_samples(samples: Samples, state: str) -> PeerReading:
+    def one(name: str) -> float | None:
+        value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
+        return value if math.isfinite(value) else None
+
+    def count(name: str) -> int | None:
+        value = one(name)
+        return None if value is None else int(value)
+
+    entries = samples.get("pairgossip_estimate", [])
+    low, high = one("interval_low"), one("interval_high")
+    met, members = count("members_met"), count("members")
+    problems = count("problems") or 0
+    events = [
+        (labels.get("event", ""), value)
+        for labels, value in samples.get("pairgossip_events_total", [])
+    ]
+    return PeerReading(
+        state,
+        estimate=one("estimate") if len(entries) == 1 else None,
+        parameters=0 if len(entries) == 1 else len(entries),
+        interval=None if low is None or high is None else (low, high),
+        exchanges=count("exchanges"),
+        refused=int(_count_refused(events)),
+        generation=count("generation"),
+        covers=None if met is None or members is None else (met, members),
+        updated=time.time() if state == UP else None,
+        problems=(f"{problems} to look at: see peer status.",) if problems else (),
+    )
+
+
+# All peers, again and again
+
+
+@dataclass
+class _Total:
+    """Adds up a count that begins at 0 again, as with a new process or a new generation."""
+
+    total: int = 0
+    _last: int = 0
+    _since: object = None
+    _moments: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def add(self, now: float, count: int | None, since: object) -> None:
+        """Note a count; it has begun anew if ``since`` has changed, or if it is smaller."""
+        if count is not None:
+            is_new = since != self._since or count < self._last
+            self.total += count if is_new else count - self._last
+            self._last, self._since = count, since
+        self._moments.append((now, self.total))
+        while now - self._moments[0][0] > RATE_SECONDS:
+            self._moments.popleft()
+
+    def rate(self) -> float:
+        (then, before), (now, count) = self._moments[0], self._moments[-1]
+        return (count - before) / (now - then) if now > then else 0.0
+
+
+class SwarmReader:
+    """Reads peers again and again; knows what they reported before they went silent.
+
+    Parameters
+    ----------
+    readers
+        One for each peer.
+    threads
+        How many peers to read at a time; more than one only where a peer may take long to answer.
+    """
+
+    def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:
+        self._readers = readers
+        self.names = tuple(clean(reader.name, LONGEST_NAME) for reader in readers)
+        self._known: list[PeerReading | None] = [None] * len(readers)
+        self._exchanges = [_Total() for _ in readers]
+        self._refused = [_Total() for _ in readers]
+        self._began = time.monotonic()
+        self._pool = ThreadPoolExecutor(threads, "peer readers") if threads > 1 else None
+
+    def read(self) -> SwarmReading:
+        """Read all peers."""
+        every = map if self._pool is None else self._pool.map
+        readings = list(every(lambda reader: reader.read(), self._readers))
+        now = time.monotonic()
+        evicted = set(_evicted_members(readings)) - {""}
+        peers = tuple(self._complete(k, new, evicted, now) for k, new in enumerate(readings))
+        return SwarmReading(now - self._began, peers)
+
+    def _complete(self, k: int, new: PeerReading, evicted: set[str], now: float) -> PeerReading:
+        reader, known, name = self._readers[k], self._known[k], self.names[k]
+        if known is not None and new.exchanges is None:
+            reading = replace(known, state=new.state, problems=new.problems)
+        else:
+            reading = replace(new, name=name)
+        self._known[k] = reading
+        exchanges, refused = self._exchanges[k], self._refused[k]
+        exchanges.add(now, new.exchanges, new.generation)
+        refused.add(now, new.refused, new.started)
+        return replace(
+            reading,
+            state=EVICTED if evicted & {reader.name, reader.id} else reading.state,
+            exchanges=exchanges.total,
+            rate=exchanges.rate() if new.state == UP else 0.0,
+            refused=refused.total,
+        )
+
+    def close(self) -> None:
+        """Ask no peer any more."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _evicted_members(readings: list[PeerReading]) -> Iterator[str]:
+    """Yield the members that peers of the latest generation no longer talk to."""
+    latest = max((reading.generation or 0 for reading in readings), default=0)
+    for reading in readings:
+        if reading.generation == latest:
+            yield from reading.evicted
