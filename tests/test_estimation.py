@@ -164,7 +164,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"method": 5}, r"^Unknown method '5'"),
     ({"reference": "x"}, r"^The reference must be one finite number\.$"),
     ({"method": "u1", "reference": 1.0}, r"^The reference must be one finite number per node, 12"),
-    ({"iterations": 10**20}, r"would take years: give at most 1,000,000,000,000,000\.$"),
+    (
+        {"iterations": 10**20},
+        r"^The number of iterations must be at most 1,000,000,000,000",
+    ),
     ({"clock": "async", "order": "update-first"}, r"^The order of update and exchange is a choice"),
     ({"engine": "fused", "kernel": skewed}, r"^Kernel 'skewed' is not compiled into the engine"),
     ({"method": "averaging", "kernel": None, "labels": [1] * 12}, r"takes no kernel and no labels"),

@@ -10,9 +10,10 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from pairgossip.errors import InputError, printable
+from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.progress import PlainConsole
+from pairgossip.text import printable
 
 from .cli.running import CommandLine
 

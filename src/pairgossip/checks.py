@@ -1,38 +1,96 @@
-"""Checks that both front doors make before any work starts."""
+"""The checks of arguments, and the names and limits that several modules check against.
+
+The command line imports this before any library, so numpy is imported where it is needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+import operator
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pairgossip.arrays import IntArray
 from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.graphs import (
-    FAMILIES,
-    Graph,
-    GroupedGraph,
-    build,
-    group_labels,
-    match_groups,
-)
+
+if TYPE_CHECKING:
+    from pairgossip.arrays import IntArray
 
 LEXICOGRAPHIC, BLOW_UP, WHOLE_SETS = "lexicographic", "blow-up", "whole-sets"
-CONSTRUCTIONS = (LEXICOGRAPHIC, BLOW_UP, WHOLE_SETS)
+ROW_CONSTRUCTIONS = (LEXICOGRAPHIC, BLOW_UP)
+"""The constructions that make a graph of the rows."""
+CONSTRUCTIONS = (*ROW_CONSTRUCTIONS, WHOLE_SETS)
 """How sites that hold several rows exchange."""
-MOST_PAIRS_WITHIN_SITES = 2**32
-"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
+CLOCKS = ("sync", "async")
+ORDERS = ("update-first", "exchange-first")
+UNIFORM_EDGES, NODE_CLOCKS = "uniform-edges", "node-clocks"
+LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
+STATISTICS = ("v", "u")
+"""The averages over pairs: with an observation's pair with itself, or without."""
+
+ITERATIONS_PER_NODE = 200
+"""How long a run is unless the user says it."""
 CHECKPOINTS_PER_DECADE = 12
 LARGEST_NUMBER = 10**15
 
 
+def is_number(value: object) -> bool:
+    """Tell whether something is one plain number, of Python's or NumPy's."""
+    return isinstance(value, int | float) or any(
+        base.__module__ == "numpy" and base.__name__ == "number" for base in type(value).__mro__
+    )
+
+
+def choice(what: str, value: object, choices: Collection[str]) -> str:
+    """Return the canonical spelling of one of the choices."""
+    name = canonical(value) if isinstance(value, str) else ""
+    if name not in choices:
+        raise unknown_name(what, str(value), choices)
+    return name
+
+
+def whole(
+    what: str,
+    value: Any,
+    least: int = 1,
+    most: int = LARGEST_NUMBER,
+    default: int | None = None,
+) -> int:
+    """Return a whole number within limits, or the default for None; 1e6 is a million."""
+    if value is None and default is not None:
+        return default
+    number = None
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)
+        except TypeError:
+            if is_number(value) and float(value).is_integer():
+                number = int(value)
+    if number is None or number < least:
+        raise InputError(f"{what} must be a whole number >= {least}, not {value!r}.")
+    if number > most:
+        raise InputError(f"{what} must be at most {most:,}, not {number:,}.")
+    return number
+
+
+def real(what: str, value: Any, low: float, high: float) -> float:
+    """Return a number in [low, high]."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not low <= number <= high:
+        limits = f">= {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
+        raise InputError(f"{what} must be a number {limits}, not {value!r}.")
+    return number
+
+
 def checkpoint_grid(iterations: int, checkpoints: Any = None) -> IntArray:
     """Return increasing iteration numbers from 1 on that end with the last iteration."""
+    import numpy as np
+
     if checkpoints is None:
         checkpoints = max(2, round(CHECKPOINTS_PER_DECADE * np.log10(iterations)) + 1)
-    if isinstance(checkpoints, int | float | np.number):
-        count = whole("checkpoints", checkpoints)
+    if is_number(checkpoints):
+        count = whole("The number of checkpoints", checkpoints)
         grid = np.geomspace(1, iterations, count) if count > 1 else np.array([iterations])
         return np.unique(np.rint(grid).astype(np.int64))
     given = np.asarray(checkpoints)
@@ -46,113 +104,29 @@ def checkpoint_grid(iterations: int, checkpoints: Any = None) -> IntArray:
     return np.unique(np.append(given, iterations).astype(np.int64))
 
 
-def network_of(graph: Any, n: int, seed: int) -> Graph:
-    """Return the graph itself, or build the named family on n nodes."""
-    if isinstance(graph, str):
-        family = FAMILIES.get(canonical(graph))
-        return build(graph, n, seed=seed if family and family.is_random else None)
-    if not isinstance(graph, Graph):
-        kind = type(graph)
-        library = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        raise InputError(
-            f"The graph must be a pairgossip Graph or the name of a family, not "
-            f"{library}{kind.__qualname__}: convert it with pg.Graph.from_networkx or "
-            "pg.Graph.from_scipy."
-        )
-    if graph.n != n:
-        raise InputError(
-            f"The data has {n} rows but the graph has {graph.n} nodes: "
-            "each node holds exactly one row."
-        )
-    return graph
-
-
-class Place(NamedTuple):
-    """Where the rows are, and who exchanges with whom."""
-
-    network: Graph
-    swapped_sets: IntArray | None
-    """The site of every row where sites swap whole sets; else None: nodes are rows."""
-
-
-def place_of(graph: Any, rows: int, groups: Any, construction: str, seed: int) -> Place:
-    """Place one row at every node, or with groups the rows of each site at the site."""
-    construction = choice("construction", construction, CONSTRUCTIONS)
-    if groups is None:
-        if construction != LEXICOGRAPHIC:
-            raise InputError(
-                f"Construction '{construction}' is about sites that hold several rows: "
-                "give {argument}, the site of every row, too.",
-                "groups",
-            )
-        return Place(network_of(graph, rows, seed), None)
-    if isinstance(graph, GroupedGraph):
-        raise InputError(
-            "The graph says already which rows are at which site: leave {argument} out, or give "
-            "the graph of the sites.",
-            "groups",
-        )
-    labels, _ = group_labels(groups, rows)
-    sites = graph if isinstance(graph, Graph) else network_of(graph, len(labels), seed)
-    site_of = match_groups(groups, rows, sites)
-    if construction == WHOLE_SETS:
-        _refuse_large_sets(site_of)
-        return Place(sites, site_of)
-    return Place(GroupedGraph(sites, site_of, construction), None)
-
-
-def _refuse_large_sets(site_of: IntArray) -> None:
-    sizes = np.bincount(site_of).astype(np.float64)
-    if float(sizes @ sizes) > MOST_PAIRS_WITHIN_SITES:
-        raise InputError(
-            f"Swapping whole sets of up to {int(sizes.max()):,} rows takes {sizes @ sizes:.0e} "
-            "pairs of rows before the first exchange: use {argument}.",
-            "construction",
-            "lexicographic",
-        )
-
-
-def choice(what: str, value: str, choices: Sequence[str]) -> str:
-    """Return the canonical spelling of one of the choices."""
-    spelled = canonical(value) if isinstance(value, str) else value
-    if spelled not in choices:
-        raise unknown_name(what, str(value), choices)
-    return spelled
-
-
-def whole(what: str, value: Any, default: int | None = None) -> int:
-    """Return a number >= 1, or the default where none is given."""
-    if value is None and default is not None:
-        return default
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)  # 1e6 means a million
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"The number of {what} must be a whole number >= 1, not {value!r}.")
-    if value > LARGEST_NUMBER:
-        raise InputError(f"{value} {what} would take years: give at most {LARGEST_NUMBER:,}.")
-    return int(value)
-
-
 def trial_numbers(trials: Any) -> list[int]:
     """Return the numbers of the trials to run: 0 .. trials-1, or those given."""
-    if isinstance(trials, Iterable) and not isinstance(trials, str):
-        given = list(trials)
-        are_whole = all(
-            isinstance(number, int | np.integer) and not isinstance(number, bool) and number >= 0
-            for number in given
-        )
-        if not given or not are_whole or len(set(given)) < len(given):
-            raise InputError(
-                "Trials must be how many to run, or their numbers: different whole numbers >= 0."
-            )
-        return sorted(map(int, given))
-    return list(range(whole("trials", trials)))
+    if not isinstance(trials, Iterable) or isinstance(trials, str):
+        return list(range(whole("The number of trials", trials)))
+    message = "Trials must be how many to run, or their numbers: different whole numbers >= 0."
+    try:
+        numbers = [whole("A trial's number", number, least=0) for number in trials]
+    except InputError:
+        raise InputError(message) from None
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise InputError(message)
+    return sorted(numbers)
 
 
 def check_jobs(n_jobs: int | None) -> None:
     """Raise `InputError` unless joblib understands the number of workers."""
-    whole_number = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not whole_number or n_jobs == 0):
+    if n_jobs is None:
+        return
+    try:
+        known = not isinstance(n_jobs, bool) and operator.index(n_jobs) != 0
+    except TypeError:
+        known = False
+    if not known:
         raise InputError(
             f"n_jobs must be a number of workers, -1 for all cores, or None, not {n_jobs!r}."
         )

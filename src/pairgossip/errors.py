@@ -5,20 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 
-
-def printable(text: str) -> str:
-    """Spell control characters out, except line ends and tabs.
-
-    Whoever shows text from a file, a neighbor or an upload must not let it steer the terminal.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        letter
-        if letter.isprintable() or letter in "\n\t"
-        else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
+from pairgossip.text import printable
 
 
 class Notice(Exception):
@@ -85,11 +72,3 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")
-
-
-def is_number(value: object) -> bool:
-    """Tell whether something is one plain number, of Python's or NumPy's."""
-    # By the name of its class: this module is imported before numpy is.
-    return isinstance(value, int | float) or any(
-        base.__module__ == "numpy" and base.__name__ == "number" for base in type(value).__mro__
-    )

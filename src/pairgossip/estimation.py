@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.algorithms import Method, find_method, find_order
-from pairgossip.algorithms.methods import CLOCKS
+from pairgossip.algorithms import Method, find_method
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import (
+    CLOCKS,
+    ITERATIONS_PER_NODE,
+    LAWS,
+    ORDERS,
     check_jobs,
     checkpoint_grid,
     choice,
-    place_of,
     trial_numbers,
     whole,
 )
@@ -26,7 +28,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun, UnknownTarget
 from pairgossip.graphs import Graph
-from pairgossip.graphs.laws import law_name
+from pairgossip.graphs.placement import place_rows
 from pairgossip.kernels import Kernel, PairProblem, Ratio
 from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import RandomizedResponse
@@ -37,7 +39,6 @@ from pairgossip.results.run import Run
 LARGEST_HISTORY_BYTES = 1 << 28
 LARGEST_BLOCKED_TARGET = 20_000
 """Above this many rows a kernel without closed form is not summed over all pairs unasked."""
-DEFAULT_ITERATIONS_PER_NODE = 200
 
 
 def estimate(
@@ -140,7 +141,7 @@ def estimate(
     """
     clock = choice("clock", clock, CLOCKS)
     chosen = find_method(method, clock)
-    law = law_name(law)
+    law = choice("edge law", law, LAWS)
     order = _order(order, chosen, clock)
     engine = choice("engine", engine, ENGINES)
     numbers = trial_numbers(trials)
@@ -149,12 +150,12 @@ def estimate(
     entropy = int(root.entropy)  # type: ignore[arg-type]
     asked = Asked(data, kernel, chosen, target, labels)
     rows = asked.problem() if privacy is None else asked.private(privacy, seeded=seed is not None)
-    place = place_of(graph, rows.n, groups, construction, entropy)
+    place = place_rows(graph, rows.n, groups, construction, entropy)
     problem = rows if place.swapped_sets is None else swapped(rows, place.swapped_sets, chosen)
     n = problem.n
     find_method(method, clock, n)
     check_engine(engine, problem, chosen, clock)
-    last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
+    last = whole("The number of iterations", iterations, default=ITERATIONS_PER_NODE * n)
     grid = checkpoint_grid(last, checkpoints)
     keep_history = _keep_history(record, len(numbers) * len(grid) * n * 8)
     exact = _target(problem, chosen, reference, progress)
@@ -196,7 +197,7 @@ def _order(order: str | None, method: Method, clock: str) -> str:
             "leave {argument} out.",
             "order",
         )
-    found = find_order("update-first" if order is None else order)
+    found = choice("order", "update-first" if order is None else order, ORDERS)
     if found != "update-first" and method.updates != "either":
         raise InputError(
             f"Method '{method.name}' knows one order of update and exchange only: leave "

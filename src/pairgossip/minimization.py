@@ -12,12 +12,13 @@ import numpy as np
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
+    CLOCKS,
+    ITERATIONS_PER_NODE,
+    LAWS,
     WHOLE_SETS,
-    Place,
     check_jobs,
     checkpoint_grid,
     choice,
-    place_of,
     trial_numbers,
     whole,
 )
@@ -28,7 +29,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError, InterruptedRun
 from pairgossip.graphs import Graph
-from pairgossip.graphs.laws import law_name
+from pairgossip.graphs.placement import Placement, place_rows
 from pairgossip.losses import (
     GeneralLoss,
     Loss,
@@ -51,9 +52,7 @@ from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
-DEFAULT_ITERATIONS_PER_NODE = 200
 ENGINES = ("auto", "vectors", "plain")
-CLOCKS = ("sync", "async")
 
 
 def minimize(
@@ -144,12 +143,12 @@ def minimize(
     network, sets = (
         _place_again(before, graph, groups, construction)
         if before
-        else place_of(graph, rows.n, groups, construction, entropy)
+        else place_rows(graph, rows.n, groups, construction, entropy)
     )
     problem = rows if sets is None else WholeSetsLearning(rows, sets)
     n = problem.n
-    law = law_name(law)
-    last = whole("iterations", iterations, default=DEFAULT_ITERATIONS_PER_NODE * n)
+    law = choice("edge law", law, LAWS)
+    last = whole("The number of iterations", iterations, default=ITERATIONS_PER_NODE * n)
     proximal = as_proximal(constraint, penalty)
     if proximal.code is ProximalCode.PSD and getattr(problem.loss, "shape", "matrix") != "matrix":
         raise InputError(
@@ -220,17 +219,17 @@ def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
     return fit
 
 
-def _place_again(before: Fit, graph: Graph | str, groups: Any, construction: str) -> Place:
+def _place_again(before: Fit, graph: Graph | str, groups: Any, construction: str) -> Placement:
     """Return where a start had its rows; what is given besides must say the same."""
     if isinstance(graph, Graph) and graph not in (before.graph, before.sites):
         raise InputError("The start ran on another graph than this run: give the same.")
     if groups is not None:
-        given = place_of(before.sites, before.rows, groups, construction, before.seed)
+        given = place_rows(before.sites, before.rows, groups, construction, before.seed)
         site_of, constructed = groups_of(*given)
         same = before.groups is not None and before.construction == constructed
         if not same or not np.array_equal(before.groups, site_of):  # type: ignore[arg-type]
             raise InputError("The start had other groups, or another construction: give the same.")
-    return Place(before.graph, before.groups if before.construction == WHOLE_SETS else None)
+    return Placement(before.graph, before.groups if before.construction == WHOLE_SETS else None)
 
 
 def _check_start(before: Fit, descent: Descent, law: str, fingerprint: Fingerprint) -> None:

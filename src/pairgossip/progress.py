@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
 from rich.text import Text
 
-from pairgossip.errors import printable
+from pairgossip.text import printable
 
 SHOW_AFTER_SECONDS = 1.0
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, checks
 
@@ -37,10 +38,10 @@ def test_repeats_are_the_later_occurrences(values: list[int]) -> None:
 @pytest.mark.parametrize(
     ("n", "edges", "message"),
     [
-        (0, [], "The number of nodes n must be a whole number of at least 1, not 0."),
-        (2.5, [], "The number of nodes n must be a whole number of at least 1, not 2.5."),
-        (True, [], "The number of nodes n must be a whole number of at least 1, not True."),
-        (2**31, [], "The number of nodes n is at most 2147483647, not 2147483648."),
+        (0, [], "The number of nodes n must be a whole number >= 1, not 0."),
+        (2.5, [], "The number of nodes n must be a whole number >= 1, not 2.5."),
+        (True, [], "The number of nodes n must be a whole number >= 1, not True."),
+        (2**31, [], "The number of nodes n must be at most 2,147,483,647, not 2,147,483,648."),
         (3, [[0, 1, 2]], "The edges must be an array of shape (m, 2), one pair of nodes per row."),
         (3, [0, 1], "The edges must be an array of shape (m, 2), one pair of nodes per row."),
         (
@@ -101,4 +102,4 @@ def test_bad_names_and_positions_are_refused(options: Any, message: str) -> None
 @pytest.mark.parametrize("value", ["x", None, 2, -0.1, float("nan")])
 def test_real_number_says_its_limits(value: object) -> None:
     with pytest.raises(InputError, match=r"^p must be a number between 0 and 1, not "):
-        checks.real_number(value, "p", 0, 1)
+        real("p", value, 0, 1)

@@ -37,17 +37,17 @@ def test_families_are_those_of_networkx(graph: Graph, other: Any) -> None:
 @pytest.mark.parametrize(
     ("family", "sizes", "message"),
     [
-        (complete, (0,), "The number of nodes n must be a whole number of at least 1, not 0."),
-        (cycle, (2,), "The number of nodes n must be a whole number of at least 3, not 2."),
-        (path, (1,), "The number of nodes n must be a whole number of at least 2, not 1."),
-        (star, (1,), "The number of nodes n must be a whole number of at least 2, not 1."),
-        (grid, (0, 3), "A side of a grid must be a whole number of at least 1, not 0."),
-        (torus, (3, 2), "A side of a torus must be a whole number of at least 3, not 2."),
-        (cycle, ("9",), "The number of nodes n must be a whole number of at least 3, not '9'."),
+        (complete, (0,), "The number of nodes n must be a whole number >= 1, not 0."),
+        (cycle, (2,), "The number of nodes n must be a whole number >= 3, not 2."),
+        (path, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
+        (star, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
+        (grid, (0, 3), "A side of a grid must be a whole number >= 1, not 0."),
+        (torus, (3, 2), "A side of a torus must be a whole number >= 3, not 2."),
+        (cycle, ("9",), "The number of nodes n must be a whole number >= 3, not '9'."),
         (
             grid,
             (100_000, 100_000),
-            "The number of nodes n is at most 2147483647, not 10000000000.",
+            "The number of nodes n must be at most 2,147,483,647, not 10,000,000,000.",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_rows_keep_their_order_and_belong_to_their_sites() -> None:
             array[0] = 1
     for site, message in (
         (3, "Site 3 is outside the sites 0 to 2."),
-        (-1, "A site must be a whole number of at least 0, not -1."),
+        (-1, "A site must be a whole number >= 0, not -1."),
     ):
         with pytest.raises(InputError) as refusal:
             graph.rows_of(site)
@@ -217,7 +217,7 @@ def test_a_blow_up_of_one_site_is_refused() -> None:
         ((path(2), [0, 1, -1]), "Row 2 is at site -1, outside the sites 0 to 1."),
         ((path(2), [0, 0]), "Site 1 holds no row; give every site at least one row, or leave"),
         ((path(2), [0, 1], "lexicografic"), "Unknown construction 'lexicografic': did you mean "),
-        ((path(2), [0, 1], 3), "A construction is one of lexicographic, blow-up, not 3."),
+        ((path(2), [0, 1], 3), "Unknown construction '3': choose one of blow-up, lexicographic."),
     ],
 )
 def test_wrong_input_is_named(given: Any, message: str) -> None:

@@ -103,7 +103,7 @@ def test_eps_lies_between_0_and_1(eps: Any) -> None:
 
 @pytest.mark.parametrize("t", [-1, 0.5, [1, -2], "now"])
 def test_times_are_whole_numbers(t: Any) -> None:
-    with pytest.raises(InputError, match=r"^The times t must be whole numbers of at least 0, not "):
+    with pytest.raises(InputError, match=r"^The times t must be whole numbers >= 0, not "):
         path(3).total_variation(t)
 
 

@@ -118,7 +118,7 @@ def test_random_geometric_joins_exactly_the_close_points() -> None:
         (
             watts_strogatz,
             (9, 0, 0.3),
-            "The number of ring neighbors k must be a whole number of at least 2, not 0.",
+            "The number of ring neighbors k must be a whole number >= 2, not 0.",
         ),
         (
             watts_strogatz,
@@ -177,17 +177,17 @@ def test_random_geometric_joins_exactly_the_close_points() -> None:
             "draws: connected graphs appear above radius ~ sqrt(log(n)/(pi n)) = 0.12; raise the "
             "radius.",
         ),
-        (random_geometric, (9, -1), "The radius must be a number at least 0, not -1."),
+        (random_geometric, (9, -1), "The radius must be a number >= 0, not -1."),
         (barabasi_albert, (5, 5), "Barabasi-Albert needs m < n, but m=5 and n=5."),
         (
             barabasi_albert,
             (5, 0),
-            "The number of edges per new node m must be a whole number of at least 1, not 0.",
+            "The number of edges per new node m must be a whole number >= 1, not 0.",
         ),
         (
             barabasi_albert,
             (5, 2, -3),
-            "The seed must be a whole number of at least 0, not -3.",
+            "The seed must be a whole number >= 0, not -3.",
         ),
     ],
 )

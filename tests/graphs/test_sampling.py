@@ -55,5 +55,5 @@ def test_seeds() -> None:
     assert random_families.noted(given_generator) is None
     bad: Any = "lucky"
     for seed in (-1, bad):
-        with pytest.raises(InputError, match=r"^The seed must be a whole number of at least 0, "):
+        with pytest.raises(InputError, match=r"^The seed must be a whole number >= 0, "):
             random_families.generator(seed)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.graphs import (
-    CONSTRUCTIONS,
     Graph,
     GroupedGraph,
     barabasi_albert,
@@ -60,7 +60,9 @@ GROUPED: dict[str, GroupedGraph] = {
     f"{construction}, {name}, {layout}": GroupedGraph(
         network, rows_at(network.n, layout), construction
     )
-    for construction, (name, network), layout in product(CONSTRUCTIONS, NETWORKS.items(), LAYOUTS)
+    for construction, (name, network), layout in product(
+        ROW_CONSTRUCTIONS, NETWORKS.items(), LAYOUTS
+    )
 }
 GROUPED["one site"] = GroupedGraph(complete(1), [0] * 4)
 GROUPED["one site, two rows"] = GroupedGraph(complete(1), [0, 0])

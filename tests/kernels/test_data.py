@@ -12,7 +12,8 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.kernels import check_data
-from pairgossip.kernels.data import class_example, spell_rows
+from pairgossip.kernels.data import class_example
+from pairgossip.text import format_rows
 
 
 @pytest.mark.parametrize(
@@ -276,9 +277,9 @@ def test_the_data_can_have_another_name() -> None:
 
 
 def test_spelled_rows() -> None:
-    assert spell_rows([4]) == "row 4"
-    assert spell_rows([4, 5]) == "rows 4 and 5"
-    assert spell_rows([4, 5, 6]) == "rows 4, 5 and 1 more"
+    assert format_rows([4]) == "row 4"
+    assert format_rows([4, 5]) == "rows 4 and 5"
+    assert format_rows([4, 5, 6]) == "rows 4, 5 and 1 more"
 
 
 def test_two_classes_spelled_as_numbers_are_ordered_as_numbers() -> None:

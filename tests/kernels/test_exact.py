@@ -13,15 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import (
-    CATALOG,
-    Ratio,
-    exact,
-    metric_learning_risk,
-    row_means,
-    u_from_v,
-    v_from_u,
-)
+from pairgossip.kernels import CATALOG, Ratio, exact, metric_learning_risk, row_means
 
 from .reference import SCALARS, Row, brute_force, random_data, rows_of, without_closed_forms
 
@@ -42,15 +34,6 @@ def test_a_function_that_is_not_symmetric(data: FloatArray) -> None:
     for kind in ("v", "u"):
         expected = brute_force(rows_of(data), [lambda x, y: x[0] ** 2 * y[0] + 3.0], kind)
         assert exact(data, skew, kind) == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@given(VALUES)
-@settings(max_examples=60, deadline=None)
-def test_conversions(data: FloatArray) -> None:
-    v, u = exact(data, skew, "v"), exact(data, skew, "u")
-    diagonal = float(np.mean(skew(data, data)))
-    assert u_from_v(v, diagonal, len(data)) == pytest.approx(u, rel=1e-9, abs=1e-7)
-    assert v_from_u(u, diagonal, len(data)) == pytest.approx(v, rel=1e-9, abs=1e-7)
 
 
 def test_several_columns_reach_the_function_side_by_side() -> None:
@@ -128,10 +111,6 @@ def test_progress() -> None:
     [
         (
             lambda: exact([1.0], "gini", "u"),
-            "A U-statistic needs at least 2 observations, but there is 1: ask for the V-statistic.",
-        ),
-        (
-            lambda: u_from_v(1.0, 0.0, 1),
             "A U-statistic needs at least 2 observations, but there is 1: ask for the V-statistic.",
         ),
         (

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from pairgossip.peer.service.logs import Log, clean, writing_logs
+from pairgossip.peer.service.logs import Log, writing_logs
+from pairgossip.text import clean_text
 
 
 class Terminal(io.StringIO):
@@ -62,4 +63,4 @@ def test_text_from_elsewhere_cannot_forge_lines(terminal: type[io.StringIO]) -> 
     ],
 )
 def test_clean(text: str, cleaned: str) -> None:
-    assert clean(text, 10 if len(text) >= 10 and text != "plain text" else 40) == cleaned
+    assert clean_text(text, 10 if len(text) >= 10 and text != "plain text" else 40) == cleaned

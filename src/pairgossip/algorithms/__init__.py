@@ -17,7 +17,6 @@ from pairgossip.algorithms.methods import (
     Plain,
     Twin,
     find_method,
-    find_order,
     register,
 )
 
@@ -29,6 +28,5 @@ __all__ = [
     "Plain",
     "Twin",
     "find_method",
-    "find_order",
     "register",
 ]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import find_order
 from pairgossip.algorithms.steps import PairValues, averaged, own_observations, swapped
 from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.checks import ORDERS, choice
 
 
 class State(NamedTuple):
@@ -32,7 +32,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, order: str = "update
     """One iteration: all nodes update, one edge (i, j) averages and swaps, in either order."""
     ((i, j),) = exchanges
     t, held, z = state.t + 1, state.held, state.z
-    if find_order(order) == "update-first":  # as printed in Algorithm 1
+    if choice("order", order, ORDERS) == "update-first":  # as printed in Algorithm 1
         z = update(z, held, t, h)
         return State(t, swapped(held, i, j), averaged(z, i, j))
     held, z = swapped(held, i, j), averaged(z, i, j)  # as in the proofs

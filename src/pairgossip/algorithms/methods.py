@@ -13,10 +13,9 @@ from enum import Enum
 from typing import Any, Literal, NamedTuple, get_args
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import CLOCKS, ORDERS, choice
 from pairgossip.errors import InputError, canonical, unknown_name
 
-CLOCKS = ("sync", "async")
-ORDERS = ("update-first", "exchange-first")
 Estimated = Literal["statistic", "row-mean", "mean"]
 Updates = Literal["first", "last", "either"]
 
@@ -171,7 +170,7 @@ class Method:
     def updates_first(self, order: str) -> bool:
         """Whether all nodes update before an iteration's exchange."""
         if self.updates == "either":
-            return find_order(order) == "update-first"
+            return choice("order", order, ORDERS) == "update-first"
         return self.updates == "first"
 
     def numbers_averaged(self, components: int) -> int:
@@ -208,8 +207,7 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
     method = METHODS.get(canonical(str(name)).removesuffix("-gossip"))
     if method is None:
         raise unknown_name("method", str(name), METHODS)
-    if clock not in CLOCKS:
-        raise unknown_name("clock", str(clock), CLOCKS)
+    clock = choice("clock", clock, CLOCKS)
     if clock not in method.clocks and clock == "sync":
         raise InputError(
             f"Method '{method.name}' has no synchronous form: use {{argument}}, or method 'gosta'.",
@@ -232,11 +230,3 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
             "gosta",
         )
     return method
-
-
-def find_order(order: str) -> str:
-    """Return the canonical spelling of an order of update and exchange."""
-    spelled = canonical(str(order))
-    if spelled not in ORDERS:
-        raise unknown_name("order", str(order), ORDERS)
-    return spelled

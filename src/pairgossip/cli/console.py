@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from cyclopts.exceptions import (
 )
 
 from pairgossip.errors import InterruptedRun, Notice, UnknownTarget, unknown_name
+from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,7 +75,7 @@ def write_line(text: str) -> None:
 
 def write_json(value: Any) -> None:
     """Write one JSON object; what is not a finite number becomes null."""
-    write_line(json.dumps(_plain(value), allow_nan=False, indent=2))
+    write_line(json.dumps(json_value(value), allow_nan=False, indent=2))
 
 
 def write_table(table: Table, title: str | None = None) -> None:
@@ -149,19 +150,6 @@ def optional_work(what: str, left_out: str) -> Iterator[None]:
 def silence_output() -> None:
     """Keep the interpreter from complaining, at its exit, about output it cannot deliver."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _plain(value: Any) -> Any:
-    """Make lists and numbers of arrays, and null of NaN and infinity."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value
 
 
 # What the parser refuses, said like every other error: one sentence, and what to do.

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import NETWORK
 from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.text import format_rows
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -201,9 +202,7 @@ class Observations(NamedTuple):
 
     def spelled_lines(self, rows: Sequence[int]) -> str:
         """Name up to two lines of the file and count the rest: "lines 3, 17 and 5 more"."""
-        from pairgossip.kernels.data import spell_rows
-
-        return spell_rows([self.lines[row] for row in rows]).replace("row", "line")
+        return format_rows([self.lines[row] for row in rows], "line")
 
     def described(self) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""

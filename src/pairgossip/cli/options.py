@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from pairgossip.checks import LARGEST_NUMBER
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pairgossip.graphs import Graph
 
 
-LARGEST_NUMBER = 10**15
 LARGEST_SEED = 2**128 - 1
 """The seeds that Python draws for a run without one are that large."""
 

@@ -17,6 +17,7 @@ from pairgossip.cli.options import OUTPUT, Flag
 from pairgossip.errors import InputError, PairgossipError, canonical, unknown_name
 from pairgossip.extras import needed_for
 from pairgossip.files import replacing, write_text
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,9 @@ def check_figures(figures: Iterable[Path | None]) -> None:
     wanted = [path for path in figures if path is not None]
     for path in wanted:
         if path.suffix.lower() not in FIGURE_SUFFIXES:
-            raise InputError(f"{path} is no figure: end its name in {_listed(FIGURE_SUFFIXES)}.")
+            raise InputError(
+                f"{path} is no figure: end its name in {join_names(FIGURE_SUFFIXES, 'or')}."
+            )
     if wanted:
         with needed_for("Drawing"):
             import matplotlib.figure  # noqa: F401 - to know now, not after a long run
@@ -71,10 +74,6 @@ def _check_place(path: Path) -> None:
             pass
     except OSError as problem:
         raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 # What `pairgossip estimate` writes: the run, its curves and its pictures.

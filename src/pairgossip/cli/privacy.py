@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import PRIVACY
 from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.cli.data import Observations, Specified
@@ -95,8 +96,8 @@ class PrivacyOptions:
             raise InputError(f"Give --range lowest,highest: {WHY_RANGE}.")
         if len(self.range) not in (1, columns):
             raise InputError(
-                f"There are {len(self.range)} ranges for {_counted(columns)}: give --range once "
-                "for all, or once for each."
+                f"There are {len(self.range)} ranges for {format_count(columns, 'column')}: give "
+                "--range once for all, or once for each."
             )
         ranges = [_limits(text) for text in self.range]
         return ranges * columns if len(ranges) == 1 else ranges
@@ -132,8 +133,8 @@ class PrivacyOptions:
         counts = [_number(part) for part in self.bins.split(",")]
         if len(counts) not in (1, columns):
             raise InputError(
-                f"There are {len(counts)} numbers of bins for {_counted(columns)}: give one for "
-                "all, or one for each."
+                f"There are {len(counts)} numbers of bins for "
+                f"{format_count(columns, 'column')}: give one for all, or one for each."
             )
         return counts * columns if len(counts) == 1 else counts
 
@@ -220,7 +221,3 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _counted(columns: int) -> str:
-    return "1 column" if columns == 1 else f"{columns} columns"

@@ -104,7 +104,11 @@ def reproduce(
     chosen = find_experiments(only)
     root_seed(seed)
     check_jobs(n_jobs)
-    plan = Plan(quick, whole("trials", trials, QUICK_TRIALS if quick else FULL_TRIALS), seed)
+    plan = Plan(
+        quick,
+        whole("The number of trials", trials, default=QUICK_TRIALS if quick else FULL_TRIALS),
+        seed,
+    )
     folder = Path(out) if out is not None else default_folder(quick=quick)
     store = Store(folder)
     store.open(plan, resume=resume)

@@ -1,5 +1,6 @@
 """The network: graphs, their families, spectra and distances, and the laws that draw edges."""
 
+from pairgossip.checks import LAWS
 from pairgossip.graphs.catalog import (
     FAMILIES,
     Family,
@@ -14,8 +15,8 @@ from pairgossip.graphs.catalog import (
 from pairgossip.graphs.distances import DeltaTilde
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped.graph import GroupedGraph, grouped
-from pairgossip.graphs.grouped.grouping import CONSTRUCTIONS, group_labels, match_groups, restored
-from pairgossip.graphs.laws import LAWS, EdgeLaw, edge_law
+from pairgossip.graphs.grouped.grouping import group_labels, match_groups, restored
+from pairgossip.graphs.laws import EdgeLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,
     erdos_renyi,
@@ -25,7 +26,6 @@ from pairgossip.graphs.random_families import (
 )
 
 __all__ = [
-    "CONSTRUCTIONS",
     "FAMILIES",
     "LAWS",
     "DeltaTilde",

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pairgossip.checks import whole
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.graphs import random_families
-from pairgossip.graphs.checks import node_count, whole_number
+from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.graph import Graph
+from pairgossip.text import join_names
 
 # Graph families without chance.
 
@@ -49,7 +51,7 @@ def star(n: int) -> Graph:
 
 def grid(rows: int, cols: int) -> Graph:
     """A rectangle with open borders; node r * cols + c is in row r and column c."""
-    rows, cols = (whole_number(side, "A side of a grid", 1) for side in (rows, cols))
+    rows, cols = (whole("A side of a grid", side, 1) for side in (rows, cols))
     nodes = np.arange(node_count(rows * cols)).reshape(rows, cols)
     right = np.column_stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()])
     down = np.column_stack([nodes[:-1].ravel(), nodes[1:].ravel()])
@@ -59,7 +61,7 @@ def grid(rows: int, cols: int) -> Graph:
 
 def torus(rows: int, cols: int) -> Graph:
     """A grid whose opposite borders are joined: every node has exactly four neighbors."""
-    rows, cols = (whole_number(side, "A side of a torus", 3) for side in (rows, cols))
+    rows, cols = (whole("A side of a torus", side, 3) for side in (rows, cols))
     nodes = np.arange(node_count(rows * cols)).reshape(rows, cols)
     right = np.column_stack([nodes.ravel(), np.roll(nodes, -1, axis=1).ravel()])
     down = np.column_stack([nodes.ravel(), np.roll(nodes, -1, axis=0).ravel()])
@@ -170,18 +172,14 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
     given = {key: value for key, value in parameters.items() if value is not None}
     superfluous = [key for key in given if key not in family.parameters]
     if superfluous:
-        raise InputError(f"{spelled} takes {_listed(family)}, not {superfluous[0]}.")
+        takes = join_names(("n", *family.parameters)) if family.parameters else "only n"
+        raise InputError(f"{spelled} takes {takes}, not {superfluous[0]}.")
     if not family.takes_n:
         return family.builder(**_sides(spelled, n, given))
     if n is None:
         raise InputError(f"{spelled} needs the number of nodes n.")
     n = node_count(n)
     return family.builder(n, **(family.defaults(n) | given))
-
-
-def _listed(family: Family) -> str:
-    takes = ("n", *family.parameters)
-    return f"{', '.join(takes[:-1])} and {takes[-1]}" if len(takes) > 1 else "only n"
 
 
 def _sides(name: str, n: int | None, given: Parameters) -> Parameters:
@@ -194,7 +192,7 @@ def _sides(name: str, n: int | None, given: Parameters) -> Parameters:
     least = 3 if name == "torus" else 2
     if not given:
         return _most_square(name, n, least)
-    sides = {key: whole_number(side, f"A side of a {name}", 1) for key, side in given.items()}
+    sides = {key: whole(f"A side of a {name}", side, 1) for key, side in given.items()}
     if n % math.prod(sides.values()) or (len(sides) == 2 and math.prod(sides.values()) != n):
         shape = " and ".join(f"{key}={side}" for key, side in sides.items())
         raise InputError(f"A {name} with {shape} cannot have n={n} nodes; leave one of them out.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,43 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import PairArray
+from pairgossip.checks import whole
 from pairgossip.errors import InputError
 
 LARGEST_NODE_COUNT = 2**31 - 1
 
 
-def whole_number(value: object, what: str, at_least: int) -> int:
-    """Return `value` as an int, or say that `what` must be a whole number, and how large."""
-    problem = InputError(f"{what} must be a whole number of at least {at_least}, not {value!r}.")
-    if isinstance(value, (bool, np.bool_)):
-        raise problem
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise problem from None
-    if number < at_least:
-        raise problem
-    return number
-
-
 def node_count(value: object, at_least: int = 1) -> int:
     """Return a number of nodes that fits the 32-bit node indices."""
-    n = whole_number(value, "The number of nodes n", at_least)
-    if n > LARGEST_NODE_COUNT:
-        raise InputError(f"The number of nodes n is at most {LARGEST_NODE_COUNT}, not {n}.")
-    return n
-
-
-def real_number(value: object, what: str, low: float, high: float) -> float:
-    """Return `value` as a float in [low, high], or say so."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not low <= number <= high:
-        limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
-        raise InputError(f"{what} must be a number {limits}, not {value!r}.")
-    return number
+    return whole("The number of nodes n", value, at_least, LARGEST_NODE_COUNT)
 
 
 def edge_array(n: int, edges: Any) -> PairArray:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.checks import UNIFORM_EDGES, whole
 from pairgossip.errors import InputError
 from pairgossip.graphs import checks, distances, laws, mixing, spectrum
 from pairgossip.graphs import formats as edge_lists
@@ -204,7 +205,7 @@ class Graph:
 
     def neighbors(self, k: int) -> NDArray[np.int32]:
         """Return the neighbors of node k in increasing order."""
-        k = checks.whole_number(k, "A node", 0)
+        k = whole("A node", k, 0)
         if k >= self.n:
             raise InputError(f"Node {k} is outside the nodes 0 to {self.n - 1}.")
         if self.is_complete:
@@ -232,11 +233,11 @@ class Graph:
         """Return the law of this canonical name on the edges, which are not those of a clique."""
         return laws.listed_law(self, name)
 
-    def edge_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
+    def edge_probabilities(self, law: str = UNIFORM_EDGES) -> FloatArray:
         """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
         return laws.edge_probabilities(self, law)
 
-    def pick_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
+    def pick_probabilities(self, law: str = UNIFORM_EDGES) -> FloatArray:
         """Return p_k, the probability that node k takes part in one exchange."""
         return laws.pick_probabilities(self, law)
 
@@ -254,19 +255,19 @@ class Graph:
         """Return the second smallest eigenvalue of the Laplacian (the Fiedler value)."""
         return spectrum.spectral_gap(self)
 
-    def normalized_gap(self, law: str = laws.UNIFORM_EDGES) -> float:
+    def normalized_gap(self, law: str = UNIFORM_EDGES) -> float:
         """Return the second smallest eigenvalue of L_q; spectral gap / |E| for uniform edges."""
         return spectrum.normalized_gap(self, law)
 
-    def mixing_time(self, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+    def mixing_time(self, eps: float, law: str = UNIFORM_EDGES) -> int:
         """Return the spectral upper bound on the time a walking observation takes to mix."""
         return mixing.mixing_time(self, eps, law)
 
-    def exact_mixing_time(self, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+    def exact_mixing_time(self, eps: float, law: str = UNIFORM_EDGES) -> int:
         """Return the smallest t at which the total variation is at most eps from every start."""
         return mixing.exact_mixing_time(self, eps, law)
 
-    def total_variation(self, t: ArrayLike, law: str = laws.UNIFORM_EDGES) -> Any:
+    def total_variation(self, t: ArrayLike, law: str = UNIFORM_EDGES) -> Any:
         """Return the largest distance to uniform after t exchanges; `t` may be an array."""
         return mixing.total_variation(self, t, law)
 

@@ -19,14 +19,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
-
-UNIFORM_EDGES = "uniform-edges"
-NODE_CLOCKS = "node-clocks"
-LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
 
 
 class EdgeLaw(Protocol):
@@ -118,7 +114,7 @@ class NodeClocks:
 
 def edge_law(graph: Graph, name: str = UNIFORM_EDGES) -> EdgeLaw:
     """Return the named law on the edges of `graph`."""
-    name = law_name(name)
+    name = choice("edge law", name, LAWS)
     if graph.n == 1:
         return NoEdges(name)
     if graph.is_complete:
@@ -133,19 +129,9 @@ def listed_law(graph: Graph, name: str) -> EdgeLaw:
     return NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)
 
 
-def law_name(name: str) -> str:
-    """Return the canonical spelling of a law's name."""
-    if not isinstance(name, str):
-        raise InputError(f"An edge law is one of {', '.join(LAWS)}, not {name!r}.")
-    spelled = canonical(name)
-    if spelled not in LAWS:
-        raise unknown_name("edge law", name, LAWS)
-    return spelled
-
-
 def is_uniform(graph: Graph, name: str) -> bool:
     """Tell whether the law draws every edge of this graph equally often."""
-    return law_name(name) == UNIFORM_EDGES or graph.is_regular
+    return choice("edge law", name, LAWS) == UNIFORM_EDGES or graph.is_regular
 
 
 def edge_probabilities(graph: Graph, name: str = UNIFORM_EDGES) -> FloatArray:

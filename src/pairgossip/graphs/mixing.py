@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 from pairgossip.errors import InputError
-from pairgossip.graphs import laws
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -20,7 +20,7 @@ LARGEST_EXACT = 3_000
 """The exact total variation takes all eigenvectors: n^3 operations, several n^2 of memory."""
 
 
-def mixing_time(graph: Graph, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+def mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
     """Return tau(eps), the spectral upper bound on the mixing time.
 
     From every start, TV <= sqrt(n - 1) / 2 * (1 - x)^t with x the normalized gap, so that
@@ -35,7 +35,7 @@ def mixing_time(graph: Graph, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
     return 1 if x >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-x))
 
 
-def exact_mixing_time(graph: Graph, eps: float, law: str = laws.UNIFORM_EDGES) -> int:
+def exact_mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
     """Return the smallest t with total variation at most eps from every start."""
     enough = mixing_time(graph, eps, law)
     variation = _variation_at(graph, law)
@@ -50,19 +50,19 @@ def exact_mixing_time(graph: Graph, eps: float, law: str = laws.UNIFORM_EDGES) -
     return enough
 
 
-def total_variation(graph: Graph, t: ArrayLike, law: str = laws.UNIFORM_EDGES) -> Any:
+def total_variation(graph: Graph, t: ArrayLike, law: str = UNIFORM_EDGES) -> Any:
     """Return the largest total variation max_j TV(W_1^t(j, .), uniform), for one t or an array."""
     times = np.asarray(t)
     if not np.issubdtype(times.dtype, np.integer) or (times < 0).any():
-        raise InputError(f"The times t must be whole numbers of at least 0, not {t!r}.")
-    laws.law_name(law)
+        raise InputError(f"The times t must be whole numbers >= 0, not {t!r}.")
+    choice("edge law", law, LAWS)
     variation = _variation_at(graph, law)
     values = np.array([variation(int(time)) for time in times.ravel()]).reshape(times.shape)
     return float(values) if values.ndim == 0 else values
 
 
 def _check(graph: Graph, eps: float, law: str) -> float:
-    laws.law_name(law)
+    choice("edge law", law, LAWS)
     if graph.n == 2:
         raise InputError(
             "The mixing time of two nodes is infinite, because each exchange swaps them; "

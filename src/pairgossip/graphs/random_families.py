@@ -11,16 +11,10 @@ from numpy.random import BitGenerator, Generator, SeedSequence
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import real, whole
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
-from pairgossip.graphs.checks import (
-    edge_keys,
-    is_connected,
-    node_count,
-    real_number,
-    repeats,
-    whole_number,
-)
+from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeats
 from pairgossip.graphs.graph import Graph
 
 # Drawing graphs by preferential attachment, many nodes at a time.
@@ -118,7 +112,7 @@ def generator(seed: Seed) -> Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise InputError(f"The seed must be a whole number of at least 0, not {seed!r}.") from None
+        raise InputError(f"The seed must be a whole number >= 0, not {seed!r}.") from None
 
 
 def noted(seed: Seed) -> int | None:
@@ -237,14 +231,14 @@ def watts_strogatz(n: int, k: int, p: float, seed: Seed = None) -> Graph:
     neighbor on the ring; an edge stays where it is when no place is free.
     """
     n = node_count(n, at_least=3)
-    k = whole_number(k, "The number of ring neighbors k", 2)
+    k = whole("The number of ring neighbors k", k, 2)
     if k % 2:
         raise InputError(
             f"Watts-Strogatz needs an even k, k/2 on each side: use {k - 1} or {k + 1}."
         )
     if k >= n:
         raise InputError(f"Watts-Strogatz needs k < n, but k={k} and n={n}.")
-    p = real_number(p, "The rewiring probability p", 0, 1)
+    p = real("The rewiring probability p", p, 0, 1)
     refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
     rng = generator(seed)
     edges = draw_until_connected(
@@ -283,7 +277,7 @@ def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]
 def erdos_renyi(n: int, p: float, seed: Seed = None) -> Graph:
     """Every two nodes are joined with probability p, independently."""
     n = node_count(n)
-    p = real_number(p, "The edge probability p", 0, 1)
+    p = real("The edge probability p", p, 0, 1)
     parameters = {"p": p, "seed": noted(seed)}
     rng = generator(seed)
     if p == 1.0 or n == 1:
@@ -321,7 +315,7 @@ def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
 def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
     """Every node has the same number of neighbors, otherwise at random."""
     n = node_count(n, at_least=2)
-    degree = whole_number(degree, "The degree", 1)
+    degree = whole("The degree", degree, 1)
     if degree >= n:
         raise InputError(f"A regular graph needs degree < n, but degree={degree} and n={n}.")
     if n * degree % 2:
@@ -350,7 +344,7 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
     with needed_for("A random geometric graph"):
         from scipy.spatial import KDTree
     n = node_count(n)
-    radius = real_number(radius, "The radius", 0, math.inf)
+    radius = real("The radius", radius, 0, math.inf)
     what = f"The random geometric graph with n={n} and radius={radius:g}"
     expected = n * (n - 1) / 2 * min(1.0, math.pi * radius**2)
     refuse_too_many_edges(expected, what, "lower the radius")
@@ -382,7 +376,7 @@ def barabasi_albert(n: int, m: int, seed: Seed = None) -> Graph:
     The first m + 1 nodes form a star.
     """
     n = node_count(n, at_least=2)
-    m = whole_number(m, "The number of edges per new node m", 1)
+    m = whole("The number of edges per new node m", m, 1)
     if m >= n:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
     refuse_too_many_edges(n * m, "The graph", "lower n or m")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
 from pairgossip.graphs import laws
@@ -245,11 +246,11 @@ def spectral_gap(graph: Graph) -> float:
     return known if known is not None else _known_gap(graph, None)
 
 
-def normalized_gap(graph: Graph, law: str = laws.UNIFORM_EDGES) -> float:
+def normalized_gap(graph: Graph, law: str = UNIFORM_EDGES) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    return _known_gap(graph, laws.law_name(law))
+    return _known_gap(graph, choice("edge law", law, LAWS))
 
 
 def _known_gap(graph: Graph, law: str | None) -> float:

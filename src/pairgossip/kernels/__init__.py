@@ -12,7 +12,7 @@ from pairgossip.kernels.builtin import (
     within_cluster_scatter,
 )
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.exact import Summary, describe, exact, row_means, u_from_v, v_from_u
+from pairgossip.kernels.exact import Summary, describe, exact, row_means
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
 from pairgossip.kernels.pairs import PairProblem, Pairs
 from pairgossip.kernels.whole_sets import WholeSets
@@ -38,8 +38,6 @@ __all__ = [
     "metric_learning_risk",
     "ranking_risk",
     "row_means",
-    "u_from_v",
-    "v_from_u",
     "variance",
     "within_cluster_scatter",
 ]

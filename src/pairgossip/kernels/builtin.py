@@ -12,8 +12,8 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels import closed_forms
-from pairgossip.kernels.data import spell_rows
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio
+from pairgossip.text import format_rows
 
 # The built-in pair functions in NumPy: two blocks of m observations in, m values out.
 #
@@ -148,7 +148,7 @@ def check_events(data: FloatArray) -> None:
     if len(wrong):
         raise InputError(
             f"Kernel 'concordance' needs events of 0 (censored) or 1 (observed): "
-            f"recode {spell_rows(wrong)} (counting from 0)."
+            f"recode {format_rows(wrong)} (counting from 0)."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.text import format_count, format_rows
 
 LARGEST_EXACT_INTEGER = 2**53
 CLASSES_TRIED, ROWS_TRIED = 4, 4
@@ -70,13 +71,13 @@ def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray
     elif fewest < most:
         expected = f"{fewest} or {most} columns"
     else:
-        expected = _counted(fewest, "column")
+        expected = format_count(fewest, "column")
     advice = "choose the ones to use" if given > most else "add what is missing"
     if given < fewest and columns[-1] in ("label", "cluster"):
         advice = f"give the {columns[-1]}s as the last column or as labels"
     raise InputError(
         f"Kernel '{kernel}' takes {expected} ({', '.join(map(_spelled, columns))}), "
-        f"but the data has {_counted(given, 'column')}: {advice}."
+        f"but the data has {format_count(given, 'column')}: {advice}."
     )
 
 
@@ -152,10 +153,6 @@ def _minds_numbering(
 
 def _spelled(column: str) -> str:
     return f"optional {column[:-1]}" if column.endswith("?") else column
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _as_array(given: Any, name: str) -> NDArray[Any]:
@@ -236,18 +233,9 @@ def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
     rows = np.unique(np.nonzero(gaps)[0])
     if len(rows):
         raise InputError(
-            f"{complaint} values in {spell_rows(rows)} (counting from 0): "
+            f"{complaint} values in {format_rows(rows)} (counting from 0): "
             f"drop or impute them first."
         )
-
-
-def spell_rows(rows: Sequence[int] | NDArray[np.integer[Any]]) -> str:
-    """Name up to two rows and count the rest: "rows 3, 17 and 5 more"."""
-    if len(rows) == 1:
-        return f"row {rows[0]}"
-    if len(rows) == 2:
-        return f"rows {rows[0]} and {rows[1]}"
-    return f"rows {rows[0]}, {rows[1]} and {len(rows) - 2} more"
 
 
 def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
@@ -259,7 +247,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
         raise InputError(f"labels have {array.ndim} dimensions: give one label per observation.")
     if len(array) != n:
         raise InputError(
-            f"labels have {len(array)} entries but {name} has {_counted(n, 'row')}: "
+            f"labels have {len(array)} entries but {name} has {format_count(n, 'row')}: "
             f"give one label per observation."
         )
     if array.dtype.kind in "fiub" or all(map(_is_number, array)):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairFunction
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import STATISTICS, choice
+from pairgossip.errors import InputError
 from pairgossip.kernels.builtin import formula_function
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.kernel import (
@@ -228,23 +229,9 @@ def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None
     return checked_row_means(table, single)
 
 
-def u_from_v(v: float, diagonal_mean: float, n: int) -> float:
-    """Turn a V-statistic into the U-statistic, given the mean of h(x, x)."""
-    check_kind("u", n)
-    return (n * v - diagonal_mean) / (n - 1)
-
-
-def v_from_u(u: float, diagonal_mean: float, n: int) -> float:
-    """Turn a U-statistic into the V-statistic, given the mean of h(x, x)."""
-    check_kind("u", n)
-    return ((n - 1) * u + diagonal_mean) / n
-
-
 def check_kind(kind: str, n: int) -> str:
     """Spell the kind of statistic "u" or "v", or raise `InputError`."""
-    spelled = canonical(str(kind))
-    if spelled not in ("u", "v"):
-        raise unknown_name("kind of statistic", str(kind), ("u", "v"))
+    spelled = choice("kind of statistic", kind, STATISTICS)
     if spelled == "u" and n < 2:
         raise InputError(
             f"A U-statistic needs at least 2 observations, but there is {n}: "

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import choice
+from pairgossip.checks import CLOCKS, choice
 from pairgossip.errors import InputError
 from pairgossip.losses import (
     L1,
@@ -26,7 +26,7 @@ from pairgossip.losses import (
     inverse_sqrt,
 )
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.minimization import CLOCKS, minimize
+from pairgossip.minimization import minimize
 from pairgossip.results.fit import Fit
 
 # The step size that an estimator chooses by itself.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_label_sizes, column_count
 from pairgossip.kernels.exact import distinct_rows
 from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tiles
@@ -207,9 +208,7 @@ def margin(phi: str | Margin) -> Margin:
             f"phi is the name of a function of the margin, such as 'logistic', "
             f"but got {type(phi).__name__}."
         )
-    if canonical(phi) not in MARGINS:
-        raise unknown_name("phi", phi, MARGINS)
-    return MARGINS[canonical(phi)]
+    return MARGINS[choice("phi", phi, MARGINS)]
 
 
 SHAPES = ("vector", "matrix", "diagonal")

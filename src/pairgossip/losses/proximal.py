@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, is_number
+from pairgossip.checks import is_number
+from pairgossip.errors import InputError
 
 # Norms, projections and checks that the proximal maps share.
 

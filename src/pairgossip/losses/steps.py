@@ -14,7 +14,8 @@ from typing import Any, overload
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, is_number
+from pairgossip.checks import is_number
+from pairgossip.errors import InputError
 
 StepSize = Callable[[Any], Any]
 """A function of the time, a number or an array, that gives the step sizes."""

@@ -21,10 +21,9 @@ from typing import NamedTuple, Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
-from pairgossip.peer.service.logs import clean
-from pairgossip.peer.service.metrics import is_loopback
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
+from pairgossip.text import clean_text, is_loopback
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
@@ -171,10 +170,10 @@ class FolderReader:
         try:
             status = read_status(self.home.status)
         except InputError as problem:
-            return PeerReading(UNCLEAR, problems=(clean(problem),))
+            return PeerReading(UNCLEAR, problems=(clean_text(problem),))
         except OSError as problem:
             why = f"Cannot read {self.home.status}: {problem.strerror}."
-            return PeerReading(UNCLEAR, problems=(clean(why),))
+            return PeerReading(UNCLEAR, problems=(clean_text(why),))
         return reading_of(status, state_of(status, self.pid, time.time()))
 
 
@@ -195,9 +194,9 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         covers=(status.covers.members, status.covers.of_members),
         started=status.started,
         updated=status.updated or None,
-        measure=clean(status.measure, 2 * LONGEST_NAME),
-        evicted=tuple(clean(name, 2 * LONGEST_NAME) for name in status.evicted),
-        problems=tuple(clean(problem) for problem in status.problems[:MOST_PROBLEMS]),
+        measure=clean_text(status.measure, 2 * LONGEST_NAME),
+        evicted=tuple(clean_text(name, 2 * LONGEST_NAME) for name in status.evicted),
+        problems=tuple(clean_text(problem) for problem in status.problems[:MOST_PROBLEMS]),
     )
 
 
@@ -400,7 +399,7 @@ class SwarmReader:
 
     def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:
         self._readers = readers
-        self.names = tuple(clean(reader.name, LONGEST_NAME) for reader in readers)
+        self.names = tuple(clean_text(reader.name, LONGEST_NAME) for reader in readers)
         self._known: list[PeerReading | None] = [None] * len(readers)
         self._exchanges = [_Total() for _ in readers]
         self._refused = [_Total() for _ in readers]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.errors import InputError, is_number
+from pairgossip.checks import whole
+from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
 from pairgossip.privacy.columns import Classes
@@ -98,9 +99,7 @@ def advise_bins(
     >>> advise_bins(1000, 1.0).bins
     5
     """
-    if isinstance(n, bool) or not is_number(n) or not float(n).is_integer() or n < 2:
-        raise InputError(f"The number of observations must be a whole number >= 2, not {n!r}.")
-    count, measured = int(n), as_kernel(kernel)
+    count, measured = whole("The number of observations", n, least=2), as_kernel(kernel)
     kind = check_kind(target, count)
     options = {"classes": classes, "rounding": rounding, "together": together}
     smallest = RandomizedResponse(epsilon, 2, range, **options)

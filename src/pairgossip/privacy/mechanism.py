@@ -13,8 +13,9 @@ import numpy as np
 from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.errors import InputError, canonical, is_number, unknown_name
-from pairgossip.kernels.data import check_data, column_count, spell_rows
+from pairgossip.checks import choice, whole
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import check_data, column_count
 from pairgossip.privacy.columns import Bins, Cells, Classes, Column, Grid
 from pairgossip.privacy.response import (
     Probabilities,
@@ -23,6 +24,7 @@ from pairgossip.privacy.response import (
     check_epsilon,
     odds_below,
 )
+from pairgossip.text import format_count, format_rows
 
 if TYPE_CHECKING:
     from pairgossip.kernels import Kernel, Ratio
@@ -39,10 +41,8 @@ LARGEST_RESPONSE = 2**20
 
 def check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[Column, ...]:
     """Return one column for every pair of bins and range, and one for the classes if given."""
-    spelled = canonical(rounding) if isinstance(rounding, str) else str(rounding)
-    if spelled not in ROUNDINGS:
-        raise unknown_name("rounding", str(rounding), ROUNDINGS)
-    kind = Grid if spelled == "stochastic" else Bins
+    stochastic = choice("rounding", rounding, ROUNDINGS) == "stochastic"
+    kind = Grid if stochastic else Bins
     labels = () if classes is None else (Classes(check_classes(classes)),)
     if bins is None and range_ is None and labels:
         return labels
@@ -101,13 +101,9 @@ def _counts(bins: Any) -> list[int]:
 
 
 def _count(bins: Any) -> int:
-    if isinstance(bins, bool) or not is_number(bins) or not float(bins).is_integer():
-        raise InputError(f"The number of bins must be a whole number >= 2, not {bins!r}.")
-    count = int(bins)
+    count = 1 if bins == 1 else whole("The number of bins", bins, least=2)
     if count == 1:
         raise InputError("One bin tells nothing about a value: give at least 2 bins.")
-    if count < 2:
-        raise InputError(f"The number of bins must be a whole number >= 2, not {count}.")
     if count > LARGEST_RESPONSE:
         raise InputError(
             f"{count:,} bins would drown every report in noise: give at most {LARGEST_RESPONSE:,}."
@@ -165,7 +161,7 @@ def label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
     unknown = np.flatnonzero(np.array(found) < 0)
     if len(unknown):
         raise InputError(
-            f"{_counted(len(unknown), 'label')} ({spell_rows(unknown)}, counting from 0) "
+            f"{format_count(len(unknown), 'label')} ({format_rows(unknown)}, counting from 0) "
             f"{'is' if len(unknown) == 1 else 'are'} not among the declared classes "
             f"({', '.join(mechanism.names)}): correct them, or declare all classes."
         )
@@ -181,7 +177,7 @@ def check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
         if labeled and given == declared - 1:
             advice = "give the labels as the last column or as labels"
         raise InputError(
-            f"The data have {_counted(given, 'column')}, but the privacy mechanism declares "
+            f"The data have {format_count(given, 'column')}, but the privacy mechanism declares "
             f"{declared}{', the label included' * labeled}: {advice}."
         )
     rows = table.reshape(len(table), -1)
@@ -190,8 +186,8 @@ def check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
         outside = np.flatnonzero(~column.contains(rows[:, at]))
         if len(outside):
             complaints.append(
-                f"{_counted(len(outside), 'value')} of column {at} outside {column.domain} "
-                f"({spell_rows(outside)})"
+                f"{format_count(len(outside), 'value')} of column {at} outside {column.domain} "
+                f"({format_rows(outside)})"
             )
     if complaints:
         raise InputError(
@@ -208,8 +204,8 @@ def check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] != columns or array.dtype.kind not in "iuf":
         raise InputError(
-            f"A report is a row of {_counted(columns, 'whole number')}, but got an array of shape "
-            f"{array.shape}."
+            f"A report is a row of {format_count(columns, 'whole number')}, but got an array of "
+            f"shape {array.shape}."
         )
     whole = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
     if ((whole < 0) | (whole >= np.array(mechanism.bins))).any():
@@ -222,10 +218,6 @@ def _whole(array: FloatArray) -> Cells:
     if not (array == np.floor(array)).all():  # false for NaN, and infinity is caught by limits
         raise InputError("A report holds a number that is not whole.")
     return np.clip(array, -1, 2**62).astype(np.int64)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 @dataclass(frozen=True, init=False)

@@ -15,7 +15,8 @@ from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, is_number
+from pairgossip.checks import is_number
+from pairgossip.errors import InputError
 
 # The odds of randomized response: e^epsilon from below, as an exact fraction.
 

@@ -20,6 +20,7 @@ from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.traffic import AGAINST, Counts, Traffic, groups_of, site_means
+from pairgossip.text import format_count
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:
@@ -289,13 +290,15 @@ class Run(Counts):
     def __repr__(self) -> str:
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
         what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
-        where = _counted(self.nodes, "node")
+        where = format_count(self.nodes, "node")
         if self.groups is not None:
-            where = f"{_counted(len(self.groups), 'row')} at {_counted(self.sites.n, 'site')}"
+            where = (
+                f"{format_count(len(self.groups), 'row')} at {format_count(self.sites.n, 'site')}"
+            )
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
         return (
-            f"<Run {what} on {where}: {_counted(self.trials, 'trial')}, "
+            f"<Run {what} on {where}: {format_count(self.trials, 'trial')}, "
             f"{self.iterations[-1]:,} iterations, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )
@@ -307,7 +310,3 @@ def _mean_of_known(values: FloatArray) -> FloatArray:
     count = known.sum(axis=0)
     total = np.where(known, values, 0.0).sum(axis=0)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.files import interrupts_later, replacing
 from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.provenance import machine, versions
-from pairgossip.results.traffic import WHOLE_SETS
+from pairgossip.text import plain_value
 
 if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
@@ -63,7 +64,7 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
         "graph_positions": graph.positions,
     }
     present = {name: array for name, array in arrays.items() if array is not None}
-    text = json.dumps(header, default=_plain_number).encode()
+    text = json.dumps(header, default=plain_value).encode()
     with replacing(path) as file:
         np.savez_compressed(file, header=np.frombuffer(text, dtype=np.uint8), **present)
 
@@ -152,12 +153,6 @@ def graph_of(archive: Archive) -> Graph:
     if construction is None or construction == WHOLE_SETS:
         return sites
     return GroupedGraph(sites, archive.arrays["groups"], construction)
-
-
-def _plain_number(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} does not belong in a header")
 
 
 RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")

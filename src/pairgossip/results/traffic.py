@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
 
 AGAINST = ("exchanges", "time", "messages", "bytes", "iterations")
-WHOLE_SETS = "whole-sets"
 
 
 class Traffic(NamedTuple):

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pairgossip.algorithms import Expectation, Method, find_method, find_order
+from pairgossip.algorithms import Expectation, Method, find_method
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ORDERS, choice
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.theory.constants import GossipSpectrum, gossip_spectrum
@@ -109,7 +110,7 @@ def _gosta(H: FloatArray, spectrum: GossipSpectrum, order: str) -> ExpectedAt:
     """Order A: (1/t) sum_s W_2^(t-s+1) (H o W_1^(s-1)) 1; order B: W_2^(t-s) (H o W_1^s) 1."""
     Q, mu, nu = spectrum.vectors, spectrum.swap, spectrum.average
     M = Q.T @ (Q * (H @ Q))
-    factor = nu[:, None] if find_order(order) == "update-first" else mu[None, :]
+    factor = nu[:, None] if choice("order", order, ORDERS) == "update-first" else mu[None, :]
 
     def at(t: int) -> FloatArray:
         sums = factor * geometric_sum(nu[:, None], mu[None, :], t)

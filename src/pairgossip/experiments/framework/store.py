@@ -21,6 +21,7 @@ from pairgossip.results import Fit, Run
 from pairgossip.results.loading import load
 from pairgossip.results.provenance import machine, versions
 from pairgossip.results.storage import read_header
+from pairgossip.text import plain_value
 
 SETTINGS = "settings.json"
 UNFINISHED = ".unfinished.npz"
@@ -207,10 +208,4 @@ def _of_another(path: Path) -> InputError:
 
 
 def _as_json(value: Any) -> str:
-    return json.dumps(value, indent=1, default=_plain) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} does not belong in a result")
+    return json.dumps(value, indent=1, default=plain_value) + "\n"

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
+from pairgossip.checks import CONSTRUCTIONS
 from pairgossip.estimation import estimate
 from pairgossip.experiments.framework.experiment import (
     Case,
@@ -45,7 +46,6 @@ from pairgossip.experiments.several_points.findings import (
     unweighted_claim,
 )
 from pairgossip.experiments.several_points.measures import (
-    CONSTRUCTIONS,
     QUICK_ROWS,
     ROWS_PER_SITE,
     SITES,

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.experiments.paper_setup import dealt, income_quantiles, network
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.results import Run
@@ -102,8 +103,7 @@ def ratio_at_end(one: Curve, other: Curve, against: str) -> float:
 # The settings of several points per node: networks, rows per site, and the incomes there.
 
 
-CONSTRUCTIONS = ("lexicographic", "blow-up", "whole-sets")
-VIRTUAL = CONSTRUCTIONS[:2]
+VIRTUAL = ROW_CONSTRUCTIONS
 """The constructions in which rows are nodes."""
 SITES: Mapping[str, int] = {"cycle": 16, "torus": 16, "complete": 5}
 """Few sites in the complete graph: the more there are, the less its constructions differ."""

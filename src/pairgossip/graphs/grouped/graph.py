@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import BoolArray, FloatArray, PairArray
+from pairgossip.checks import (
+    BLOW_UP,
+    LEXICOGRAPHIC,
+    ROW_CONSTRUCTIONS,
+    UNIFORM_EDGES,
+    choice,
+    whole,
+)
 from pairgossip.errors import InputError
 from pairgossip.graphs import checks, laws
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped import laws as grouped_laws
 from pairgossip.graphs.grouped import spectrum
-from pairgossip.graphs.grouped.grouping import (
-    BLOW_UP,
-    LEXICOGRAPHIC,
-    construction_name,
-    match_groups,
-    site_numbers,
-)
+from pairgossip.graphs.grouped.grouping import match_groups, site_numbers
 from pairgossip.graphs.random_families import pairs_from_numbers
 
 # The edges between rows one by one, where there are few enough of them.
@@ -136,7 +138,7 @@ class GroupedGraph(Graph):
         if not isinstance(sites, Graph):
             raise InputError(f"The sites must be a Graph, not {type(sites).__name__}.")
         self._sites = sites
-        self._construction = construction_name(construction)
+        self._construction = choice("construction", construction, ROW_CONSTRUCTIONS)
         self._site_of = site_numbers(site_of, sites)
         self._sizes: NDArray[np.int64] = np.bincount(self._site_of, minlength=sites.n).astype(
             np.int64, copy=False
@@ -240,7 +242,7 @@ class GroupedGraph(Graph):
 
     def rows_of(self, site: int) -> NDArray[np.int64]:
         """Return the rows of one site in increasing order."""
-        site = checks.whole_number(site, "A site", 0)
+        site = whole("A site", site, 0)
         if site >= self.sites.n:
             raise InputError(f"Site {site} is outside the sites 0 to {self.sites.n - 1}.")
         start = self.row_starts[site]
@@ -252,7 +254,7 @@ class GroupedGraph(Graph):
         crosses: BoolArray = self._site_of[one] != self._site_of[other]
         return crosses
 
-    def network_fraction(self, law: str = laws.UNIFORM_EDGES) -> float:
+    def network_fraction(self, law: str = UNIFORM_EDGES) -> float:
         """Return the probability that an exchange is between two sites; local ones are free."""
         return grouped_laws.network_fraction(self, law)
 
@@ -275,7 +277,7 @@ class GroupedGraph(Graph):
         """Return the neighbors of row k in increasing order."""
         if self.is_complete:
             return super().neighbors(k)
-        k = checks.whole_number(k, "A node", 0)
+        k = whole("A node", k, 0)
         if k >= self.n:
             raise InputError(f"Node {k} is outside the nodes 0 to {self.n - 1}.")
         return neighbors(self, k)
@@ -295,7 +297,7 @@ class GroupedGraph(Graph):
     def _law(self, name: str) -> laws.EdgeLaw:
         return grouped_laws.virtual_law(self, name)
 
-    def pick_probabilities(self, law: str = laws.UNIFORM_EDGES) -> FloatArray:
+    def pick_probabilities(self, law: str = UNIFORM_EDGES) -> FloatArray:
         """Return p_k, the probability that row k takes part in one exchange."""
         return grouped_laws.pick_probabilities(self, law)
 
@@ -312,7 +314,7 @@ class GroupedGraph(Graph):
         """Return the second smallest eigenvalue of the Laplacian, from the sites alone."""
         return spectrum.spectral_gap(self)
 
-    def normalized_gap(self, law: str = laws.UNIFORM_EDGES) -> float:
+    def normalized_gap(self, law: str = UNIFORM_EDGES) -> float:
         """Return the second smallest eigenvalue of L_q, from the sites alone."""
         return spectrum.normalized_gap(self, law)
 
@@ -360,7 +362,7 @@ def grouped(sites: Graph, groups: object, construction: str = LEXICOGRAPHIC) -> 
     >>> grouped(cycle(3), ["a", "b", "c", "a"]).rows_of(0)
     array([0, 3])
     """
-    construction = construction_name(construction)
+    construction = choice("construction", construction, ROW_CONSTRUCTIONS)
     if not isinstance(sites, Graph):
         raise InputError(f"The sites must be a Graph, not {type(sites).__name__}.")
     rows = len(groups) if hasattr(groups, "__len__") else 0

@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs.catalog import FAMILIES, build
 from pairgossip.graphs.graph import Graph
-
-LEXICOGRAPHIC = "lexicographic"
-BLOW_UP = "blow-up"
-CONSTRUCTIONS = (LEXICOGRAPHIC, BLOW_UP)
 
 Sites = NDArray[np.int64]
 """The site of every row, from 0 on."""
@@ -54,16 +50,6 @@ def match_groups(groups: object, rows: int, sites: Graph) -> Sites:
     if not held.all():
         raise InputError(_empty_sites(np.flatnonzero(held == 0), sites))
     return nodes[place]
-
-
-def construction_name(name: object) -> str:
-    """Return the canonical spelling of a construction's name."""
-    if not isinstance(name, str):
-        raise InputError(f"A construction is one of {', '.join(CONSTRUCTIONS)}, not {name!r}.")
-    spelled = canonical(name)
-    if spelled not in CONSTRUCTIONS:
-        raise unknown_name("construction", name, CONSTRUCTIONS)
-    return spelled
 
 
 def site_numbers(site_of: object, sites: Graph) -> Sites:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import LAWS, choice
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
 from pairgossip.graphs import laws, spectrum
@@ -42,7 +43,7 @@ def normalized_gap(graph: GroupedGraph, law: str) -> float:
     """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
-    name = laws.law_name(law)
+    name = choice("edge law", law, LAWS)
     if name not in graph._gaps:
         graph._gaps[name] = _gap_of_clocks(graph)
     return graph._gaps[name]

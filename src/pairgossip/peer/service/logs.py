@@ -10,18 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from pairgossip.errors import printable
+from pairgossip.text import clean_text
 
 NAME = "pairgossip.peer"
-LONGEST_TEXT = 300
-"""Whatever a neighbor makes us write, it is not much."""
-
-
-def clean(text: object, longest: int = LONGEST_TEXT) -> str:
-    """Make text from elsewhere harmless: no control characters, not too long, one line."""
-    cut = str(text)[: longest + 1]
-    plain = printable(cut).replace("\n", "\\n").replace("\t", "\\t")
-    return plain if len(plain) <= longest else plain[: longest - 3] + "..."
 
 
 class Log:
@@ -46,7 +37,7 @@ class Log:
     def _write(self, level: int, event: str, fields: dict[str, object]) -> None:
         plain = {name: _plain(value) for name, value in fields.items()}
         extra = {"peer": self._peer, "fields": plain}
-        self._logger.log(level, "%s", clean(event, 2000), extra=extra)
+        self._logger.log(level, "%s", clean_text(event, 2000), extra=extra)
 
 
 class JsonLines(logging.Formatter):
@@ -96,7 +87,7 @@ def writing_logs(stream: TextIO | None = None) -> Iterator[None]:
 def _plain(value: object) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
-    return clean(value)
+    return clean_text(value)
 
 
 def _moment(seconds: float) -> str:

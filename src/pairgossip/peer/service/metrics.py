@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import socket
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
+from pairgossip.text import is_loopback, parse_address
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -41,7 +41,7 @@ class MetricsServer:
     """
 
     def __init__(self, place: str, current: Current) -> None:
-        host, port = _loopback(place)
+        host, port = _parse_place(place)
         self._pages = _Pages(current)
         try:
             self._server = _Server((host, port), _handler(self._pages))
@@ -229,24 +229,17 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
     ]
 
 
-def _loopback(place: str) -> tuple[str, int]:
-    host, _, port = place.rpartition(":")
-    if not is_loopback(host) or not port.isdigit() or int(port) > 65535:
+def _parse_place(place: str) -> tuple[str, int]:
+    found = parse_address(place)
+    if found is None or not is_loopback(found[0]):
         raise InputError(
             f"Metrics cannot be served at '{place}': give a port of this machine alone, such as "
             "127.0.0.1:9464; other machines can read them through a tunnel."
         )
-    return host.strip("[]"), int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host's name or address is this machine's own."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return found
 
 
 def _is_local(host: str) -> bool:
     """Return whether a Host header names this machine."""
-    return is_loopback(host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() else host)
+    found = parse_address(host)
+    return is_loopback(host if found is None else found[0])

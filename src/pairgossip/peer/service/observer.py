@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
-from pairgossip.peer.service.logs import Log, clean
+from pairgossip.peer.service.logs import Log
 from pairgossip.peer.service.runtime import Journal
 from pairgossip.peer.service.status import (
     NeighborStatus,
@@ -33,6 +33,7 @@ from pairgossip.peer.service.status import (
 )
 from pairgossip.peer.service.uncertainty import Uncertainty
 from pairgossip.peer.spec.spec import differences
+from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer
@@ -324,7 +325,7 @@ class Observer:
             reasons = differences(self._exchange.setting.text, text)[:MOST_DIFFERENCES]
         except Exception:  # its text may be anything
             reasons = ["its text cannot be read."]
-        told = clean(" ".join(reasons), 1000)
+        told = clean_text(" ".join(reasons), 1000)
         return (
             f"Neighbor '{self._names.get(neighbor, neighbor)}' runs another specification: {told}"
         )

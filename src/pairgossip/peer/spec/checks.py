@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.errors import InputError, is_number, unknown_name
+from pairgossip.checks import is_number
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import spell_rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
+from pairgossip.text import format_rows
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -128,7 +128,7 @@ def _check_classes(table: Table, spec: Spec) -> None:
 
 
 def _spell_lines(lines: list[int]) -> str:
-    return spell_rows(lines).replace("row", "line")
+    return format_rows(lines, "line")
 
 
 def _check_meaning(matrix: FloatArray, spec: Spec) -> None:

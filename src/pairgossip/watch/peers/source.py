@@ -17,9 +17,9 @@ from pairgossip.peer.reading import (
     PeerReader,
     parse_metrics_address,
 )
-from pairgossip.peer.service.logs import clean
 from pairgossip.peer.storage.folder import Home, open_home
 from pairgossip.swarm.manifest import MOST_PEERS, read_manifest
+from pairgossip.text import clean_text
 
 
 @dataclass
@@ -59,10 +59,10 @@ def swarm_in(folder: str | PathLike[str]) -> Swarm:
         return now.running
 
     return Swarm(
-        title=f"swarm in {clean(place.name or place, 80)}",
+        title=f"swarm in {clean_text(place.name or place, 80)}",
         readers=readers,
         links=[(by_name[a], by_name[b]) for a, b in manifest.links],
-        measure=clean(manifest.measure or "", LONGEST_NAME),
+        measure=clean_text(manifest.measure or "", LONGEST_NAME),
         exact=manifest.exact,
         family=manifest.family,
         positions=manifest.positions,

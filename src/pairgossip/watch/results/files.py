@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pairgossip.errors import InputError
-from pairgossip.peer.service.logs import clean
 from pairgossip.results.loading import load
 from pairgossip.results.storage import read_header
+from pairgossip.text import clean_text
 
 MOST_FILES = 1_000
 UNFINISHED = ".unfinished.npz"
@@ -72,7 +72,7 @@ def find_results(
         path = Path(file)
         if not path.is_file():
             raise InputError(f"There is no file {path}: check the path.")
-        _add(found, ResultFile(_key(path), clean(path.name, LONGEST_NAME), "", path))
+        _add(found, ResultFile(_key(path), clean_text(path.name, LONGEST_NAME), "", path))
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}: check the path.")
@@ -95,7 +95,9 @@ def find_results(
 def _in_folder(path: Path, folder: Path) -> ResultFile:
     between = path.parent.relative_to(folder).as_posix()
     group = "" if between == "." else between.removeprefix(f"{RESULTS}/")
-    return ResultFile(_key(path), clean(path.stem, LONGEST_NAME), clean(group, LONGEST_NAME), path)
+    return ResultFile(
+        _key(path), clean_text(path.stem, LONGEST_NAME), clean_text(group, LONGEST_NAME), path
+    )
 
 
 def _add(found: dict[str, ResultFile], file: ResultFile) -> None:

@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from pairgossip.errors import InputError
+from pairgossip.text import LARGEST_PORT
 from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard, PromptProtocol
 from pairgossip.watch.server.page_files import not_found, page_routes
 from pairgossip.watch.server.requests import View, views_route
@@ -25,7 +26,6 @@ from pairgossip.watch.simulation.view import Simulations
 
 LOCAL = "127.0.0.1"
 LOCAL_NAMES = (LOCAL, "localhost")
-LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True)

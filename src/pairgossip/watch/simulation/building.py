@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from pairgossip.algorithms import find_method
-from pairgossip.checks import checkpoint_grid
+from pairgossip.checks import ITERATIONS_PER_NODE, checkpoint_grid
 from pairgossip.engine.descent.state import Descent
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
@@ -20,7 +20,6 @@ from pairgossip.watch.simulation.courses import Course, DescentCourse, Estimatio
 from pairgossip.watch.simulation.observations import Observations, Uploads, observations
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 
-ITERATIONS_PER_NODE = 200
 """As for `pairgossip.estimate`."""
 MOST_EDGES = 5_000_000
 """Of one network; several are kept in memory at once."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
+from pairgossip.text import json_value
 from pairgossip.watch.simulation.courses import Course
 from pairgossip.watch.simulation.layouts import LARGEST_DRAWN, drawn_edges, layout
 
@@ -22,7 +23,7 @@ COLORED_SHARE = 0.95
 
 def encoded(value: Any) -> bytes:
     """Write JSON; what is not a finite number becomes null."""
-    return msgspec.json.encode(_plain(value))
+    return msgspec.json.encode(json_value(value))
 
 
 def event(name: str, payload: bytes) -> bytes:
@@ -117,15 +118,3 @@ def _note(graph: Graph, has_edges: bool) -> str | None:
 
 def _packed(values: Any, kind: Any) -> str:
     return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode()
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value

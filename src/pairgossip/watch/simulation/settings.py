@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairgossip.algorithms import METHODS, find_method
-from pairgossip.algorithms.methods import CLOCKS
-from pairgossip.checks import choice
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import CLOCKS, LAWS, choice
+from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
-from pairgossip.graphs.laws import law_name
 from pairgossip.kernels import CATALOG as KERNELS
 from pairgossip.losses import CATALOG as LOSSES
 
@@ -93,7 +91,7 @@ class Settings:
             kernel=kernel,
             loss=loss,
             target=choice("target", _text(fields, "target") or "v", ("v", "u")),
-            law=law_name(_text(fields, "law") or "uniform-edges"),
+            law=choice("edge law", _text(fields, "law") or "uniform-edges", LAWS),
             step=_positive(fields, "step"),
             ball=_positive(fields, "ball"),
             iterations=_whole(fields, "iterations", 1, MOST_ITERATIONS),
@@ -184,11 +182,7 @@ def _texts(fields: Fields, name: str) -> list[str]:
 
 def _name(fields: Fields, field: str, catalog: Mapping[str, Any]) -> str | None:
     text = _text(fields, field)
-    if not text:
-        return None
-    if canonical(text) not in catalog:
-        raise unknown_name(field, text[:40], catalog)
-    return canonical(text)
+    return choice(field, text[:40], catalog) if text else None
 
 
 def _number(text: str) -> float | None:

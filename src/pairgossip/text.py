@@ -1,0 +1,92 @@
+"""Text for people and machines: counts, lists of names, addresses, JSON, and text made harmless."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LONGEST_TEXT = 300
+"""How many characters of a text from elsewhere are kept."""
+LARGEST_PORT = 65_535
+
+
+def printable(text: str) -> str:
+    """Spell control characters out, except line ends and tabs.
+
+    Text from a file, a neighbor or an upload must not control the terminal that shows it.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter
+        if letter.isprintable() or letter in "\n\t"
+        else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def clean_text(text: object, longest: int = LONGEST_TEXT) -> str:
+    """Return text from elsewhere as one printable line of bounded length."""
+    cut = str(text)[: longest + 1]
+    plain = printable(cut).replace("\n", "\\n").replace("\t", "\\t")
+    return plain if len(plain) <= longest else plain[: longest - 3] + "..."
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 row", "1,200 rows"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def join_names(names: Sequence[str], last: str = "and") -> str:
+    """List names as a sentence does: "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def format_rows(rows: Sequence[int] | Any, noun: str = "row") -> str:
+    """Name up to two rows and count the rest: "rows 3, 17 and 5 more"."""
+    if len(rows) == 1:
+        return f"{noun} {rows[0]}"
+    if len(rows) == 2:
+        return f"{noun}s {rows[0]} and {rows[1]}"
+    return f"{noun}s {rows[0]}, {rows[1]} and {len(rows) - 2} more"
+
+
+def plain_value(value: Any) -> Any:
+    """Return an array or number of NumPy's as lists and numbers of Python's, for `json.dumps`."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} does not belong in JSON")
+
+
+def json_value(value: Any) -> Any:
+    """Return what JSON can hold: lists and numbers for arrays, None for NaN and infinity."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): json_value(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(entry) for entry in value]
+    return value
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host, by name or address, is this machine itself."""
+    import ipaddress
+
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def parse_address(text: str) -> tuple[str, int] | None:
+    """Read ``host:port`` or ``[host]:port``; None for any other text."""
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or len(port) > len(str(LARGEST_PORT)):
+        return None
+    return (host.strip("[]"), int(port)) if int(port) <= LARGEST_PORT else None
