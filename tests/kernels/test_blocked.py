@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, distance
 from pairgossip.kernels.kernel import (
@@ -16,7 +15,6 @@ from pairgossip.kernels.kernel import (
     blocked_total,
     diagonal_total,
     tile_side,
-    tile_values,
     tiles,
 )
 
@@ -75,18 +73,6 @@ def test_progress_rises_to_one(symmetric: bool) -> None:
     assert seen == sorted(seen)
     assert len(seen) == (6 if symmetric else 9)
     assert seen[-1] == 1.0
-
-
-def test_a_kernel_may_write_into_its_blocks() -> None:
-    def careless(a: FloatArray, b: FloatArray) -> FloatArray:
-        a -= b
-        return a
-
-    data = np.arange(5.0)
-    whole = slice(0, 5)
-    values = tile_values(Kernel(careless), data, whole, whole)
-    np.testing.assert_array_equal(values, np.subtract.outer(data, data))
-    np.testing.assert_array_equal(data, np.arange(5.0))
 
 
 def test_where_a_kernel_is_not_finite() -> None:

@@ -11,6 +11,7 @@ from pairgossip import kernels
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import CATALOG, Kernel, Pairs, Ratio, exact
+from pairgossip.kernels.kernel import evaluate
 
 from .reference import random_data, samples
 
@@ -128,15 +129,25 @@ def test_a_fusible_u_target_is_the_scaled_v_target() -> None:
     np.testing.assert_allclose(v.matrix() * u.scale, u.matrix())
 
 
-def test_functions_that_write_into_their_blocks() -> None:
+def test_a_kernel_cannot_write_into_its_blocks() -> None:
     def careless(a: FloatArray, b: FloatArray) -> FloatArray:
         a -= b
         return a
 
-    pairs = Pairs([1.0, 2.0, 4.0], Ratio(careless, careless))
-    nodes, held = np.array([0, 1, 2]), np.array([1, 2, 0])
-    np.testing.assert_array_equal(pairs.values(nodes, held), [[-1, -1], [-2, -2], [3, 3]])
+    pairs = Pairs([1.0, 2.0, 4.0], Kernel(careless, name="careless"))
+    sentence = r"^Kernel 'careless' failed on blocks of shape \(\d,\): output array is read-only\.$"
+    with pytest.raises(InputError, match=sentence):
+        pairs.values(np.array([0, 1, 2]), np.array([1, 2, 0]))
+    with pytest.raises(InputError, match=sentence):
+        pairs.exact()
     np.testing.assert_array_equal(pairs.data, [1.0, 2.0, 4.0])
+
+
+def test_what_a_kernel_returns_can_be_written_to() -> None:
+    data = np.arange(3.0)
+    values = evaluate(Kernel(lambda a, b: a), data, data)
+    values += 1
+    np.testing.assert_array_equal(data, np.arange(3.0))
 
 
 def test_check_looks_at_the_kernel() -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -228,30 +229,64 @@ def as_kernel(kernel: Any) -> Kernel | Ratio:
 
 
 def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Call a kernel's function on m pairs and insist on m numbers, as float64.
+    """Return the kernel's values at m pairs as m float64 numbers."""
+    return value_per_pair(f"Kernel '{kernel.name}'", kernel.function, first, second)
 
-    This is the one place where a user's function is called.
-    """
-    try:
-        values = np.asarray(kernel.function(first, second))
-    except Exception as failure:
-        reason = str(failure).rstrip(".") or type(failure).__name__
-        raise InputError(
-            f"Kernel '{kernel.name}' failed on blocks of shape {first.shape}: {reason}."
-        ) from failure
+
+def value_per_pair(
+    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
+) -> FloatArray:
+    """Call a user's function on m pairs; raise `InputError` unless it returns m numbers."""
+    values = _call(owner, function, first, second)
     if values.shape != (len(first),):
         raise InputError(
-            f"Kernel '{kernel.name}' returned shape {values.shape} for {len(first)} pairs: "
+            f"{owner} returned shape {values.shape} for {len(first)} pairs: "
             f"it must return one value per pair, shape ({len(first)},)."
         )
-    if values.dtype != np.float64:
-        if values.dtype.kind not in "fiub":
-            raise InputError(
-                f"Kernel '{kernel.name}' returned {values.dtype} values: "
-                f"it must return real numbers."
-            )
-        return values.astype(np.float64)
-    return values
+    return _as_floats(owner, values)
+
+
+def row_per_pair(
+    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
+) -> FloatArray:
+    """Call a user's function on m pairs; raise `InputError` unless it returns m rows of numbers.
+
+    m numbers are taken as rows of one.
+    """
+    values = _call(owner, function, first, second)
+    if values.shape == (len(first),):
+        values = values[:, None]
+    if values.ndim != 2 or len(values) != len(first) or values.shape[1] == 0:
+        raise InputError(
+            f"{owner} returned shape {values.shape} for {len(first)} pairs: "
+            f"it must return one row per pair, shape ({len(first)}, p)."
+        )
+    return _as_floats(owner, values)
+
+
+def _call(
+    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
+) -> NDArray[Any]:
+    """Call a user's function of pairs, in the only place where this happens."""
+    try:
+        return np.asarray(function(_read_only(first), _read_only(second)))
+    except Exception as failure:
+        reason = str(failure).rstrip(".") or type(failure).__name__
+        raise InputError(f"{owner} failed on blocks of shape {first.shape}: {reason}.") from failure
+
+
+def _as_floats(owner: str, values: NDArray[Any]) -> FloatArray:
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{owner} returned {values.dtype} values: it must return real numbers.")
+    # A function may return a block itself.
+    return values.astype(np.float64, copy=not values.flags.writeable)
+
+
+def _read_only(block: FloatArray) -> FloatArray:
+    # Several functions see the same block: none of them may write into it.
+    view = block.view()
+    view.flags.writeable = False
+    return view
 
 
 def _check_components(
@@ -306,7 +341,6 @@ def tile_side(data: FloatArray) -> int:
 def tile_values(kernel: Kernel, data: FloatArray, rows: slice, columns: slice) -> FloatArray:
     """Return h(x_k, x_l) for k in rows and l in columns, as a matrix of finite numbers."""
     above, left = data[columns], data[rows]
-    # Both blocks are copies: a user's function may write into them.
     first = np.repeat(left, len(above), axis=0)
     second = np.concatenate([above] * len(left))
     values = evaluate(kernel, first, second).reshape(len(left), len(above))
@@ -352,7 +386,7 @@ def diagonal_total(kernel: Kernel, data: FloatArray) -> float:
     step = max(1, NUMBERS_PER_BLOCK // column_count(data))
     starts = range(0, len(data), step)
     blocks = (data[start : start + step] for start in starts)
-    return math.fsum(float(evaluate(kernel, x.copy(), x.copy()).sum()) for x in blocks)
+    return math.fsum(float(evaluate(kernel, x, x).sum()) for x in blocks)
 
 
 def _reported(

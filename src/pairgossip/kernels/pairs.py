@@ -75,12 +75,8 @@ class Pairs:
         first = self.data.take(nodes, axis=0)
         second = self.data.take(held, axis=0)
         added = np.empty((len(first), self.components))
-        last = self.components - 1
         for index, component in enumerate(self.kernel.components):
-            # A user's function may write into its blocks, which the next component needs.
-            shared = index < last and component.formula is Formula.NONE
-            blocks = (first.copy(), second.copy()) if shared else (first, second)
-            np.multiply(evaluate(component, *blocks), self.scale, out=added[:, index])
+            np.multiply(evaluate(component, first, second), self.scale, out=added[:, index])
         if self._masks_own:
             added[np.equal(nodes, held)] = 0.0
         return added
@@ -113,7 +109,7 @@ class Pairs:
         if self.target == "v":
             return means
         if not kernel.zero_diagonal:
-            means = means - evaluate(kernel, self.data.copy(), self.data.copy()) / self.n
+            means = means - evaluate(kernel, self.data, self.data) / self.n
         return means * self.scale
 
     def for_trial(self, seed: SeedSequence) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_label_sizes, column_count
+from pairgossip.kernels.kernel import row_per_pair, value_per_pair
 from pairgossip.losses.checks import (
     check_alone,
     check_columns,
@@ -19,8 +20,6 @@ from pairgossip.losses.checks import (
     check_finite,
     check_gradient,
     check_models,
-    one_per_pair,
-    row_per_pair,
     sample_pairs,
 )
 from pairgossip.losses.loss import as_dimension
@@ -98,7 +97,7 @@ class GeneralLoss:
 
     def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
-        return self._evaluated(0, one_per_pair, theta, first, second)
+        return self._evaluated(0, value_per_pair, theta, first, second)
 
     def gradient(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the gradient of f in theta at m pairs, shape (m, p)."""

@@ -16,7 +16,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_label_sizes, column_count
 from pairgossip.kernels.exact import distinct_rows
-from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tiles
+from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, row_per_pair, tiles, value_per_pair
 from pairgossip.losses.checks import (
     check_alone,
     check_bounds,
@@ -26,8 +26,6 @@ from pairgossip.losses.checks import (
     check_models,
     check_risk,
     check_weights,
-    one_per_pair,
-    row_per_pair,
     sample_pairs,
 )
 
@@ -312,9 +310,9 @@ class Loss:
         a = row_per_pair(owner, self.features, first, second)
         w = b = None
         if self.weights is not None:
-            w = one_per_pair(f"The weight of loss '{self.name}'", self.weights, first, second)
+            w = value_per_pair(f"The weight of loss '{self.name}'", self.weights, first, second)
         if self.offsets is not None:
-            b = one_per_pair(f"The offset of loss '{self.name}'", self.offsets, first, second)
+            b = value_per_pair(f"The offset of loss '{self.name}'", self.offsets, first, second)
         m = len(a)
         return a, np.ones(m) if w is None else w, np.zeros(m) if b is None else b
 

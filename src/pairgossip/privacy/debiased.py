@@ -89,7 +89,7 @@ def _moved(
 ) -> FloatArray:
     other = second.copy()
     other[:, at] += step
-    blocks = (first[:, 0].copy(), other[:, 0]) if first.shape[1] == 1 else (first.copy(), other)
+    blocks = (first[:, 0], other[:, 0]) if first.shape[1] == 1 else (first, other)
     return evaluate(kernel, *blocks)
 
 

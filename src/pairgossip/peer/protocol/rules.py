@@ -83,7 +83,7 @@ class _Statistic(_Zeros):
             return self.scale * self._debiased(self.debiased, own, held, is_own)
         first, second = _block(own), _block(held)
         return self.scale * np.array(
-            [evaluate(component, first.copy(), second.copy())[0] for component in components]
+            [evaluate(component, first, second)[0] for component in components]
         )
 
     @staticmethod

@@ -9,7 +9,7 @@ import pytest
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.losses.checks import one_per_pair, row_per_pair
+from pairgossip.kernels.kernel import row_per_pair, value_per_pair
 
 BLOCK = np.arange(6.0).reshape(3, 2)
 
@@ -23,7 +23,7 @@ def _writing(first: FloatArray, second: FloatArray) -> FloatArray:
     ("call", "function", "sentence"),
     [
         (
-            one_per_pair,
+            value_per_pair,
             lambda x, y: x - y,
             "It returned shape (3, 2) for 3 pairs: it must return one value per pair, shape (3,).",
         ),
@@ -56,6 +56,6 @@ def test_wrong_answers_get_a_sentence(call: Any, function: Any, sentence: str) -
 
 
 def test_integers_and_single_features_are_fine() -> None:
-    whole = one_per_pair("It", lambda x, y: np.ones(3, dtype=int), BLOCK, BLOCK)
+    whole = value_per_pair("It", lambda x, y: np.ones(3, dtype=int), BLOCK, BLOCK)
     assert whole.dtype == np.float64
     assert row_per_pair("It", lambda x, y: x[:, 0] - y[:, 1], BLOCK, BLOCK).shape == (3, 1)
