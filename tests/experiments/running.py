@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ def verdicts(section: Section) -> dict[str, str]:
 def texts(section: Section) -> str:
     """All that a reader sees of a section in words and numbers."""
     cells = [str(cell) for table in section.tables for row in table.rows for cell in row]
+    for panel in (panel for picture in section.pictures for panel in picture.sheet.panels):
+        labels = [placed.curve.label for placed in panel.curves]
+        assert all(labels) and len(set(labels)) == len(labels)  # the page names every curve
+        assert all(re.fullmatch("#[0-9A-Fa-f]{6}", placed.curve.color) for placed in panel.curves)
     captions = [picture.caption for picture in section.pictures]
     notes = [table.note for table in section.tables]
     return " ".join([*section.findings, *cells, *captions, *notes, *map(str, section.claims)])

@@ -56,7 +56,7 @@ def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) 
 
 def test_the_picture_has_a_panel_per_graph(section: Section) -> None:
     (picture,) = section.pictures
-    assert len(picture.figure.axes) == len(mixing_times.GRAPHS)
+    assert len(picture.sheet.panels) == len(mixing_times.GRAPHS)
 
 
 def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:

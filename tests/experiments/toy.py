@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from matplotlib.figure import Figure
-
 import pairgossip as pg
 from pairgossip.experiments.framework.experiment import (
     Case,
@@ -16,6 +14,7 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
+from pairgossip.experiments.framework.figures import Sheet
 from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, compared
 
 DATA = [1.0, 2.0, 4.0, 7.0, 7.5]
@@ -46,12 +45,12 @@ def exactly(plan: Plan) -> Mapping[str, Any]:
 
 def report(results: Mapping[str, Any]) -> Section:
     run: pg.Run = results["gini"]
-    figure = Figure()
-    figure.subplots().plot(run.iterations, run.error)
+    sheet = Sheet(1)
+    sheet.panels[0].plot(run.iterations, run.error, "error", "#000000")
     ours = float(run.mean[-1])
     return Section(
         [f"The mean is {ours:.6f} < & > of {run.trials} trials."],
-        [Picture("error", "The error <falls>.", figure)],
+        [Picture("error", "The error <falls>.", sheet)],
         [Table("Means", ("what", "printed", "ours", "ratio"), [compared("gini", 3.0, ours)])],
         [Claim("toy", "It works.", "the toy", "holds", f"{results['exact']['gini']:.6f}")],
     )

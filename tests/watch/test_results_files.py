@@ -38,7 +38,7 @@ def test_files_and_folders(tmp_path: Path) -> None:
         ("", "alone.npz"),
         ("auc", "ring"),
     ]
-    assert found.reproductions == (tmp_path / "folder",)
+    assert found.reproductions == [tmp_path / "folder"]
     assert list(found.reports.values()) == [tmp_path / "folder" / "report.html"]
     again = find_results([tmp_path / "alone.npz"], [tmp_path / "folder"])
     assert list(again.files) == list(found.files)  # a shared link finds the same

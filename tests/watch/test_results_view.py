@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -15,9 +16,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import pairgossip as pg
-from pairgossip.cli.watch_chapters import chapters_of
 from pairgossip.errors import InputError
-from pairgossip.watch.results.curves import Chapter
+from pairgossip.watch.results.content import find_chapters
 from pairgossip.watch.results.files import find_results
 from pairgossip.watch.results.view import ResultsView
 
@@ -216,7 +216,7 @@ def test_a_phone(page: Page, server: Viewed, scheme: str) -> None:
 def test_figures_of_a_reproduction(page: Page, reproduction: Path) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    view = ResultsView(find_results([], [reproduction]), chapters_of([reproduction]))
+    view = ResultsView(find_results([], [reproduction]), find_chapters([reproduction]))
     with viewed(view) as server:
         page.goto(server.address + "?view=results")
         expect(page.locator(".chapter-head h2")).to_have_text("Mixing times")
@@ -241,19 +241,19 @@ def test_a_chapter_whose_results_are_damaged(reproduction: Path, tmp_path: Path)
     copy = tmp_path / "copy"
     shutil.copytree(reproduction, copy)
     (copy / "results" / "mixing-times" / "torus.json").write_text("{")
-    make = chapters_of([copy])
+    make = find_chapters([copy])
     assert make is not None
     (chapter,) = make()
-    assert "torus.json is damaged" in chapter.problem and chapter.figures == []
+    assert "torus.json is damaged" in chapter["problem"] and chapter["figures"] == []
     (copy / "results" / "mixing-times" / "torus.json").unlink()
-    assert make()[0].problem == "Some of its results are missing: resume the reproduction."
+    assert make()[0]["problem"] == "Some of its results are missing: resume the reproduction."
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"quick": true}', '{"quick":1,"trials":"x"}'])
 def test_damaged_settings(tmp_path: Path, content: str) -> None:
     (tmp_path / "settings.json").write_text(content)
     with pytest.raises(InputError, match=r"settings\.json is damaged: give the \.npz files"):
-        chapters_of([tmp_path])
+        find_chapters([tmp_path])
 
 
 def made(server: Viewed) -> httpx.Response:
@@ -265,10 +265,10 @@ def made(server: Viewed) -> httpx.Response:
 def test_figures_are_made_once_while_others_are_served(runs: Path) -> None:
     may_go_on, calls = threading.Event(), []
 
-    def slow() -> list[Chapter]:
+    def slow() -> list[dict[str, Any]]:
         calls.append(1)
         assert may_go_on.wait(60)
-        return [Chapter("key", "Title", "why?", [], [], [])]
+        return [{"title": "Title"}]
 
     with viewed(ResultsView(find_results([], [runs]), slow)) as server:
         for _ in range(3):
@@ -287,7 +287,7 @@ def test_figures_are_made_once_while_others_are_served(runs: Path) -> None:
     ],
 )
 def test_figures_that_cannot_be_made(runs: Path, problem: Exception, sentence: str) -> None:
-    def fail() -> list[Chapter]:
+    def fail() -> list[dict[str, Any]]:
         raise problem
 
     with viewed(ResultsView(find_results([], [runs]), fail)) as server:
@@ -296,6 +296,6 @@ def test_figures_that_cannot_be_made(runs: Path, problem: Exception, sentence: s
 
 
 def test_no_reproduction(server: Viewed) -> None:
-    assert chapters_of([]) is None
+    assert find_chapters([]) is None
     answer = server.get("/api/results/figures")
     assert answer.status_code == 404 and "give its folder with --results" in answer.text

@@ -260,12 +260,12 @@ def _views(watched: WatchedOptions, files: tuple[Path, ...]) -> list[View]:
     views: list[View] = []
     swarm = watched_peers(watched)
     if files or watched.results:
-        from pairgossip.cli.watch_chapters import chapters_of
+        from pairgossip.watch.results.content import find_chapters
         from pairgossip.watch.results.files import find_results
         from pairgossip.watch.results.view import ResultsView
 
         found = find_results(files, watched.results or ())
-        views.append(ResultsView(found, chapters_of(found.reproductions)))
+        views.append(ResultsView(found, find_chapters(found.reproductions)))
     if swarm is not None:  # last, for it starts to look at once
         from pairgossip.watch.peers.view import SwarmView
 

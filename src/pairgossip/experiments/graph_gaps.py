@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from pairgossip.arrays import FloatArray
 from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan
+from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import (
     Cell,
     Claim,
@@ -18,8 +18,6 @@ from pairgossip.experiments.framework.section import (
     Section,
     Table,
     compared,
-    finish_panel,
-    panels,
 )
 from pairgossip.experiments.paper_setup import (
     COLORS,
@@ -32,39 +30,36 @@ from pairgossip.experiments.paper_setup import (
 from pairgossip.graphs import Graph, grid, torus, watts_strogatz
 from pairgossip.theory.errata.network import newman_watts
 
-# The figure of the three graphs' spectra and of the gaps of all candidates.
-
-
 OTHER = "#777777"
-"""Of candidates that do not fit."""
+"""The color of candidates that do not fit."""
 
 
 def gap_picture(
     graphs: Mapping[str, Any], others: Mapping[str, Any], drawn: Mapping[str, Sequence[float]]
 ) -> Picture:
     """Draw the spectra, and where each candidate's gap lies beside the printed ones."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     for name, facts in graphs.items():
-        values = np.array(facts["spectrum"][1:])
-        left.plot(np.arange(2, len(values) + 2), values, color=COLORS[name], label=name)
-        printed = PRINTED_GAPS[name]
-        label = f"_{name}: printed gap"
-        left.plot(2, printed, "o", color=COLORS[name], markerfacecolor="none", label=label)
-    finish_panel(left, "rank of the eigenvalue, from the smallest", "eigenvalue / |E|", "spectra")
-    left.set_yscale("log")
-    _gaps(right, graphs, others, drawn)
+        values, color = np.array(facts["spectrum"][1:]), COLORS[name]
+        left.plot(np.arange(2, len(values) + 2), values, name, color)
+        gap, label = PRINTED_GAPS[name], f"{name}: printed gap"
+        left.plot([2], [gap], label, color, "o", mfc="none", legend=False)
+    rank = "rank of the eigenvalue, from the smallest"
+    left.finish(rank, "eigenvalue / |E|", "spectra", y_log=True)
+    _draw_gaps(right, graphs, others, drawn)
     return Picture(
         "spectra",
         "Left: all eigenvalues of the Laplacian but the smallest, which is 0, divided by the "
         "number of edges; circles are the printed gaps. Right: gaps of candidates (dots; one per "
         "seed for small worlds) and the printed gaps (dashed lines, in the color of "
         "their graph).",
-        figure,
+        sheet,
     )
 
 
-def _gaps(
-    axes: Axes,
+def _draw_gaps(
+    panel: Panel,
     graphs: Mapping[str, Any],
     others: Mapping[str, Any],
     drawn: Mapping[str, Sequence[float]],
@@ -75,18 +70,16 @@ def _gaps(
     printed_one = PRINTED_GAPS["watts-strogatz"]
     for name, gaps in drawn.items():
         fits = min(gaps) <= printed_one <= max(gaps)
-        rows.append((name.replace(", ", "\n"), gaps, COLORS["watts-strogatz"] if fits else OTHER))
+        rows.append((name, gaps, COLORS["watts-strogatz"] if fits else OTHER))
     rows.append((f"torus {SIDE} x {SIDE}", [graphs["torus"]["gap"]], COLORS["torus"]))
     rows += [(name, [facts["gap"]], OTHER) for name, facts in others.items()]
-    for place, (row, gaps, color) in enumerate(rows):
-        label = f"_{' '.join(row.split())}"
-        axes.plot(gaps, [place] * len(gaps), "o", color=color, alpha=0.6, label=label)
+    for place, (name, gaps, color) in enumerate(rows):
+        panel.plot(gaps, [place] * len(gaps), name, color, "o", alpha=0.6, legend=False)
     for name, printed in PRINTED_GAPS.items():
-        label = f"_{name}: printed gap"
-        axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0, label=label)
-    finish_panel(axes, "lambda_(n-1) / |E|", "", "gaps", legend=False)
-    axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize="small")
-    axes.invert_yaxis()
+        panel.axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0)
+    panel.finish("lambda_(n-1) / |E|", "", "gaps", legend=False)
+    panel.name_places(y=[name.replace(", ", "\n") for name, _, _ in rows], fontsize="small")
+    panel.axes.invert_yaxis()
 
 
 LINES = {"complete": 617, "watts-strogatz": 619, "torus": 618}

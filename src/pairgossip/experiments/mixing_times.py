@@ -10,50 +10,35 @@ from typing import Any
 import numpy as np
 
 from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan
-from pairgossip.experiments.framework.section import (
-    Claim,
-    Picture,
-    Section,
-    Table,
-    finish_panel,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Sheet
+from pairgossip.experiments.framework.section import Claim, Picture, Section, Table
 from pairgossip.experiments.paper_setup import GRAPHS as PAPER
 from pairgossip.experiments.paper_setup import NETWORK_COLORS, NODES, SIDE, network
 from pairgossip.theory.errata.network import printed_mixing_time
 
-# The figure of mixing times: total variation distance against time, with its bound.
-
 
 def variation_picture(found: Mapping[str, Any], epsilon: float) -> Picture:
     """Draw the total variation on every graph, the bound, and the mixing times."""
-    figure, grid = panels(3, 2, sharey=True)
-    for axes, (name, item) in zip(grid.ravel(), found.items(), strict=True):
+    sheet = Sheet(3, 2, sharey=True)
+    for panel, (name, item) in zip(sheet.panels, found.items(), strict=True):
         color = NETWORK_COLORS[name]
-        axes.plot(item["times"], item["variation"], color=color, label="exact")
-        axes.plot(item["times"], item["bound"], "--", color=color, label="bound, corrected")
-        axes.axhline(epsilon, color="#444444", linewidth=0.8, label=f"_eps = {epsilon:g}")
-        axes.plot(item["exact"], epsilon, "o", color=color, label="mixing time, exact")
-        axes.plot(
-            item["corrected"],
-            epsilon,
-            "s",
-            color=color,
-            mfc="white",
-            label="mixing time, corrected",
-        )
-        finish_panel(axes, "iterations t", "total variation", f"{name}, {item['nodes']} nodes")
-        axes.legend(fontsize="small", frameon=False, loc="lower left")
-        axes.set_yscale("log")
-        axes.set_ylim(epsilon / 100, 30)
-    for axes in grid[:, 1:].ravel():
-        axes.set_ylabel("")
+        panel.plot(item["times"], item["variation"], "exact", color)
+        panel.plot(item["times"], item["bound"], "bound, corrected", color, "--")
+        panel.level(epsilon, f"eps = {epsilon:g}", "#444444", linewidth=0.8, legend=False)
+        panel.plot([item["exact"]], [epsilon], "mixing time, exact", color, "o")
+        label = "mixing time, corrected"
+        panel.plot([item["corrected"]], [epsilon], label, color, "s", mfc="white")
+        y = "total variation" if panel in (row[0] for row in sheet.rows) else ""
+        title = f"{name}, {item['nodes']} nodes"
+        panel.finish("iterations t", y, title, y_log=True, legend=False)
+        panel.axes.legend(fontsize="small", frameon=False, loc="lower left")
+        panel.axes.set_ylim(epsilon / 100, 30)
     return Picture(
         "total-variation",
         "Total variation distance between the law of a walking observation after t iterations, "
         f"from the worst start, and the uniform law; the line is at eps = {epsilon:g}. The "
         "printed mixing times are negative and lie outside every panel.",
-        figure,
+        sheet,
     )
 
 

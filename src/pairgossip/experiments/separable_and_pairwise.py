@@ -21,16 +21,8 @@ from pairgossip.experiments.framework.experiment import (
     power_law,
     straight_line,
 )
-from pairgossip.experiments.framework.section import (
-    Claim,
-    Picture,
-    Section,
-    Table,
-    Verdict,
-    finish_panel,
-    legend_below,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, Verdict
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
@@ -199,9 +191,6 @@ def slower_claim(rates: Mapping[str, Rates]) -> Claim:
     )
 
 
-# The figure of separable and pairwise estimation: geometric beside polynomial decay.
-
-
 FLOOR = 1e-14
 """Relative errors below this are rounding."""
 
@@ -213,29 +202,23 @@ def rates_picture(
     parts: Mapping[str, ErrorParts],
 ) -> Picture:
     """Draw averaging on a linear axis of time, GoSta on a logarithmic one."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     for name, run in averaging.items():
         color, start = COLORS[name], exact[name]["start"]
         error, bound = run.error / start, np.array(exact[name]["averaging_bound"]) / start
         shown = error > FLOOR
-        left.plot(run.iterations[shown], error[shown], color=color, label=name)
-        left.plot(run.iterations, bound, ":", color=color, label=f"_{name}: bound")
-        pairs = gosta[name]
-        target = float(np.mean(pairs.target))
-        t, part, label = pairs.iterations, parts[name], f"_{name}: error of a node"
-        right.plot(t, pairs.error / target, color=color, label=label)
-        right.plot(t, part.bias / target, "--", color=color, label=f"_{name}: exact bias")
-        # At t = 1 all trials agree: the fluctuation is rounding.
-        moved, label = part.mean_fluctuation[1:] / target, f"_{name}: fluctuation of the mean"
-        right.plot(t[1:], moved, ":", color=color, label=label)
-    finish_panel(left, "iterations", "error / its start", "mean: averaging", legend=False)
-    left.set_xscale("linear")
-    finish_panel(right, "iterations", "relative error", "Gini mean difference: GoSta", legend=False)
-    for axes in (left, right):
-        axes.set_yscale("log")
-    left.set_ylim(FLOOR, 2)
-    legend_below(figure, left, columns=3)
-    figure.set_size_inches(9.6, 4.0)
+        left.plot(run.iterations[shown], error[shown], name, color)
+        left.plot(run.iterations, bound, f"{name}: bound", color, ":", legend=False)
+        _draw_parts(right, name, gosta[name], parts[name])
+    left.finish(
+        "iterations", "error / its start", "mean: averaging", x_log=False, y_log=True, legend=False
+    )
+    title = "Gini mean difference: GoSta"
+    right.finish("iterations", "relative error", title, y_log=True, legend=False)
+    left.axes.set_ylim(FLOOR, 2)
+    sheet.add_legend(columns=3)
+    sheet.figure.set_size_inches(9.6, 4.0)
     trials = next(iter(gosta.values())).trials
     return Picture(
         "convergence",
@@ -243,8 +226,18 @@ def rates_picture(
         "straight lines on this axis. Right, logarithmic time: GoSta on the same networks and "
         "incomes, error of a node (solid), exact bias (dashed) and fluctuation of the network's "
         f"mean about its expectation (dotted). {trials} trials.",
-        figure,
+        sheet,
     )
+
+
+def _draw_parts(panel: Panel, name: str, run: Run, parts: ErrorParts) -> None:
+    """Draw the error of GoSta, its exact bias and the fluctuation of the network's mean."""
+    t, target, color = run.iterations, float(np.mean(run.target)), COLORS[name]
+    panel.plot(t, run.error / target, f"{name}: error of a node", color, legend=False)
+    panel.plot(t, parts.bias / target, f"{name}: exact bias", color, "--", legend=False)
+    # At t = 1 all trials agree: the fluctuation is rounding.
+    label, moved = f"{name}: fluctuation of the mean", parts.mean_fluctuation[1:] / target
+    panel.plot(t[1:], moved, label, color, ":", legend=False)
 
 
 NODES = 36

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from pairgossip.arrays import FloatArray
 from pairgossip.experiments.framework.experiment import graded
-from pairgossip.experiments.framework.section import (
-    Claim,
-    Picture,
-    Table,
-    Verdict,
-    finish_panel,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Claim, Picture, Table, Verdict
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
@@ -124,65 +117,57 @@ def _below(fit: Fit, mean: FloatArray, largest: float) -> str:
     return f"below a fifth of it from iteration {fit.iterations[above + 1]:,} on"
 
 
-# The figures of AUC maximization: the objective with its spread, and the gradient bias.
-
-
 def objective_picture(fits: Mapping[str, Fit]) -> Picture:
     """Draw the objective with its spread over nodes, and that spread by itself."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     for name, fit in fits.items():
         x, color = fit.iterations, COLORS[name]
-        left.plot(x, fit.objective, color=color, label=name)
-        low, high = fit.objective - fit.spread, fit.objective + fit.spread
-        left.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-        right.plot(x, fit.spread, color=color, label=name)
-    finish_panel(left, "iterations", "objective", "objective of the nodes' models")
-    finish_panel(right, "iterations", "standard deviation over nodes", "its spread over nodes")
-    right.set_yscale("log")
+        band = (fit.objective - fit.spread, fit.objective + fit.spread)
+        left.plot(x, fit.objective, name, color, band=band)
+        right.plot(x, fit.spread, name, color)
+    left.finish("iterations", "objective", "objective of the nodes' models")
+    right.finish("iterations", "standard deviation over nodes", "its spread over nodes", y_log=True)
     trials = next(iter(fits.values())).trials
     return Picture(
         "objective",
         "Logistic AUC objective. Left: mean over nodes and trials, with the standard deviation "
         f"over nodes (bands). Right: that standard deviation alone. {trials} trials.",
-        figure,
+        sheet,
     )
 
 
 def bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> Picture:
     """Draw the bias as the paper plots it, and as it enters the bound, beside the objective."""
-    figure, (left, middle, right) = panels(3)
+    sheet = Sheet(3)
+    left, middle, right = sheet.panels
     for name, fit in fits.items():
         assert fit.bias is not None
         plotted, in_bound = fit.bias.plotted, fit.bias.bound_term(optima[name])
-        x, color = fit.iterations, COLORS[name]
         mean, deviation = plotted.mean(axis=0), plotted.std(axis=0)
-        left.plot(x, mean, color=color, label=name)
-        left.fill_between(
-            x, mean - deviation, mean + deviation, color=color, alpha=0.2, linewidth=0
-        )
-        _magnitudes(middle, fit, plotted, color, name)
-        _magnitudes(right, fit, in_bound, color, name)
-    finish_panel(left, "iterations", "bias term", "as plotted in the paper")
-    finish_panel(middle, "iterations", "size of the bias term", "as plotted, size")
-    finish_panel(right, "iterations", "size of the bias term", "as in the bound, size")
-    for axes in (middle, right):
-        axes.set_yscale("log")
+        band = (mean - deviation, mean + deviation)
+        left.plot(fit.iterations, mean, name, COLORS[name], band=band)
+        _draw_sizes(middle, fit, plotted, name)
+        _draw_sizes(right, fit, in_bound, name)
+    left.finish("iterations", "bias term", "as plotted in the paper")
+    middle.finish("iterations", "size of the bias term", "as plotted, size", y_log=True)
+    right.finish("iterations", "size of the bias term", "as in the bound, size", y_log=True)
     return Picture(
         "bias",
         "The bias of the gradients. Left: bias . network model, as the paper plots it, mean and "
         "standard deviation over trials. Middle: its size, |mean over trials| (solid) and root "
         "mean square of single trials (dashed), beside the objective (dotted). Right: the same of "
         "(optimum - network model) . bias, which is the term of the bound.",
-        figure,
+        sheet,
     )
 
 
-def _magnitudes(axes: Axes, fit: Fit, terms: FloatArray, color: str, name: str) -> None:
-    x = fit.iterations
-    axes.plot(x, _positive(np.abs(terms.mean(axis=0))), color=color, label=name)
-    single, label = np.sqrt((terms**2).mean(axis=0)), f"_{name}: single trials"
-    axes.plot(x, _positive(single), "--", color=color, linewidth=0.9, label=label)
-    axes.plot(x, fit.objective, ":", color=color, label=f"_{name}: objective")
+def _draw_sizes(panel: Panel, fit: Fit, terms: FloatArray, name: str) -> None:
+    x, color = fit.iterations, COLORS[name]
+    panel.plot(x, _positive(np.abs(terms.mean(axis=0))), name, color)
+    single = _positive(np.sqrt((terms**2).mean(axis=0)))
+    panel.plot(x, single, f"{name}: single trials", color, "--", linewidth=0.9, legend=False)
+    panel.plot(x, fit.objective, f"{name}: objective", color, ":", legend=False)
 
 
 def _positive(sizes: FloatArray) -> FloatArray:

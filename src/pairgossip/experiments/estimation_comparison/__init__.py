@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import checkpoint_grid
@@ -36,24 +35,16 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import (
-    Picture,
-    Section,
-    finish_panel,
-    legend_below,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.paper_setup import COLORS as GRAPH_COLORS
 from pairgossip.experiments.paper_setup import GRAPHS, Dealt, paper_graph, patients
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.results import Run
-from pairgossip.results.curves import COLORS
+from pairgossip.results.curves import COLORS, percentile_band
 from pairgossip.theory.bounds import gosta_deviation_bound
 from pairgossip.theory.constants import constants
-
-# The figures of estimation: errors against iterations and messages, by method and by graph.
-
 
 STYLES = {
     "gosta-sync": (COLORS[0], "-", "GoSta, synchronous"),
@@ -61,8 +52,6 @@ STYLES = {
     "u2": (COLORS[1], "-", "U2"),
     "u1": (COLORS[3], "--", "U1, to its row means"),
 }
-LOW, HIGH = 10, 90
-"""The percentiles over trials between which bands lie."""
 GUIDES = (("u2", -0.5, 2.0), ("gosta-sync", -1.0, 0.5))
 """Lines of a given slope, at a factor from the method whose error falls so."""
 FIRST = 100
@@ -72,73 +61,65 @@ AXES = {"iterations": "iterations", "messages": "messages sent"}
 
 def error_picture(found: Found, targets: Mapping[str, Any], against: str) -> Picture:
     """Draw the error of all methods, one panel per graph."""
-    figure, row = panels(len(found), sharey=True)
-    for axes, (graph, by_method) in zip(row, found.items(), strict=True):
+    sheet = Sheet(len(found), sharey=True)
+    for panel, (graph, by_method) in zip(sheet.panels, found.items(), strict=True):
         for method, m in by_method.items():
-            color, line, label = STYLES[method]
-            _curve(axes, getattr(m, against), m, color, line, label)
+            _draw_error(panel, getattr(m, against), m, *STYLES[method])
         rows = targets[graph]["row_distance"]
-        axes.axhline(
-            rows, color=COLORS[3], linestyle=":", linewidth=1.0, label="row means, to the statistic"
-        )
+        panel.level(rows, "row means, to the statistic", COLORS[3], ":", linewidth=1.0)
         for method, power, away in GUIDES:
             m = by_method[method]
-            _guide(axes, getattr(m, against), away * float(m.error[-1]), power)
-        axes.set_xlim(left=FIRST)
-        first = axes is row[0]
-        finish_panel(axes, AXES[against], "relative error" if first else "", graph, legend=False)
-        axes.set_yscale("log")
-    legend_below(figure, row[0], columns=len(found["complete"]) + 1)
+            _guide(panel, getattr(m, against), away * float(m.error[-1]), power)
+        panel.axes.set_xlim(left=FIRST)
+        y = "relative error" if panel is sheet.panels[0] else ""
+        panel.finish(AXES[against], y, graph, y_log=True, legend=False)
+    sheet.add_legend(columns=len(found["complete"]) + 1)
     trials = found["complete"]["u2"].trials
     return Picture(
         against,
         f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
-        f"against {AXES[against]}; bands are the {LOW}th to {HIGH}th percentiles of single trials. "
+        f"against {AXES[against]}; bands are the 10th to 90th percentiles of single trials. "
         "U1 has a target of its own, the row means, whose distance from the statistic is the "
         "dotted line. Gray lines fall like t^(-1/2) and like 1/t.",
-        figure,
+        sheet,
     )
 
 
 def graphs_picture(found: Found) -> Picture:
     """Draw the error of one method on all graphs, a panel per method."""
     shown = ("gosta-sync", "u2")
-    figure, row = panels(len(shown), sharey=True)
-    for axes, method in zip(row, shown, strict=True):
+    sheet = Sheet(len(shown), sharey=True)
+    for panel, method in zip(sheet.panels, shown, strict=True):
         for graph, by_method in found.items():
             m = by_method[method]
-            _curve(axes, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
-        first = axes is row[0]
-        finish_panel(axes, "iterations", "relative error" if first else "", STYLES[method][2])
-        axes.set_yscale("log")
-        axes.set_xlim(left=FIRST)
-        axes.legend(loc="lower left", fontsize="small", edgecolor="none")
+            _draw_error(panel, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
+        y = "relative error" if panel is sheet.panels[0] else ""
+        panel.finish("iterations", y, STYLES[method][2], y_log=True, legend=False)
+        panel.axes.set_xlim(left=FIRST)
+        panel.axes.legend(loc="lower left", fontsize="small", edgecolor="none")
     return Picture(
         "graphs",
         "The same errors by graph, for GoSta and U2, with bands from the "
-        f"{LOW}th to the {HIGH}th percentile of single trials.",
-        figure,
+        "10th to the 90th percentile of single trials.",
+        sheet,
     )
 
 
-def _curve(axes: Axes, x: Any, m: Measured, color: str, line: str, label: str) -> None:
-    axes.plot(x, m.error, line, color=color, label=label, linewidth=1.4)
-    low, high = np.percentile(m.trial_error, [LOW, HIGH], axis=0)
-    axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+def _draw_error(panel: Panel, x: Any, m: Measured, color: str, line: str, label: str) -> None:
+    band = percentile_band(m.trial_error)
+    panel.plot(x, m.error, label, color, line, band=band, linewidth=1.4)
 
 
-def _guide(axes: Axes, x: Any, end: float, power: float) -> None:
+def _guide(panel: Panel, x: Any, end: float, power: float) -> None:
     """Draw a line of some slope over the last decade of a curve, a little off it."""
     late = np.array([x[-1] / 10, x[-1]], dtype=np.float64)
     line = end * (late / late[-1]) ** power
     above = power > -1.0
-    label = "$t^{-1/2}$" if above else "$t^{-1}$"
-    name = "_falls like t^(-1/2)" if above else "_falls like 1/t"
-    axes.plot(late, line, color="#777777", linewidth=0.9, label=name)
-    middle = (np.sqrt(late[0] * late[1]), np.sqrt(line[0] * line[1]))
-    axes.annotate(
-        label,
-        middle,
+    label = "falls like t^(-1/2)" if above else "falls like 1/t"
+    panel.plot(late, line, label, "#777777", linewidth=0.9, legend=False)
+    panel.axes.annotate(
+        "$t^{-1/2}$" if above else "$t^{-1}$",
+        (np.sqrt(late[0] * late[1]), np.sqrt(line[0] * line[1])),
         xytext=(2, 2) if above else (-2, -2),
         textcoords="offset points",
         ha="left" if above else "right",

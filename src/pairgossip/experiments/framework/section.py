@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from pairgossip.experiments.framework.figures import Sheet
 
 Verdict = Literal["holds", "holds in part", "does not hold", "undecided"]
 Cell = str | int | float | None
@@ -19,7 +18,7 @@ class Picture:
 
     name: str
     caption: str
-    figure: Figure
+    sheet: Sheet
 
 
 @dataclass(frozen=True)
@@ -68,33 +67,3 @@ def written(value: Cell, digits: int = 4) -> str:
 def compared(name: str, printed: float, ours: float) -> tuple[Cell, ...]:
     """Return the row of a table with columns: what, printed, ours, ratio."""
     return (name, float(printed), float(ours), float(ours) / float(printed))
-
-
-# How figures of the report look: one size, one style, labeled axes.
-
-
-PANEL_WIDTH, PANEL_HEIGHT = 4.4, 3.5
-
-
-def panels(columns: int, rows: int = 1, **how: Any) -> tuple[Figure, Any]:
-    """Start a figure of panels in rows and columns; options go to ``Figure.subplots``."""
-    size = (PANEL_WIDTH * columns, PANEL_HEIGHT * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, **how)
-
-
-def finish_panel(axes: Axes, x: str, y: str, title: str = "", *, legend: bool = True) -> None:
-    """Label a panel; its x axis is logarithmic."""
-    axes.set_xscale("log")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title, fontsize="medium")
-    axes.grid(alpha=0.25, which="major")
-    if legend:
-        axes.legend(fontsize="small", framealpha=0.8, edgecolor="none")
-
-
-def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
-    """Put one panel's legend below all panels, where it covers no curve."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)

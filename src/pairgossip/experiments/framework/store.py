@@ -23,8 +23,25 @@ from pairgossip.results.provenance import machine, versions
 from pairgossip.results.storage import read_header
 from pairgossip.text import plain_value
 
-SETTINGS = "settings.json"
+SETTINGS, RESULTS = "settings.json", "results"
 UNFINISHED = ".unfinished.npz"
+
+
+def is_reproduction(folder: Path) -> bool:
+    """Whether a folder was made by a reproduction."""
+    return (folder / RESULTS).is_dir() and (folder / SETTINGS).is_file()
+
+
+def saved_runs(folder: Path) -> list[Path]:
+    """Return the files of finished runs and fits below a folder."""
+    paths = sorted(folder.rglob("*.npz"))
+    return [path for path in paths if path.is_file() and not path.name.endswith(UNFINISHED)]
+
+
+def group_of(path: Path, folder: Path) -> str:
+    """Return the folder of a file below another: of a reproduction, the experiment's name."""
+    between = path.parent.relative_to(folder).as_posix()
+    return "" if between == "." else between.removeprefix(f"{RESULTS}/")
 
 
 class Store:
@@ -36,14 +53,14 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.results = folder / "results"
+        self.results = folder / RESULTS
 
     def open(self, plan: Plan, *, resume: bool) -> None:
         """Make the folder ready for a plan; refuse what would destroy or mix results."""
         settings = _settings(plan)
         path = self.folder / SETTINGS
         if path.exists():
-            before = _read_json(path, dict.fromkeys(("quick", "trials", "seed"), int))
+            before = _read_json(path, _KINDS)
             _check_same(self.folder, before, settings, resume=resume)
         leftovers = sorted(self.results.glob(f"*/*{UNFINISHED}"))
         if leftovers and not resume:
@@ -58,6 +75,18 @@ class Store:
         except OSError as problem:
             raise InputError(f"Cannot create {self.results}: {problem.strerror}.") from None
         write_text(path, [_as_json(settings)])
+
+    def saved_plan(self) -> Plan:
+        """Return the plan that the folder was made for."""
+        path = self.folder / SETTINGS
+        try:
+            saved = _read_json(path, _KINDS)
+        except InputError:
+            raise InputError(
+                f"{path} is damaged: give the .npz files below {self.folder} by their names "
+                "instead."
+            ) from None
+        return Plan(bool(saved["quick"]), saved["trials"], saved["seed"])
 
     def result(self, experiment: str, case: Case, plan: Plan) -> Any:
         """Return the result of a case if it is finished under the plan, or None."""
@@ -138,6 +167,9 @@ class Store:
 
     def _unfinished_path(self, experiment: str, case: Case) -> Path:
         return self.results / experiment / f"{case.name}{UNFINISHED}"
+
+
+_KINDS: Mapping[str, type] = {"quick": int, "trials": int, "seed": int}
 
 
 def _settings(plan: Plan) -> dict[str, Any]:

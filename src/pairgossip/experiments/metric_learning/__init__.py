@@ -17,7 +17,8 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import Picture, Section, finish_panel, panels
+from pairgossip.experiments.framework.figures import Sheet
+from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.metric_learning.findings import (
     DIMENSIONS,
     INFORMATIVE,
@@ -49,9 +50,6 @@ from pairgossip.losses import Box, inverse_sqrt
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
 
-# The figures of metric learning: convergence, the weights that were learned, accuracy.
-
-
 REFERENCE = "#000000"
 LOWEST = 3.0
 """Bands end at the mean divided by this: a logarithmic axis has no place for less than 0."""
@@ -62,21 +60,20 @@ MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
 
 def convergence_picture(measured: Measures) -> Picture:
     """Draw the objective with its spread over nodes, and that spread by itself."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     central = measured.central
     for graph, fit in measured.fits.items():
-        x, color, marker = fit.iterations, COLORS[graph], MARKERS[graph]
+        x, color, style = fit.iterations, COLORS[graph], f"{MARKERS[graph]}-"
         excess = measured.excess(graph)
-        left.plot(x, excess, color=color, marker=marker, markersize=3, label=graph)
-        low = np.maximum(excess - fit.spread, excess / LOWEST)
-        left.fill_between(x, low, excess + fit.spread, color=color, alpha=0.15, linewidth=0)
-        right.plot(x, fit.disagreement, color=color, marker=marker, markersize=3, label=graph)
+        band = (np.maximum(excess - fit.spread, excess / LOWEST), excess + fit.spread)
+        left.plot(x, excess, graph, color, style, band=band, markersize=3)
+        right.plot(x, fit.disagreement, graph, color, style, markersize=3)
     start = central["objective_of_zero"] - central["objective"]
-    left.axhline(start, color=REFERENCE, ls=":", lw=1, label="zero metric")
-    for axes in (left, right):
-        axes.set_yscale("log")
-    finish_panel(left, "iterations", "objective above the minimum", "nodes' metrics")
-    finish_panel(right, "iterations", "root mean square distance", "their distance from their mean")
+    left.level(start, "zero metric", REFERENCE, ":", lw=1)
+    left.finish("iterations", "objective above the minimum", "nodes' metrics", y_log=True)
+    title = "their distance from their mean"
+    right.finish("iterations", "root mean square distance", title, y_log=True)
     trials = next(iter(measured.fits.values())).trials
     highest = max(float(measured.excess(graph).max()) for graph in measured.fits)
     early = " Early steps overshoot: asynchronous nodes weigh gradients by about n/2."
@@ -86,46 +83,40 @@ def convergence_picture(measured: Measures) -> Picture:
         f"the standard deviation over nodes (bands, cut at 1/{LOWEST:g} of the mean). Right: root "
         f"mean square distance of all nodes' metrics from their mean. {trials} trials."
         + (early if highest > OVERSHOT * start else ""),
-        figure,
+        sheet,
     )
 
 
 def weights_picture(measured: Measures, informative: int) -> Picture:
     """Draw the share of every dimension in the learned metrics and in the best one."""
-    figure, axes = panels(1, squeeze=True)
-    figure.set_figwidth(2 * figure.get_figwidth())
+    sheet = Sheet(1)
+    (panel,) = sheet.panels
+    sheet.figure.set_figwidth(2 * sheet.figure.get_figwidth())
     best = np.array(measured.central["model"])
-    dimension = np.arange(1, len(best) + 1)
-    axes.axvspan(0.5, informative + 0.5, color="#999999", alpha=0.15, lw=0)
-    axes.bar(dimension, best / best.sum(), color="#999999", width=0.8, label="central minimum")
+    dimension = np.arange(1.0, len(best) + 1)
+    panel.axes.axvspan(0.5, informative + 0.5, color="#999999", alpha=0.15, lw=0)
+    panel.bars(dimension, best / best.sum(), "central minimum", "#999999")
     for shift, (graph, fit) in zip((-0.25, 0.0, 0.25), measured.fits.items(), strict=True):
         share = fit.models / fit.models.sum(axis=-1, keepdims=True)
-        axes.errorbar(
-            dimension + shift,
-            share.mean(axis=(0, 1)),
-            share.std(axis=(0, 1)),
-            fmt=MARKERS[graph],
-            markersize=3,
-            color=COLORS[graph],
-            elinewidth=0.8,
-            label=graph,
-        )
-    axes.axhline(1 / len(best), color=REFERENCE, ls=":", lw=1, label="equal weights")
-    finish_panel(axes, "dimension", "share of the metric's weight")
-    axes.set_xscale("linear")
-    axes.set_xlim(0.3, len(best) + 0.7)
+        mean, error = share.mean(axis=(0, 1)), share.std(axis=(0, 1))
+        x, color, style = dimension + shift, COLORS[graph], MARKERS[graph]
+        panel.plot(x, mean, graph, color, style, error=error, markersize=3, elinewidth=0.8)
+    panel.level(1 / len(best), "equal weights", REFERENCE, ":", lw=1)
+    panel.finish("dimension", "share of the metric's weight", x_log=False)
+    panel.axes.set_xlim(0.3, len(best) + 0.7)
     return Picture(
         "weights",
         f"Where the learned metrics look: classes differ in the first {informative} dimensions "
         "only (shaded). Means and standard deviations over nodes and trials.",
-        figure,
+        sheet,
     )
 
 
 def images_picture(measured: Measures) -> Picture:
     """Draw the weights of the pixels as images, with one scale of gray."""
-    figure, row = panels(4)
-    figure.set_size_inches(12.0, 3.2)
+    sheet = Sheet(4)
+    sheet.figure.set_size_inches(12.0, 3.2)
+    row = [panel.axes for panel in sheet.panels]
     named = {graph: fit.model for graph, fit in measured.fits.items()}
     named["central minimum"] = np.array(measured.central["model"])
     side = int(np.sqrt(len(named["central minimum"])))
@@ -137,40 +128,39 @@ def images_picture(measured: Measures) -> Picture:
         axes.set_xticks(range(side))
         axes.set_yticks(range(side))
     row[0].set_ylabel("pixel row")
-    figure.colorbar(shown, ax=list(row), label="weight of the scaled pixel", shrink=0.8)
+    sheet.figure.colorbar(shown, ax=row, label="weight of the scaled pixel", shrink=0.8)
     return Picture(
         "weights",
         "Which pixels the metrics look at: mean over nodes and trials of the learned weights, on "
         "each graph, and the weights of the centralized minimum.",
-        figure,
+        sheet,
     )
 
 
 def accuracy_picture(measured: Measures) -> Picture:
     """Draw the held-out accuracy of every trial beside those of metrics without gossip."""
-    figure, axes = panels(1, squeeze=True)
+    sheet = Sheet(1)
+    (panel,) = sheet.panels
     for place, (graph, accuracies) in enumerate(measured.accuracies.items()):
         spots = place + np.linspace(-0.2, 0.2, len(accuracies))
-        color, label = COLORS[graph], f"_{graph}: single trials"
-        axes.plot(spots, 100 * accuracies, MARKERS[graph], color=color, markersize=4, label=label)
-    central = measured.central
+        label, color, style = f"{graph}: single trials", COLORS[graph], MARKERS[graph]
+        panel.plot(spots, 100 * accuracies, label, color, style, markersize=4, legend=False)
     lines = {
         "accuracy": ("--", "central minimum"),
         "euclidean": (":", "Euclidean, scaled"),
         "unscaled": ("-.", "Euclidean, data as they are"),
     }
     for key, (style, label) in lines.items():
-        axes.axhline(100 * central[key], color=REFERENCE, ls=style, lw=1, label=label)
-    finish_panel(axes, "", "held-out accuracy (%)", legend=False)
-    axes.set_xscale("linear")
-    axes.set_xticks(range(len(measured.accuracies)), list(measured.accuracies))
-    axes.set_xlim(-0.5, len(measured.accuracies) - 0.5)
-    figure.legend(loc="outside lower center", ncols=2, fontsize="small", frameon=False)
+        panel.level(100 * measured.central[key], label, REFERENCE, style, lw=1)
+    panel.finish("", "held-out accuracy (%)", x_log=False, legend=False)
+    panel.name_places(x=list(measured.accuracies))
+    panel.axes.set_xlim(-0.5, len(measured.accuracies) - 0.5)
+    sheet.add_legend(columns=2, fontsize="small")
     return Picture(
         "accuracy",
         "Nearest neighbors on held-out points, with the metrics of nodes (one mark per trial: "
         "mean over a few nodes) and with metrics that need no network (lines).",
-        figure,
+        sheet,
     )
 
 

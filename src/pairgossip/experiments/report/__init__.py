@@ -164,21 +164,22 @@ def write_pictures(
     workers = -1 if n_jobs is None else n_jobs
     place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
-        delayed(write_picture)(place, name, picture) for name, picture in pictures.items()
+        delayed(write_figure)(place, name, picture.sheet.figure)
+        for name, picture in pictures.items()
     )
     return dict(zip(pictures, sources, strict=True))
 
 
-def write_picture(folder: Path, name: str, picture: Picture) -> str:
+def write_figure(folder: Path, name: str, figure: Figure) -> str:
     """Write a figure as PNG and SVG; return the SVG as text that an HTML file can carry."""
     import matplotlib as mpl
 
-    _leave_out_minor_ticks(picture.figure)
+    _leave_out_minor_ticks(figure)
     # Without a fixed salt and date, two drawings of one figure would differ.
     with mpl.rc_context({"svg.hashsalt": name}):
-        vector = _drawn(picture, "svg", metadata={"Date": None})
-    picture.figure.set_layout_engine("none")  # the layout found is kept
-    pixels = _drawn(picture, "png", dpi=DOTS_PER_INCH)
+        vector = _render(figure, "svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # the layout found is kept
+    pixels = _render(figure, "png", dpi=DOTS_PER_INCH)
     for suffix, content in (("svg", vector), ("png", pixels)):
         with replacing(folder / f"{name}.{suffix}") as file:
             file.write(content)
@@ -196,9 +197,9 @@ def _leave_out_minor_ticks(figure: Figure) -> None:
                 axis.set_minor_locator(NullLocator())
 
 
-def _drawn(picture: Picture, suffix: str, **how: object) -> bytes:
+def _render(figure: Figure, suffix: str, **how: object) -> bytes:
     drawn = io.BytesIO()
-    picture.figure.savefig(drawn, format=suffix, **how)  # type: ignore[arg-type]
+    figure.savefig(drawn, format=suffix, **how)  # type: ignore[arg-type]
     return drawn.getvalue()
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
@@ -18,13 +17,8 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import (
-    Picture,
-    Section,
-    finish_panel,
-    legend_below,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.paper_setup import (
     FRANCS,
     NETWORK_COLORS,
@@ -54,9 +48,6 @@ from pairgossip.theory import (
     gosta_expectation_bound,
 )
 
-# The figures of scaling: bias and error against the number of nodes, and against time.
-
-
 CLEAR = 0.1
 """A disagreement of less than this share of the error is not drawn."""
 TICKS = (20, 50, 100, 200, 500, 1000)
@@ -65,78 +56,71 @@ TICKS = (20, 50, 100, 200, 500, 1000)
 
 def nodes_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
     """Draw t x bias and the error at the end, with their bounds, against the number of nodes."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     for name, points in families.items():
         color, nodes, found = NETWORK_COLORS[name], list(points), list(points.values())
-        left.plot(nodes, [p.exact["late"] for p in found], "o-", color=color, label=name)
-        bound = f"_{name}: bound"
-        left.plot(nodes, [p.exact["late_bound"] for p in found], ":", color=color, label=bound)
-        right.plot(nodes, [p.run.error[-1] for p in found], "o-", color=color, label=name)
-        bounds = [p.exact["error_bound"][-1] for p in found]
-        right.plot(nodes, bounds, ":", color=color, label=bound)
+        left.plot(nodes, [p.exact["late"] for p in found], name, color, "o-")
+        right.plot(nodes, [p.run.error[-1] for p in found], name, color, "o-")
+        bounds = [p.exact["late_bound"] for p in found], [p.exact["error_bound"][-1] for p in found]
+        for panel, bound in zip(sheet.panels, bounds, strict=True):
+            panel.plot(nodes, bound, f"{name}: bound", color, ":", legend=False)
     run = families["complete"][next(iter(families["complete"]))].run
-    finish_panel(left, "nodes", f"t x bias ({FRANCS})", "bias, t to infinity", legend=False)
+    left.finish("nodes", f"t x bias ({FRANCS})", "bias, t to infinity", y_log=True, legend=False)
     title = f"error after {run.iterations[-1]:,} iterations"
-    finish_panel(right, "nodes", f"RMS error ({FRANCS})", title, legend=False)
-    for axes in (left, right):
-        axes.set_yscale("log")
-        low, high = axes.get_xlim()
-        ticks = [tick for tick in TICKS if low <= tick <= high]
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.set_xticks([], minor=True)
-    legend_below(figure, left, columns=4)
-    figure.set_size_inches(9.6, 4.0)
+    right.finish("nodes", f"RMS error ({FRANCS})", title, y_log=True, legend=False)
+    for panel in sheet.panels:
+        low, high = panel.axes.get_xlim()
+        panel.number_ticks([tick for tick in TICKS if low <= tick <= high])
+    sheet.add_legend(columns=4)
+    sheet.figure.set_size_inches(9.6, 4.0)
     return Picture(
         "nodes",
         "Left: the limit of t x bias, exact (dots), and the corrected bound (dotted). Right: root "
         f"mean square error over nodes and {run.trials} trials (dots), and the bound (dotted). "
         "Root mean squares over nodes.",
-        figure,
+        sheet,
     )
 
 
 def time_picture(families: Mapping[str, Mapping[int, Point]]) -> Picture:
     """Draw bias and error of the largest network of every family against time in units 1/x."""
-    figure, (left, right) = panels(2)
+    sheet = Sheet(2)
+    left, right = sheet.panels
     for name, points in families.items():
-        nodes = max(points)
-        run, exact = points[nodes].run, points[nodes].exact
+        nodes, color = max(points), NETWORK_COLORS[name]
+        run, exact, parts = points[nodes].run, points[nodes].exact, points[nodes].parts
         units = run.iterations * exact["gap"]
-        label, color = f"{name}, {nodes} nodes", NETWORK_COLORS[name]
-        left.plot(units, exact["bias"], color=color, label=label)
-        right.plot(units, run.error, color=color, label=f"_{name}: error")
-        parts = points[nodes].parts
+        left.plot(units, exact["bias"], f"{name}, {nodes} nodes", color)
+        right.plot(units, run.error, f"{name}: error", color)
         # What is small beside the bias it is found by subtracting is noise.
         clear = parts.disagreement > CLEAR * run.error
-        apart, label = parts.disagreement[clear], f"_{name}: disagreement"
-        right.plot(units[clear], apart, "--", color=color, label=label)
-        label = f"_{name}: fluctuation of the mean"
-        right.plot(units, parts.mean_fluctuation, ":", color=color, label=label)
+        right.plot(units[clear], parts.disagreement[clear], f"{name}: disagreement", color, "--")
+        right.plot(units, parts.mean_fluctuation, f"{name}: fluctuation of the mean", color, ":")
     _guide(left, -1.0, "slope -1")
     _guide(right, -0.5, "slope -1/2")
     unit = "iterations / (|E|/lambda)"
-    finish_panel(left, unit, f"bias ({FRANCS})", "exact bias", legend=False)
-    finish_panel(right, unit, f"RMS error ({FRANCS})", "error and parts of it", legend=False)
-    for axes in (left, right):
-        axes.set_yscale("log")
-    legend_below(figure, left, columns=4)
-    figure.set_size_inches(9.6, 4.0)
+    left.finish(unit, f"bias ({FRANCS})", "exact bias", y_log=True, legend=False)
+    right.finish(unit, f"RMS error ({FRANCS})", "error and its parts", y_log=True, legend=False)
+    sheet.add_legend(columns=4)
+    sheet.figure.set_size_inches(9.6, 4.0)
     return Picture(
         "time",
         "The largest network of every family, against iterations in units of its time scale "
         "|E|/lambda. Left: exact bias. Right: measured error of a node (solid), the "
         "nodes' disagreement (dashed, where it can be told from noise) and the fluctuation of the "
         "network's mean about its exact expectation (dotted). Black: slopes -1 and -1/2.",
-        figure,
+        sheet,
     )
 
 
-def _guide(axes: Axes, slope: float, label: str) -> None:
-    x = np.array([3.0, 300.0])
-    drawn = [line.get_data() for line in axes.get_lines()]
-    low = min(float(np.interp(3.0, *curve)) for curve in drawn if len(curve[0]))  # type: ignore[arg-type]
-    axes.plot(x, 0.4 * low * (x / x[0]) ** slope, "k-", linewidth=0.9, label=f"_{label}")
-    axes.annotate(label, (x[0], 0.4 * low), ha="right", va="center", fontsize="small")
+def _guide(panel: Panel, slope: float, label: str) -> None:
+    ends = np.array([3.0, 300.0])
+    drawn = [(placed.x, placed.curve.y) for placed in panel.curves]
+    low = min(float(np.interp(ends[0], x, y)) for x, y in drawn if x is not None and len(x))
+    line = 0.4 * low * (ends / ends[0]) ** slope
+    panel.plot(ends, line, label, "#000000", linewidth=0.9, legend=False)
+    panel.axes.annotate(label, (ends[0], 0.4 * low), ha="right", va="center", fontsize="small")
 
 
 KERNEL = "gini"

@@ -8,8 +8,6 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
 
 from pairgossip.checks import CONSTRUCTIONS
 from pairgossip.estimation import estimate
@@ -20,13 +18,8 @@ from pairgossip.experiments.framework.experiment import (
     Plan,
     Simulation,
 )
-from pairgossip.experiments.framework.section import (
-    Picture,
-    Section,
-    finish_panel,
-    legend_below,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.several_points.findings import (
     LEVEL,
     Curves,
@@ -57,10 +50,7 @@ from pairgossip.experiments.several_points.measures import (
 )
 from pairgossip.graphs import LAWS
 from pairgossip.results import Run
-from pairgossip.results.curves import COLORS
-
-# The figures of several points per node: errors and prices by what is sent.
-
+from pairgossip.results.curves import COLORS, percentile_band
 
 STYLES = {
     "lexicographic": (COLORS[0], "-", "o", "lexicographic"),
@@ -69,8 +59,6 @@ STYLES = {
     "unweighted": (COLORS[3], "-.", "", "whole sets, sizes forgotten"),
 }
 SENT = {"messages": "messages between sites", "bytes": "bytes between sites"}
-LOW, HIGH = 10, 90
-"""The percentiles over trials between which bands lie."""
 FIRST = 100
 """The messages at which x axes begin: before, all estimates are about as wrong as the answer 0."""
 
@@ -78,92 +66,78 @@ FIRST = 100
 def sent_picture(equal: Curves) -> Picture:
     """Draw the errors at the largest sites against messages, and below against bytes."""
     places = {graph: _largest(equal, graph) for graph in SITES}
-    figure, grid = panels(len(places), len(SENT), sharey=True)
-    for row, (against, label) in zip(grid, SENT.items(), strict=True):
-        for axes, (graph, name) in zip(row, places.items(), strict=True):
-            _draw(axes, equal[name], against)
+    sheet = Sheet(len(places), len(SENT), sharey=True)
+    for row, (against, label) in zip(sheet.rows, SENT.items(), strict=True):
+        for panel, (graph, name) in zip(row, places.items(), strict=True):
+            _draw_errors(panel, equal[name], against)
             title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
-            y = "relative error" if axes is row[0] else ""
-            finish_panel(axes, label, y, title if against == "messages" else "", legend=False)
-    legend_below(figure, grid[0][0], columns=3)
+            title = title if against == "messages" else ""
+            y = "relative error" if panel is row[0] else ""
+            panel.finish(label, y, title, y_log=True, legend=False)
+    sheet.add_legend(columns=3)
     trials = next(iter(equal.values()))["lexicographic"].run.trials
     return Picture(
         "sent",
         f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
         "against messages (above) and bytes of payload (below) that sites sent to each other; "
-        f"bands are the {LOW}th to {HIGH}th percentiles of single trials.",
-        figure,
+        "bands are the 10th to 90th percentiles of single trials.",
+        sheet,
     )
 
 
 def price_picture(curves: Curves, facts: Facts) -> Picture:
     """Draw the messages and bytes that a given error costs against the rows per site."""
-    figure, grid = panels(len(SITES), len(SENT), sharey="row")
-    for row, (against, label) in zip(grid, SENT.items(), strict=True):
-        for axes, graph in zip(row, SITES, strict=True):
-            _draw_prices(axes, graph, curves, facts, against)
-            y = f"{label}\nto an error of {LEVEL:g}" if axes is row[0] else ""
+    sheet = Sheet(len(SITES), len(SENT), sharey="row")
+    for row, (against, label) in zip(sheet.rows, SENT.items(), strict=True):
+        for panel, graph in zip(row, SITES, strict=True):
+            places = _equal_places(graph, curves)
+            sizes = [facts[name]["sizes"][0] for name in places]
+            _draw_prices(panel, sizes, [curves[name] for name in places], against)
+            y = f"{label}\nto an error of {LEVEL:g}" if panel is row[0] else ""
             title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
-            finish_panel(axes, "rows per site k", y, title, legend=False)
-            axes.set_yscale("log")
-            axes.set_xticks(_sizes(graph, curves, facts), minor=False)
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.xaxis.set_minor_formatter(NullFormatter())
-    legend_below(figure, grid[0][0], columns=4)
+            panel.finish("rows per site k", y, title, y_log=True, legend=False)
+            panel.number_ticks(sizes)
+    sheet.add_legend(columns=4)
     return Picture(
         "prices",
         f"Messages (above) and bytes (below) after which the relative error stays below {LEVEL:g}, "
         "against the rows per site: the more rows, the longer rows take to travel one by one. The "
         "gray line grows like k.",
-        figure,
+        sheet,
     )
 
 
 def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
     """Draw the errors with unequal sites, and where whole sets go that forget the sizes."""
-    figure, (above, below) = panels(len(unequal), len(SENT), sharey=True)
-    for axes, (name, by) in zip(above, unequal.items(), strict=True):
-        _draw(axes, by, "messages")
+    sheet = Sheet(len(unequal), len(SENT), sharey=True)
+    above, below = sheet.rows
+    for panel, (name, by) in zip(above, unequal.items(), strict=True):
+        _draw_errors(panel, by, "messages")
         fact, graph = facts[name], name.partition("-")[0]
         away = abs(fact["unweighted"] / fact["value"] - 1)
-        axes.axhline(away, color=COLORS[3], linestyle=":", linewidth=1, label="its exact bias")
+        panel.level(away, "its exact bias", COLORS[3], ":", linewidth=1)
         sizes = fact["sizes"]
         title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
-        y = "relative error" if axes is above[0] else ""
-        finish_panel(axes, SENT["messages"], y, title, legend=False)
-    for axes, by in zip(below, unequal.values(), strict=True):
+        y = "relative error" if panel is above[0] else ""
+        panel.finish(SENT["messages"], y, title, y_log=True, legend=False)
+    for panel, by in zip(below, unequal.values(), strict=True):
         # Sites that forget sizes would send as many bytes as those that do not.
-        _draw(axes, {key: curve for key, curve in by.items() if key != "unweighted"}, "bytes")
-        y = "relative error" if axes is below[0] else ""
-        finish_panel(axes, SENT["bytes"], y, legend=False)
-    legend_below(figure, above[0], columns=5)
+        weighted = {key: curve for key, curve in by.items() if key != "unweighted"}
+        _draw_errors(panel, weighted, "bytes")
+        y = "relative error" if panel is below[0] else ""
+        panel.finish(SENT["bytes"], y, y_log=True, legend=False)
+    sheet.add_legend(columns=5)
     return Picture(
         "unequal",
         "Sites of unequal sizes: the relative error of the three constructions against messages "
         "(above) and bytes (below), and of sites that swap whole sets as if these were all of one "
         "size.",
-        figure,
+        sheet,
     )
 
 
 def _largest(equal: Curves, graph: str) -> str:
-    return max(
-        (name for name in equal if name.startswith(f"{graph}-")),
-        key=lambda name: int(name.rpartition("-")[2]),
-    )
-
-
-def _draw(axes: Axes, by: Mapping[str, Curve], against: str) -> None:
-    for construction, curve in by.items():
-        color, line, _, label = STYLES[construction]
-        x = getattr(curve, against)
-        axes.plot(x, curve.error, line, color=color, label=label, linewidth=1.4)
-        low, high = np.percentile(curve.trial_error, [LOW, HIGH], axis=0)
-        axes.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-    rows = by["lexicographic"]
-    begin = FIRST * (rows.bytes_per_message if against == "bytes" else 1.0)
-    axes.set_xlim(left=begin)
-    axes.set_yscale("log")
+    return max(_equal_places(graph, equal), key=lambda name: int(name.rpartition("-")[2]))
 
 
 def _equal_places(graph: str, curves: Curves) -> list[str]:
@@ -171,25 +145,30 @@ def _equal_places(graph: str, curves: Curves) -> list[str]:
     return [n for n in curves if n.startswith(f"{graph}-") and n.rpartition("-")[2].isdecimal()]
 
 
-def _sizes(graph: str, curves: Curves, facts: Facts) -> list[int]:
-    return [facts[name]["sizes"][0] for name in _equal_places(graph, curves)]
+def _draw_errors(panel: Panel, by: Mapping[str, Curve], against: str) -> None:
+    for construction, curve in by.items():
+        color, line, _, label = STYLES[construction]
+        x, band = getattr(curve, against), percentile_band(curve.trial_error)
+        panel.plot(x, curve.error, label, color, line, band=band, linewidth=1.4)
+    bytes_each = by["lexicographic"].bytes_per_message
+    panel.axes.set_xlim(left=FIRST * (bytes_each if against == "bytes" else 1.0))
 
 
-def _draw_prices(axes: Axes, graph: str, curves: Curves, facts: Facts, against: str) -> None:
-    places, sizes = _equal_places(graph, curves), _sizes(graph, curves, facts)
-    alone = curves[f"{graph}-1"]["lexicographic"].needed(LEVEL, against)
-    for construction in ("lexicographic", "blow-up", "whole-sets"):
+def _draw_prices(
+    panel: Panel, sizes: list[int], places: list[Mapping[str, Curve]], against: str
+) -> None:
+    for construction in CONSTRUCTIONS:
         color, line, marker, label = STYLES[construction]
         # With one row per site, all constructions are the same.
-        prices = [
-            curves[name].get(construction, curves[name]["lexicographic"]).needed(LEVEL, against)
-            for name in places
-        ]
+        curves = [by.get(construction, by["lexicographic"]) for by in places]
+        prices = [curve.needed(LEVEL, against) for curve in curves]
         known = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
-        axes.plot(*zip(*known, strict=True), line, color=color, marker=marker, label=label)
+        x, y = zip(*known, strict=True)
+        panel.plot(x, y, label, color, f"{marker}{line}")
+    alone = places[0]["lexicographic"].needed(LEVEL, against)
     if alone is not None:
         k = np.array([1.0, max(sizes)])
-        axes.plot(k, alone * k, color="#999999", linewidth=0.9, label="grows like k")
+        panel.plot(k, alone * k, "grows like k", "#999999", linewidth=0.9)
 
 
 KERNEL = "gini"

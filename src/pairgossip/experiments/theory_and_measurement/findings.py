@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.section import (
-    Cell,
-    Claim,
-    Picture,
-    Table,
-    Verdict,
-    finish_panel,
-    legend_below,
-    panels,
-)
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.section import Cell, Claim, Picture, Table, Verdict
 from pairgossip.experiments.paper_setup import FRANCS, NETWORK_COLORS
 from pairgossip.experiments.theory_and_measurement.simulations import EXAMPLES, GRAPHS, SYNC
 from pairgossip.results import Run
 from pairgossip.results.curves import COLORS as SERIES
-
-# The figures of "theory": biases, standardized differences, hard cases, deviations.
-
 
 TITLES = {
     "gosta": "GoSta-sync, update first (printed order)",
@@ -45,28 +35,17 @@ class Measured(NamedTuple):
 
 def bias_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
     """Draw exact biases, means over trials and corrected bounds, one panel per algorithm."""
-    figure, grid = panels(2, 2, sharex=True, sharey=True)
-    for algorithm, axes in zip(SYNC, grid.ravel(), strict=True):
+    sheet = Sheet(2, 2, sharex=True, sharey=True)
+    for algorithm, panel in zip(SYNC, sheet.panels, strict=True):
         for graph in GRAPHS:
-            run, color = runs[algorithm, graph], NETWORK_COLORS[graph]
-            theory = exact[graph]["algorithms"][algorithm]
-            t = np.array(exact[graph]["iterations"])
-            shown = t <= run.iterations[-1]
-            axes.plot(t[shown], np.array(theory["bias"])[shown], color=color, label=graph)
-            for form, style in BOUNDS.items():
-                bound, label = np.array(theory[form])[shown], f"_{graph}: {form} bound"
-                axes.plot(t[shown], bound, style, color=color, lw=0.9, label=label)
-            label = f"_{graph}: mean over trials"
-            axes.plot(run.iterations, run.bias, "o", color=color, markersize=4, label=label)
-            noise, label = run.error / np.sqrt(run.trials), f"_{graph}: noise"
-            axes.plot(run.iterations, noise, ":", color=color, lw=0.9, label=label)
-        finish_panel(axes, "iterations", f"bias ({FRANCS})", TITLES[algorithm], legend=False)
-        axes.set_yscale("log")
-        axes.label_outer()
+            _draw_bias(panel, graph, runs[algorithm, graph], exact[graph], algorithm)
+        unit = f"bias ({FRANCS})"
+        panel.finish("iterations", unit, TITLES[algorithm], y_log=True, legend=False)
+        panel.axes.label_outer()
     lines = {"exact": "-", "corrected bound": "--", "printed bound": "-.", "noise": ":"}
     for label, style in lines.items():
-        grid[0, 0].plot([], [], style, color="#444444", lw=0.9, label=label)
-    legend_below(figure, grid[0, 0], columns=4)
+        sheet.panels[0].legend_entry(label, "#444444", style, lw=0.9)
+    sheet.add_legend(columns=4)
     trials = runs["gosta", GRAPHS[0]].trials
     return Picture(
         "bias",
@@ -74,38 +53,50 @@ def bias_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
         "bound (dashed), printed bound (thin, dash-dotted), and mean over "
         f"{trials} trials minus the exact value (dots). A mean over "
         "trials cannot show a bias below its own noise, error/sqrt(trials) (dotted).",
-        figure,
+        sheet,
     )
+
+
+def _draw_bias(
+    panel: Panel, graph: str, run: Run, exact: Mapping[str, Any], algorithm: str
+) -> None:
+    color, theory = NETWORK_COLORS[graph], exact["algorithms"][algorithm]
+    t = np.array(exact["iterations"])
+    shown = t <= run.iterations[-1]
+    panel.plot(t[shown], np.array(theory["bias"])[shown], graph, color)
+    draw = partial(panel.plot, color=color, legend=False)
+    for form, style in BOUNDS.items():
+        bound = np.array(theory[form])[shown]
+        draw(t[shown], bound, f"{graph}: {form} bound", style=style, lw=0.9)
+    draw(run.iterations, run.bias, f"{graph}: mean over trials", style="o", markersize=4)
+    noise = run.error / np.sqrt(run.trials)
+    draw(run.iterations, noise, f"{graph}: noise", style=":", lw=0.9)
 
 
 def agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> Picture:
     """Draw how far means over trials are from exact expectations, against a normal law."""
-    figure, axes = panels(1)
+    sheet = Sheet(1)
+    (panel,) = sheet.panels
     edges = np.linspace(-5, 5, 41)
     middles = (edges[1:] + edges[:-1]) / 2
     for number, algorithm in enumerate(SYNC):
         found = np.concatenate([scores[algorithm, graph] for graph in GRAPHS])
-        heights, _ = np.histogram(found, edges)
-        axes.step(
-            middles,
-            heights / len(found) / (edges[1] - edges[0]),
-            where="mid",
-            color=SERIES[number],
-            label=algorithm,
-        )
+        counts, _ = np.histogram(found, edges)
+        heights = counts / len(found) / (edges[1] - edges[0])
+        panel.plot(middles, heights, algorithm, SERIES[number], drawstyle="steps-mid")
     normal = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
-    axes.plot(edges, normal, "k--", linewidth=1, label="normal law")
-    finish_panel(axes, "mean over trials minus exact expectation (s.e.)", "density", legend=False)
-    axes.set_xscale("linear")
-    axes.set_ylim(0, None)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
-    figure.set_size_inches(7.0, 3.5)
+    panel.plot(edges, normal, "normal law", "#000000", "--", linewidth=1)
+    unit = "mean over trials minus exact expectation (s.e.)"
+    panel.finish(unit, "density", x_log=False, legend=False)
+    panel.axes.set_ylim(0, None)
+    sheet.add_legend(columns=1, loc="outside right center")
+    sheet.figure.set_size_inches(7.0, 3.5)
     return Picture(
         "agreement",
         "Means over trials minus exact expectations, in standard errors (s.e.), over all nodes, "
         "checkpoints and graphs; dashed, the normal law. Nodes that average with each other go "
         "together, so that the histograms are rougher than the number of cells suggests.",
-        figure,
+        sheet,
     )
 
 
@@ -113,65 +104,60 @@ def examples_picture(
     examples: Mapping[str, Any], runs: Mapping[str, Run], measured: Mapping[str, Measured]
 ) -> Picture:
     """Draw t x bias where it attains the bound for any kernel, and where it breaks a bound."""
-    figure, grid = panels(2)
+    sheet = Sheet(2)
     titles = {
         "gosta": "GoSta-sync, path of 10 nodes, h(x, y) = x (not symmetric)",
         "u1": "U1-gossip, pendant node of a complete graph",
     }
     t = np.array(examples["iterations"])
-    for axes, (name, title) in zip(grid, titles.items(), strict=True):
+    for panel, (name, title) in zip(sheet.panels, titles.items(), strict=True):
         found, run = examples[name], runs[name]
         shown = t <= run.iterations[-1]
-        axes.plot(t[shown], np.array(found["bias"])[shown], color=SERIES[0], label="exact")
+        panel.plot(t[shown], np.array(found["bias"])[shown], "exact", SERIES[0])
         values, errors = measured[name]
-        axes.errorbar(
-            run.iterations, values, errors, fmt="o", color=SERIES[0], ms=4, label="measured"
-        )
+        panel.plot(run.iterations, values, "measured", SERIES[0], "o", error=errors, ms=4)
         if found["printed"] is not None:
-            axes.axhline(found["printed"], color=SERIES[1], ls="--", label="printed bound")
-        axes.axhline(
-            found["corrected"], color=SERIES[2], ls="--", label="corrected or extended bound"
-        )
+            panel.level(found["printed"], "printed bound", SERIES[1], "--")
+        panel.level(found["corrected"], "corrected or extended bound", SERIES[2], "--")
         unit = "node's bias" if name == "u1" else "norm of the bias over nodes"
-        finish_panel(axes, "iterations t", f"t x {unit}", title, legend=False)
-        axes.set_ylim(0, 1.25 * found["corrected"])
-    legend_below(figure, grid[1], columns=4)
+        panel.finish("iterations t", f"t x {unit}", title, legend=False)
+        panel.axes.set_ylim(0, 1.25 * found["corrected"])
+    sheet.add_legend(4, sheet.panels[1])
     return Picture(
         "hard-cases",
         "Left: a kernel that is not symmetric, beyond what the paper assumes; the bias attains the "
         "bound for any kernel, (2a + F), nearly. Right: a symmetric kernel for which the bias of "
         "U1-gossip exceeds the printed bound (line 907) and respects the corrected one. Dots, "
         f"means over {runs['gosta'].trials} trials with their standard errors.",
-        figure,
+        sheet,
     )
 
 
 def deviation_picture(runs: Runs, exact: Mapping[str, Any]) -> Picture:
     """Draw root mean square errors below the three forms of the deviation bound."""
-    figure, grid = panels(3, sharey=True)
+    sheet = Sheet(3, sharey=True)
     measured = {
         "gosta": ("update first", SERIES[0], "-"),
         "gosta-exchange-first": ("exchange first", SERIES[5], "--"),
         "gosta-async": ("asynchronous", SERIES[6], "-."),
     }
-    for axes, graph in zip(grid, GRAPHS, strict=True):
+    for panel, graph in zip(sheet.panels, GRAPHS, strict=True):
         for name, (label, color, style) in measured.items():
             run = runs[name, graph]
-            axes.plot(run.iterations, run.error, style, color=color, label=f"measured, {label}")
+            panel.plot(run.iterations, run.error, f"measured, {label}", color, style)
         t = runs["gosta", graph].iterations
         for number, (form, bound) in enumerate(exact[graph]["deviation"].items()):
-            axes.plot(t, bound, ":", color=SERIES[1 + number], lw=2, label=f"bound, {form}")
-        finish_panel(axes, "iterations", f"error ({FRANCS})", graph, legend=False)
-        axes.set_yscale("log")
-        axes.label_outer()
-    legend_below(figure, grid[0], columns=3)
-    figure.set_size_inches(13.2, 4.3)
+            panel.plot(t, bound, f"bound, {form}", SERIES[1 + number], ":", lw=2)
+        panel.finish("iterations", f"error ({FRANCS})", graph, y_log=True, legend=False)
+        panel.axes.label_outer()
+    sheet.add_legend(columns=3)
+    sheet.figure.set_size_inches(13.2, 4.3)
     return Picture(
         "deviation",
         "Root mean square error over nodes and trials of GoSta, and the bounds on it for the "
         "synchronous algorithm: as printed, centered, and in the sharper form that keeps the mean "
         "square at each time (proved for the order exchange first).",
-        figure,
+        sheet,
     )
 
 

@@ -1,4 +1,4 @@
-"""Which saved results can be looked at: found once, at the start; nothing else is ever opened."""
+"""The saved results that can be looked at, found once at the start; nothing else is opened."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from pairgossip.results.storage import read_header
 from pairgossip.text import clean_text
 
 MOST_FILES = 1_000
-UNFINISHED = ".unfinished.npz"
 LONGEST_NAME = 120
-REPORT, RESULTS = "report.html", "results"
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Found:
     files: dict[str, ResultFile]
     reports: dict[str, Path]
     """Reports of reproductions, by key."""
-    reproductions: tuple[Path, ...] = ()
+    reproductions: list[Path]
     """Folders that `pairgossip reproduce` made."""
 
 
@@ -65,45 +63,43 @@ def find_results(
     files: Iterable[str | PathLike[str]] = (), folders: Iterable[str | PathLike[str]] = ()
 ) -> Found:
     """Make the table of all files, once."""
-    found: dict[str, ResultFile] = {}
-    reports: dict[str, Path] = {}
-    reproductions = []
-    for file in files:
-        path = Path(file)
+    found = Found({}, {}, [])
+    for path in map(Path, files):
         if not path.is_file():
             raise InputError(f"There is no file {path}: check the path.")
-        _add(found, ResultFile(_key(path), clean_text(path.name, LONGEST_NAME), "", path))
+        _add(found, path, path.name)
     for folder in map(Path, folders):
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}: check the path.")
-        inside = [path for path in sorted(folder.rglob("*.npz")) if path.is_file()]
-        if (folder / RESULTS).is_dir() and (folder / "settings.json").is_file():
-            reproductions.append(folder)  # which may have computed its results without runs
-            if (folder / REPORT).is_file():
-                reports[_key(folder / REPORT)] = folder / REPORT
-        elif not inside:
-            raise InputError(
-                f"{folder} holds no saved run: give a folder that 'pairgossip reproduce' made, or "
-                "one of .npz files."
-            )
-        for path in inside:
-            if not path.name.endswith(UNFINISHED):
-                _add(found, _in_folder(path, folder))
-    return Found(found, reports, tuple(reproductions))
+        _add_folder(found, folder)
+    return found
 
 
-def _in_folder(path: Path, folder: Path) -> ResultFile:
-    between = path.parent.relative_to(folder).as_posix()
-    group = "" if between == "." else between.removeprefix(f"{RESULTS}/")
-    return ResultFile(
-        _key(path), clean_text(path.stem, LONGEST_NAME), clean_text(group, LONGEST_NAME), path
-    )
+def _add_folder(found: Found, folder: Path) -> None:
+    # The experiments take a second to import.
+    from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
+    from pairgossip.experiments.report import REPORT
+
+    paths, report = saved_runs(folder), folder / REPORT
+    if is_reproduction(folder):
+        found.reproductions.append(folder)  # which may have computed its results without runs
+        if report.is_file():
+            found.reports[_key(report)] = report
+    elif not paths:
+        raise InputError(
+            f"{folder} holds no saved run: give a folder that 'pairgossip reproduce' made, or "
+            "one of .npz files."
+        )
+    for path in paths:
+        _add(found, path, path.stem, group_of(path, folder))
 
 
-def _add(found: dict[str, ResultFile], file: ResultFile) -> None:
-    if len(found) >= MOST_FILES and file.key not in found:
+def _add(found: Found, path: Path, name: str, group: str = "") -> None:
+    key = _key(path)
+    if len(found.files) >= MOST_FILES and key not in found.files:
         raise InputError(f"There are more than {MOST_FILES:,} saved runs: give fewer at once.")
-    found.setdefault(file.key, file)
+    file = ResultFile(key, clean_text(name, LONGEST_NAME), clean_text(group, LONGEST_NAME), path)
+    found.files.setdefault(key, file)
 
 
 def _key(path: Path) -> str:

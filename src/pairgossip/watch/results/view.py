@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from pairgossip.errors import InputError, PairgossipError
-from pairgossip.watch.results.curves import Chapters, chapter_content, result_content
+from pairgossip.watch.results.content import Chapters, result_content
 from pairgossip.watch.results.files import Found, ResultFile
 from pairgossip.watch.server.requests import answering, json_answer
 
@@ -104,7 +104,7 @@ class ResultsView:
     def _make(self) -> None:
         assert self._chapters is not None
         try:
-            self._figures = [chapter_content(chapter) for chapter in self._chapters()]
+            self._figures = self._chapters()
         except PairgossipError as problem:
             self._problem = str(problem)
         except Exception:

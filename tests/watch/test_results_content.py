@@ -10,7 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import pairgossip as pg
-from pairgossip.watch.results.curves import result_content
+from pairgossip.experiments import Picture, Section
+from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.watch.results.content import result_content, section_content
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0])
 
@@ -124,3 +126,58 @@ def test_a_fit(tmp_path: Path) -> None:
     (objective,) = content["charts"]["objective"]["curves"]
     assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
     assert content["title"] == "auc-logistic, sync, cycle of 6 nodes, 2 trials"
+
+
+T = np.array([1.0, 10.0, 100.0])
+
+
+def panels(sheet: Sheet) -> list[dict[str, Any]]:
+    (figure,) = section_content(Section([], [Picture("one", "caption", sheet)]))["figures"]
+    assert (figure["name"], figure["caption"]) == ("one", "caption")
+    shown: list[dict[str, Any]] = figure["panels"]
+    return shown
+
+
+def test_the_panels_of_a_report() -> None:
+    sheet = Sheet(2)
+    panel, empty = sheet.panels
+    low, high = np.array([0.5, 0.4, 0.1]), np.array([2.0, 1.0, 0.3])
+    panel.plot(T, [1.0, 0.5, 0.2], "error", "#0072B2", band=(low, high))
+    panel.plot(T, [3.0, 2.0, 1.0], "bound", "#009E73", ":", legend=False)
+    panel.finish("iterations", "|E|", "ring", y_log=True)
+    empty.axes.imshow(np.eye(3))  # which is no curve
+    (shown,) = panels(sheet)
+    error, bound = shown["curves"]
+    assert (error["x"].tolist(), error["y"].tolist()) == (T.tolist(), [1.0, 0.5, 0.2])
+    assert (error["label"], error["color"], error["dash"]) == ("error", "#0072B2", "solid")
+    assert error["band"]["low"] is low and error["band"]["high"] is high
+    assert (bound["label"], bound["dash"], bound["band"]) == ("bound", "dotted", None)
+    assert (shown["x_log"], shown["y_log"], shown["x_ticks"]) == (True, True, None)
+    assert (shown["title"], shown["x_label"], shown["y_label"]) == ("ring", "iterations", "|E|")
+    assert legend(panel) == ["error"]
+
+
+def legend(panel: Panel) -> list[str]:
+    return [text.get_text() for text in panel.axes.get_legend().get_texts()]  # type: ignore[union-attr]
+
+
+def test_levels_points_bars_and_names() -> None:
+    sheet = Sheet(1)
+    (panel,) = sheet.panels
+    panel.plot(T, T, "seen", "black", "o")
+    panel.plot(T, 2 * T, "line with points", "black", "o--")
+    panel.plot(T, 2 * T, "with errors", "black", "s", error=T / 2)
+    panel.level(5.0, "limit", "red", "--")
+    panel.bars(np.array([1.0, 2.0]), np.array([3.0, 4.0]), "bars", "gray")
+    panel.plot([], [], "nothing", "black")
+    panel.legend_entry("for the figure alone", "black", ":")
+    panel.finish("", "", x_log=False)
+    panel.name_places(x=["complete", "torus"])
+    (shown,) = panels(sheet)
+    found = {curve["label"]: curve for curve in shown["curves"]}
+    assert set(found) == {"seen", "line with points", "with errors", "limit", "bars"}
+    assert found["seen"]["points"] and found["with errors"]["points"] and found["bars"]["points"]
+    assert not found["line with points"]["points"]
+    assert found["line with points"]["dash"] == found["limit"]["dash"] == "dashed"
+    assert found["limit"]["x"].tolist() == [1.0, 100.0] and set(found["limit"]["y"]) == {5.0}
+    assert shown["x_ticks"] == [(0, "complete"), (1, "torus")] and shown["y_ticks"] is None
