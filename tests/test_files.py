@@ -71,7 +71,7 @@ def test_others_may_read_what_is_written(file: Path) -> None:
 def test_a_missing_file_is_named(file: Path) -> None:
     with pytest.raises(InputError) as refusal:
         read_bytes(file)
-    assert str(refusal.value) == f"Cannot read {file}: No such file or directory."
+    assert str(refusal.value) == f"There is no file {file}: check the path."
 
 
 def test_a_file_that_is_too_long_is_refused_before_it_is_read(file: Path) -> None:

@@ -240,19 +240,19 @@ def test_no_such_file(tmp_path: Path) -> None:
 def test_a_directory(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_columns(tmp_path)
-    assert str(caught.value) == f"{tmp_path} is a directory: give a CSV file in it."
+    assert str(caught.value) == f"{tmp_path} is a folder: give a file."
 
 
 def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _write(tmp_path, "x\n1\n")
 
-    def refuse(*_: object, **__: object) -> str:
+    def refuse(*_: object, **__: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(InputError) as caught:
         read_columns(path)
-    assert str(caught.value) == f"{path} cannot be read: Permission denied."
+    assert str(caught.value) == f"Cannot read {path}: Permission denied."
 
 
 def test_another_encoding(tmp_path: Path) -> None:

@@ -42,12 +42,21 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
         with open(path, "rb") as file:
             content = file.read(largest + 1)
     except OSError as problem:
-        raise InputError(f"Cannot read {path}: {problem.strerror}.") from None
+        raise unreadable(path, problem) from None
     if len(content) > largest:
         raise InputError(
             f"{path} is longer than {largest:,} bytes: check that it is the right one."
         )
     return content
+
+
+def unreadable(path: Path, problem: OSError) -> InputError:
+    """Return the error for a file that cannot be read."""
+    if isinstance(problem, FileNotFoundError):
+        return InputError(f"There is no file {path}: check the path.")
+    if isinstance(problem, IsADirectoryError):
+        return InputError(f"{path} is a folder: give a file.")
+    return InputError(f"Cannot read {path}: {problem.strerror}.")
 
 
 def refuse_open_link(what: str, path: Path) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.files import read_bytes
 
 DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
@@ -223,19 +224,11 @@ def _number_columns(table: Table) -> list[str]:
 
 
 def _text_lines(file: Path, is_piped: bool) -> list[str]:
+    content = sys.stdin.buffer.read() if is_piped else read_bytes(file)
     try:
-        if is_piped:
-            text = sys.stdin.buffer.read().decode("utf-8-sig")
-        else:
-            text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"There is no file {file}: check the path.") from None
-    except IsADirectoryError:
-        raise InputError(f"{file} is a directory: give a CSV file in it.") from None
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{file} is not UTF-8 text: save it as CSV in UTF-8.") from None
-    except OSError as failure:
-        raise InputError(f"{file} cannot be read: {failure.strerror}.") from failure
     if not text.strip():
         raise _empty(file)
     # Unlike str.splitlines, this leaves rare separators inside fields alone, and like a file

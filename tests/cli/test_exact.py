@@ -116,8 +116,8 @@ def test_which_column_is_asked_when_there_are_several(cli: CommandLine, incomes:
         "income, age, class, grade."
     )
     assert cli.error("exact", incomes, "--kernel", "auc", "--label", "class") == (
-        f"{incomes} has 3 columns besides the label: choose with --column, one or several of "
-        "income, age, grade."
+        f"{incomes} has 3 columns besides the label 'class': choose with --column, one or several "
+        "of income, age, grade."
     )
 
 

@@ -133,7 +133,7 @@ def test_without_a_name_it_lists_the_families(cli: CommandLine) -> None:
             "The network is read from net.txt: leave out its family and --nodes.",
         ),
         (["--file", "net.txt", "--k", "4"], "The network is read from net.txt: leave out --k."),
-        (["--file", "none.txt"], "Cannot read none.txt: No such file or directory."),
+        (["--file", "none.txt"], "There is no file none.txt: check the path."),
     ],
 )
 def test_mistakes(cli: CommandLine, tokens: list[str], message: str) -> None:

@@ -313,8 +313,8 @@ class TestMistakes:
     def test_which_column_besides_the_site(self, cli: CommandLine, shops: Path) -> None:
         how = ("--kernel", "gini", "--group-by", "site")
         assert cli.error("estimate", shops, *how) == (
-            f"{shops} has 3 columns besides the site: choose with --column, one or several of "
-            "income, number, class."
+            f"{shops} has 3 columns besides the site 'site': choose with --column, one or several "
+            "of income, number, class."
         )
 
     def test_a_family_of_another_size(self, cli: CommandLine, shops: Path) -> None:

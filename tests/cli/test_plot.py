@@ -55,7 +55,7 @@ def test_mistakes(cli: CommandLine, saved: list[Path], incomes: Path, tmp_path: 
     message = cli.error("plot", incomes, "--out", out)
     assert message.startswith(f"{incomes} is not a run saved by pairgossip")
     message = cli.error("plot", tmp_path / "none.npz", "--out", out)
-    assert message == f"Cannot read {tmp_path / 'none.npz'}: No such file or directory."
+    assert message == f"There is no file {tmp_path / 'none.npz'}: check the path."
     message = cli.error("plot", saved[0], "--out", out, "--what", "eror")
     assert message == "Unknown curve 'eror': did you mean 'error'?"
     message = cli.error("plot", saved[0], "--out", out, "--against", "time")

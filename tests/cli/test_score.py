@@ -97,7 +97,7 @@ def test_a_missing_column_or_file(
     said = cli.error("score", model, rows)
     assert said.startswith(f"There is no column 'b' in {rows}: ")
     missing = tmp_path / "none.json"
-    assert cli.error("score", missing, rows) == f"Cannot read {missing}: No such file or directory."
+    assert cli.error("score", missing, rows) == f"There is no file {missing}: check the path."
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_ball_of_no_size(cli: CommandLine, points: Path, tmp_path: Path) -> No
         ("x,class\n1,a\nnan,b\n", [], "Column 'x' of {file}, line 3, is missing"),
         ("x,class\n1,a\n2,\n", [], "Column 'class' of {file}, line 3, is missing"),
         ("x,class\n1,a\nb,b\n", [], "Column 'x' of {file}, line 3, is not a number"),
-        ("class\na\nb\n", [], "{file} has no column besides the label: it needs features."),
+        ("class\na\nb\n", [], "{file} has no column besides the label 'class': add the data."),
         ("x,kind\n1,a\n", [], "There is no column 'class' in {file}"),
         ("x,class\n1,a\n", [], "one class only"),
         (

@@ -126,7 +126,7 @@ def test_files_that_are_refused(file: Path, text: str, message: str) -> None:
 def test_a_file_that_is_not_there(file: Path) -> None:
     with pytest.raises(InputError) as refusal:
         Graph.from_graphml(file)
-    assert str(refusal.value) == f"Cannot read {file}: No such file or directory."
+    assert str(refusal.value) == f"There is no file {file}: check the path."
 
 
 def test_control_characters_are_refused(file: Path) -> None:

@@ -165,7 +165,7 @@ def test_wrong_values_get_one_sentence(text: str, sentence: str) -> None:
 
 def test_reading_names_the_file(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    with pytest.raises(InputError, match=r"Cannot read .*run\.toml: No such file"):
+    with pytest.raises(InputError, match=r"There is no file .*run\.toml: check"):
         read_spec(file)
     file.write_text(GINI.replace("gini", "gin"))
     with pytest.raises(InputError, match=r"run\.toml: Unknown kernel 'gin': did you mean 'gini'"):

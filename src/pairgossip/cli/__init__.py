@@ -9,6 +9,7 @@ from typing import Any
 from cyclopts import App, CycloptsError, Parameter
 
 from pairgossip import __version__
+from pairgossip.checks import choice
 from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -29,7 +30,7 @@ from pairgossip.cli.saved import plot_command, score_command
 from pairgossip.cli.swarm import swarm_app
 from pairgossip.cli.train import train_command
 from pairgossip.cli.watch import watch_command
-from pairgossip.errors import InputError, MissingExtra, PairgossipError, canonical, unknown_name
+from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
 # `pairgossip completion`: what lets a shell finish commands and options at the tab key.
 
@@ -56,9 +57,7 @@ def completion_command(shell: str | None = None, /, *, install: Flag = False) ->
         ~/.bashrc or ~/.zshrc.
     """
 
-    chosen: Any = _current() if shell is None else canonical(shell)
-    if chosen not in SHELLS:
-        raise unknown_name("shell", str(chosen), SHELLS)
+    chosen: Any = choice("shell", _current() if shell is None else shell, SHELLS)
     if not install:
         # As it is: the console would make spaces of tabs.
         output().file.write(app.generate_completion(shell=chosen))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cyclopts import Parameter
 
+from pairgossip.checks import CONSTRUCTIONS, LEXICOGRAPHIC, UNIFORM_EDGES, choice
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import NETWORK
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_rows
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
-LAW = "uniform-edges"
-"""All links of a network of peers ring alike."""
 
 
 class Specified(NamedTuple):
@@ -42,11 +41,11 @@ class Specified(NamedTuple):
 
     @classmethod
     def read(cls, path: Path, law: str) -> Specified:
-        """Read a specification; refuse to run it by a law under which links do not ring alike."""
+        """Read a specification; raise `InputError` for another law than that of peers."""
         from pairgossip.peer.spec.spec import read_spec
 
         spec = read_spec(path)
-        if canonical(law) != LAW:
+        if canonical(law) != UNIFORM_EDGES:
             raise InputError(
                 f"{path} is for peers, whose links all ring alike: leave --law out, or run "
                 "without --spec."
@@ -139,8 +138,6 @@ class GroupOptions:
 
     def chosen(self, spec: Path | None) -> str:
         """Return the construction; refuse one without sites, and sites of a specification."""
-        from pairgossip.checks import CONSTRUCTIONS, LEXICOGRAPHIC
-
         if self.group_by is not None and spec is not None:
             raise InputError(
                 f"{spec} is for peers, whose links ring alike however many rows they join: leave "
@@ -153,22 +150,10 @@ class GroupOptions:
                 "--construction is about sites that hold several rows: give --group-by, the column "
                 "that says the site of each row, too."
             )
-        if canonical(self.construction) not in CONSTRUCTIONS:
-            raise unknown_name("construction", self.construction, CONSTRUCTIONS)
-        return canonical(self.construction)
+        return choice("construction", self.construction, CONSTRUCTIONS)
 
 
 NO_GROUPS = GroupOptions()
-
-
-def read_groups(table: Table, column: str | None) -> Any:
-    """Return the site of every row as a column says it: numbers or text; None without a column."""
-    if column is None:
-        return None
-    texts = table.text(column)  # complains about an unknown column and about gaps
-    # Sorted as text, 10 would come before 2; but 007 is a name, of which nothing must be lost.
-    has_padding = any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts)
-    return table.numbers(column) if table.holds_numbers(column) and not has_padding else texts
 
 
 class Observations(NamedTuple):
@@ -219,41 +204,57 @@ def read_observations(
     columns: Sequence[str] | None,
     label: str | None = None,
     group_by: str | None = None,
+    *,
+    every_column: bool = False,
 ) -> Observations:
     """Read columns of numbers, and columns of labels and of sites if they are named.
 
-    Without named columns the file must have exactly one column besides these.
+    Without named columns these are all the others if ``every_column``; else there must be
+    exactly one other column.
     """
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
     others = [name for name in (label, group_by) if name is not None]
     table.refuse_unknown(others)
-    names = _named(columns, table) if columns else [_only_column(table, label, group_by)]
+    if columns:
+        names = _split_names(columns, table)
+    else:
+        names = [name for name in table.header if name not in others]
+        named = {"label": label, "site": group_by}
+        _check_unnamed(table, names, named, every_column=every_column)
     table.refuse_gaps([*others, *names])
-    labels = None if label is None else _labels(table, label)
-    groups = read_groups(table, group_by)
+    labels = None if label is None else _read_labels(table, label)
+    groups = None if group_by is None else _read_groups(table, group_by)
     values = table.with_columns(names).matrix()
     return Observations(tuple(names), values, labels, label, groups, group_by, table.lines)
 
 
-def check_labels(observations: Observations, kernel: str | None) -> None:
-    """Refuse text where its order would matter, and say aloud which class the AUC favors."""
-    if kernel is None or not isinstance(observations.labels, list):
-        return
-    classes = sorted(set(observations.labels))
+def check_kernel_labels(observations: Observations, kernel: str | None) -> None:
+    """Check the labels for a kernel; see `check_labels`."""
     from pairgossip.kernels import as_kernel
 
-    if as_kernel(kernel).label_sizes:
+    if kernel is not None:
+        measured = as_kernel(kernel)
+        owner, sizes = f"Kernel '{measured.name}'", bool(measured.label_sizes)
+        check_labels(observations, owner, sizes=sizes, favors=measured.name == "auc")
+
+
+def check_labels(observations: Observations, owner: str, *, sizes: bool, favors: bool) -> None:
+    """Raise `InputError` for text as labels if sizes matter; write which of two is favored."""
+    if not isinstance(observations.labels, list):
+        return
+    classes = sorted(set(observations.labels))
+    if sizes:
         raise InputError(
-            f"Kernel '{canonical(kernel)}' compares labels by size, but column "
-            f"'{observations.label}' holds text such as '{classes[0][:40]}': give numbers instead."
+            f"{owner} compares labels by size, but column '{observations.label}' holds text such "
+            f"as '{classes[0][:40]}': give numbers instead."
         )
-    if canonical(kernel) == "auc" and len(classes) == 2:
+    if favors and len(classes) == 2:
         tell(f"positive class: {classes[1]} (labels in alphabetical order)")
 
 
-def _named(columns: Sequence[str], table: Table) -> list[str]:
+def _split_names(columns: Sequence[str], table: Table) -> list[str]:
     """Split "a,b" into two names unless the file has a column of just that name."""
     from pairgossip.tables import UNNAMED
 
@@ -269,35 +270,38 @@ def _named(columns: Sequence[str], table: Table) -> list[str]:
     return ["" if name == UNNAMED and "" in table.header else name for name in names]
 
 
-def _only_column(table: Table, label: str | None, group_by: str | None) -> str:
-    """Return the only column there is: to guess which of several is meant invites mistakes."""
+def _check_unnamed(
+    table: Table, names: Sequence[str], named: Mapping[str, str | None], *, every_column: bool
+) -> None:
+    """Raise `InputError` unless the columns that nobody named can be used.
+
+    To guess which of several is meant invites mistakes.
+    """
     from pairgossip.tables import listed, no_numbers
 
-    named = {"label": label, "site": group_by}
-    besides = " and ".join(f"the {what} '{name}'" for what, name in named.items() if name)
-    names = [name for name in table.header if name not in named.values()]
-    if len(names) == 1:
-        return names[0]
+    others = " and ".join(f"the {what} '{name}'" for what, name in named.items() if name)
     if not names:
-        raise InputError(f"{table.path} has no column besides {besides}: add the data.")
+        raise InputError(f"{table.path} has no column besides {others}: add the data.")
+    if every_column or len(names) == 1:
+        return
     likely = [name for name in names if table.resembles_numbers(name)]
     if not likely:
         raise no_numbers(table, names)
     bad = next(filter(None, map(table.first_bad_cell, likely)), None)
-    note = "" if bad is None else f"; {bad}"
     raise InputError(
-        f"{table.path} has {len(names)} columns{_besides(named)}: "
-        f"choose with --column, one or several of {listed(names)}{note}."
+        f"{table.path} has {len(names)} columns{others and f' besides {others}'}: choose with "
+        f"--column, one or several of {listed(names)}{'' if bad is None else f'; {bad}'}."
     )
 
 
-def _besides(named: Mapping[str, str | None]) -> str:
-    """Say which columns do not count, such as " besides the label and the site"."""
-    others = " and ".join(f"the {what}" for what, name in named.items() if name is not None)
-    return f" besides {others}" if others else ""
+def _read_labels(table: Table, column: str) -> Any:
+    """Return numbers if all are: sorted as text, 10 would come before 2."""
+    texts = table.text(column)
+    return table.numbers(column) if table.holds_numbers(column) else texts
 
 
-def _labels(table: Table, label: str) -> Any:
-    texts = table.text(label)
-    # Sorted as text, 10 would come before 2.
-    return table.numbers(label) if table.holds_numbers(label) else texts
+def _read_groups(table: Table, column: str) -> Any:
+    """Return the site of every row, numbers or text; 007 is a name."""
+    texts = table.text(column)
+    has_padding = any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts)
+    return texts if has_padding else _read_labels(table, column)

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from pairgossip.checks import STATISTICS
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json, write_line
 from pairgossip.cli.data import (
     METHODS,
     NO_GROUPS,
     GroupOptions,
     Specified,
-    check_labels,
+    check_kernel_labels,
     read_observations,
 )
 from pairgossip.cli.options import (
-    METHOD,
     NO_NETWORK,
     NO_PARAMETERS,
     STATISTIC,
     FamilyParameters,
+    MethodOptions,
     NetworkOptions,
-    Seed,
-    Whole,
 )
 from pairgossip.cli.outputs import NO_OUTPUTS, RunOutputs
 from pairgossip.cli.privacy import NO_PRIVACY, Advised, PrivacyOptions
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
+    from pairgossip.algorithms import Method
     from pairgossip.cli.data import Observations
     from pairgossip.graphs import Graph
     from pairgossip.privacy import RandomizedResponse
@@ -59,38 +59,6 @@ class StatisticOptions:
     target, method and clock, and the ranges in which values must lie."""
     reference: float | None = None
     """The exact value, if you know it: then it is not computed."""
-
-
-@Parameter(name="*", group=METHOD)
-@dataclass(frozen=True)
-class MethodOptions:
-    """How it is estimated, and for how long."""
-
-    method: str | None = None
-    """gosta (unless given), weighted-gosta (async only; what peers run), u1, u2, or averaging (the
-    mean of one column, no pairs)."""
-    clock: str | None = None
-    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
-    order: str | None = None
-    """Whether a synchronous node updates before the exchange (update-first, unless given) or
-    after it (exchange-first)."""
-    law: str = "uniform-edges"
-    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
-    iterations: Whole | None = None
-    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
-    checkpoints: Whole | None = None
-    """How many points the curves have, log-spaced; 12 per decade unless given."""
-    trials: Whole = 20
-    """Independent repetitions."""
-    seed: Seed = 0
-    """Seed of all randomness: the same seed gives the same numbers."""
-    jobs: Whole = -1
-    """How many trials run at once; -1 for one per core."""
-    engine: str = "auto"
-    """auto, fused, tokens or plain: the same numbers at different speeds."""
-    record: str | None = None
-    """nodes: keep every node's estimate at every checkpoint, for --save; summary: only the curves
-    and the final estimates. Chosen by size unless given."""
 
 
 NO_STATISTIC = StatisticOptions()
@@ -133,14 +101,14 @@ def estimate_command(
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
         statistic, how = _settled(specified, statistic, how)
-    outputs.check([file, network.graph_file, statistic.spec], _clock(how))
+    outputs.check([file, network.graph_file, statistic.spec], how.canonical_clock)
     _check(statistic, how)
     observations = (
         specified.observations(file)
         if specified
         else read_observations(file, statistic.column, statistic.label, groups.group_by)
     )
-    check_labels(observations, statistic.kernel)
+    check_kernel_labels(observations, statistic.kernel)
     mechanism = privacy.mechanism(observations, specified, _advised(statistic, how))
     outputs.check_size(observations.nodes)
     with spoken_warnings():
@@ -181,39 +149,32 @@ def _settled(
     return statistic, specified.settled(how, method=method, clock="async")
 
 
-def _method(how: MethodOptions) -> str:
-    return "gosta" if how.method is None else how.method
+def _method(how: MethodOptions) -> Method:
+    from pairgossip.algorithms import find_method
 
-
-def _clock(how: MethodOptions) -> str:
-    return "sync" if how.clock is None else canonical(how.clock)
+    return find_method("gosta" if how.method is None else how.method, how.canonical_clock)
 
 
 def _target(statistic: StatisticOptions) -> str:
-    return "v" if statistic.target is None else canonical(statistic.target)
+    return STATISTICS[0] if statistic.target is None else canonical(statistic.target)
 
 
 def _advised(statistic: StatisticOptions, how: MethodOptions) -> Advised:
     """Return the statistic by which bins may be chosen; without a kernel it is the mean."""
-    from pairgossip.algorithms import find_method
     from pairgossip.privacy.estimation import middle
 
-    averaging = find_method(_method(how), _clock(how)).estimates == "mean"
-    return Advised(
-        middle if averaging else statistic.kernel, "v" if averaging else _target(statistic)
-    )
+    if _method(how).estimates == "mean":
+        return Advised(middle, "v")
+    return Advised(statistic.kernel, _target(statistic))
 
 
 def _check(statistic: StatisticOptions, how: MethodOptions) -> None:
-    from pairgossip.algorithms import find_method
-
-    if find_method(_method(how), _clock(how)).estimates != "mean" and statistic.kernel is None:
+    if _method(how).estimates != "mean" and statistic.kernel is None:
         raise InputError(
             "Say what to average over pairs, such as --kernel gini; "
             "'pairgossip kernels' lists the kernels."
         )
-    if how.jobs == 0:
-        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
+    how.check_jobs()
 
 
 def _run(
@@ -233,20 +194,14 @@ def _run(
         groups=observations.groups,
         construction=construction,
         privacy=privacy,
-        method=_method(how),
-        clock=_clock(how),
+        method=_method(how).name,
         order=how.order,
-        law=how.law,
-        iterations=how.iterations,
-        checkpoints=how.checkpoints,
-        trials=how.trials,
         target=_target(statistic),
         labels=observations.labels,
         reference=statistic.reference,
-        seed=how.seed,
         record=how.record,
         engine=how.engine,
-        n_jobs=how.jobs,
+        **how.arguments(),
     )
 
 
@@ -294,7 +249,7 @@ def exact_command(
     from pairgossip.progress import progress_bar
 
     observations = read_observations(file, column, label)
-    check_labels(observations, kernel)
+    check_kernel_labels(observations, kernel)
     done = 0
     with progress_bar(f"exact {kernel}", PROGRESS_STEPS) as advance:
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pairgossip.checks import choice
 from pairgossip.cli.console import (
     new_table,
     output,
@@ -72,7 +73,6 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
         The CSV file to write; without it the table goes to standard output.
     """
     from pairgossip.datasets import CATALOG
-    from pairgossip.errors import canonical, unknown_name
     from pairgossip.files import write_text
 
     if name is None:
@@ -82,10 +82,9 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
             table.add_row(known, str(len(data)), data.column_list, data.description)
         write_table(table)
         return
-    if canonical(name) not in CATALOG:
-        raise unknown_name("data set", name, CATALOG)
+    known = choice("data set", name, CATALOG)
     check_outputs([out])
-    data = CATALOG[canonical(name)]()
+    data = CATALOG[known]()
     lines = [",".join(data.columns), *(",".join(map(repr, row)) for row in data.values.tolist())]
     if out is None:
         for line in lines:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.checks import LARGEST_NUMBER
+from pairgossip.checks import CLOCKS, LARGEST_NUMBER, UNIFORM_EDGES
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -61,6 +61,74 @@ Seed = Annotated[int, Parameter(converter=seed_number)]
 Flag = Annotated[bool, Parameter(show_default=False)]
 
 
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run goes, and for how long."""
+
+    clock: str | None = None
+    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
+    law: str = UNIFORM_EDGES
+    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
+    iterations: Whole | None = None
+    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
+    checkpoints: Whole | None = None
+    """How many points the curves have, log-spaced; 12 per decade unless given."""
+    trials: Whole = 1
+    """Independent repetitions."""
+    seed: Seed = 0
+    """Seed of all randomness: the same seed gives the same numbers."""
+    jobs: Whole = -1
+    """How many trials run at once; -1 for one per core."""
+
+    def check_jobs(self) -> None:
+        """Raise `InputError` for no jobs at all."""
+        if self.jobs == 0:
+            raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
+
+    @property
+    def canonical_clock(self) -> str:
+        """The clock, sync unless given."""
+        return CLOCKS[0] if self.clock is None else canonical(self.clock)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `estimate` and `minimize` that these options give."""
+        given = {field.name: getattr(self, field.name) for field in fields(RunOptions)}
+        given["n_jobs"] = given.pop("jobs")
+        return given | {"clock": self.canonical_clock}
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class MethodOptions(RunOptions):
+    """How it is estimated, and for how long."""
+
+    trials: Whole = 20
+    """Independent repetitions."""
+    method: str | None = None
+    """gosta (unless given), weighted-gosta (async only; what peers run), u1, u2, or averaging (the
+    mean of one column, no pairs)."""
+    order: str | None = None
+    """Whether a synchronous node updates before the exchange (update-first, unless given) or
+    after it (exchange-first)."""
+    engine: str = "auto"
+    """auto, fused, tokens or plain: the same numbers at different speeds."""
+    record: str | None = None
+    """nodes: keep every node's estimate at every checkpoint, for --save; summary: only the curves
+    and the final estimates. Chosen by size unless given."""
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class DescentOptions(RunOptions):
+    """How it is learned, and for how long."""
+
+    trials: Whole = 1
+    """Independent repetitions, whose models are averaged."""
+    step: float | None = None
+    """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
+
+
 # The options that say which network, and the graph they describe.
 
 
@@ -91,6 +159,15 @@ class FamilyParameters:
         """Return the parameters that were given, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+
+@Parameter(name="*", group=NETWORK)
+@dataclass(frozen=True)
+class TrainingFamilyParameters(FamilyParameters):
+    """The families' parameters; --radius is the model's here."""
+
+    radius: Annotated[float | None, Parameter(name="--graph-radius")] = None
+    """How near points must be to be joined, in a unit square (random-geometric)."""
 
 
 @Parameter(name="*", group=NETWORK)

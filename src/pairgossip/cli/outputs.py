@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
+from pairgossip.checks import choice
 from pairgossip.cli.console import optional_work, tell
 from pairgossip.cli.options import OUTPUT, Flag
-from pairgossip.errors import InputError, PairgossipError, canonical, unknown_name
+from pairgossip.errors import InputError, PairgossipError, canonical
 from pairgossip.extras import needed_for
 from pairgossip.files import replacing, write_text
 from pairgossip.text import join_names
@@ -168,9 +169,7 @@ def check_axis(against: str, clock: str) -> None:
     """Raise unless curves of a run on this clock can be drawn against it."""
     from pairgossip.results.run import AGAINST
 
-    if canonical(against) not in AGAINST:
-        raise unknown_name("axis", against, AGAINST)
-    if canonical(against) == "time" and clock == "sync":
+    if choice("axis", against, AGAINST) == "time" and clock == "sync":
         raise InputError("A synchronous run has no clock times: use --clock async.")
 
 

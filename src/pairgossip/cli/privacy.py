@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from pairgossip.checks import choice
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import PRIVACY
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -87,9 +88,7 @@ class PrivacyOptions:
     def _together(self) -> bool | None:
         if self.columns is None:
             return None
-        if canonical(self.columns) not in COLUMNS:
-            raise unknown_name("way to report columns", self.columns, COLUMNS)
-        return canonical(self.columns) == "together"
+        return choice("way to report columns", self.columns, COLUMNS) == "together"
 
     def _ranges(self, columns: int) -> list[tuple[float, float]]:
         if not self.range:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import App, Parameter
 
 from pairgossip.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, tell
-from pairgossip.cli.data import check_labels, read_observations
+from pairgossip.cli.data import check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
@@ -223,7 +223,7 @@ def _from_kernel(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
             "'pairgossip kernels' lists the kernels."
         )
     observations = read_observations(what.data, what.column, what.label)
-    check_labels(observations, what.kernel)
+    check_kernel_labels(observations, what.kernel)
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:
         labels = observations.labels

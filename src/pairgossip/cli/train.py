@@ -8,31 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
+from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json
 from pairgossip.cli.data import (
     NO_GROUPS,
     GroupOptions,
     Specified,
     StepOfPeers,
-    read_groups,
+    check_labels,
     read_observations,
 )
 from pairgossip.cli.options import (
-    METHOD,
-    NETWORK,
     NO_NETWORK,
     OUTPUT,
     STATISTIC,
-    FamilyParameters,
+    DescentOptions,
     Flag,
     NetworkOptions,
-    Seed,
-    Whole,
+    TrainingFamilyParameters,
 )
 from pairgossip.cli.outputs import check_axis, check_figures, check_outputs, write_figure
 from pairgossip.cli.privacy import NO_PRIVACY, PrivacyOptions
 from pairgossip.cli.summaries.model import Model, versions, write_model
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.cli.data import Observations
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
 # The options of `pairgossip train`.
 
 
+DEFAULT_LOSS = "auc-logistic"
 DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 
 
@@ -69,38 +68,6 @@ class LossOptions:
     spec: Path | None = None
     """A run specification, the TOML file that peers agree on: it says columns, label, loss, step,
     radius, l2 and clock, and the ranges in which values must lie."""
-
-
-@Parameter(name="*", group=NETWORK)
-@dataclass(frozen=True)
-class TrainingFamilyParameters(FamilyParameters):
-    """The families' parameters; --radius is the model's here."""
-
-    radius: Annotated[float | None, Parameter(name="--graph-radius")] = None
-    """How near points must be to be joined, in a unit square (random-geometric)."""
-
-
-@Parameter(name="*", group=METHOD)
-@dataclass(frozen=True)
-class DescentOptions:
-    """How it is learned, and for how long."""
-
-    step: float | None = None
-    """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
-    clock: str | None = None
-    """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
-    law: str = "uniform-edges"
-    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
-    iterations: Whole | None = None
-    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
-    checkpoints: Whole | None = None
-    """How many points the curves have, log-spaced; 12 per decade unless given."""
-    trials: Whole = 1
-    """Independent repetitions, whose models are averaged."""
-    seed: Seed = 0
-    """Seed of all randomness: the same seed gives the same numbers."""
-    jobs: Whole = -1
-    """How many trials run at once; -1 for one per core."""
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -162,9 +129,9 @@ def train_command(
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
         what, how = _settled(specified, what, how)
-    loss = _loss_name("auc-logistic" if what.loss is None else what.loss)
+    loss = _find_loss(what.loss)
     settings = _settings(what, how) | {"construction": construction}
-    check_axis(outputs.against, _clock(how))
+    check_axis(outputs.against, how.canonical_clock)
     observations = (
         specified.observations(file)
         if specified
@@ -208,26 +175,23 @@ def _label(what: LossOptions) -> str:
     return what.label
 
 
-def _loss_name(name: str) -> str:
+def _find_loss(name: str | None) -> str:
     from pairgossip.losses import CATALOG
 
     scores = [known for known in CATALOG if known.startswith(("auc-", "ranking-"))]
-    if canonical(name) not in scores:
-        if canonical(name) in CATALOG:
-            raise InputError(
-                f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
-                "ranking loss, or use pairgossip.learn.GossipMetricLearner in Python."
-            )
-        raise unknown_name("loss", name, scores)
-    return canonical(name)
+    if name is not None and canonical(name) in set(CATALOG) - set(scores):
+        raise InputError(
+            f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
+            "ranking loss, or use pairgossip.learn.GossipMetricLearner in Python."
+        )
+    return choice("loss", DEFAULT_LOSS if name is None else name, scores)
 
 
 def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     """Make step, constraint and penalty of the options, before the file is read."""
     from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
 
-    if how.jobs == 0:
-        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
+    how.check_jobs()
     if what.l1 is not None and what.l2 is not None:
         raise InputError("Give --l1 or --l2, not both.")
     penalty = None if what.l1 is None else L1(what.l1)
@@ -238,51 +202,16 @@ def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     }
 
 
-def _clock(how: DescentOptions) -> str:
-    return "sync" if how.clock is None else canonical(how.clock)
-
-
 def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None) -> Observations:
+    from pairgossip.losses import as_loss
+
     label = _label(what)
-    observations = (
-        read_observations(file, what.column, label, group_by)
-        if what.column
-        else _all_columns(file, label, group_by)
-    )
+    observations = read_observations(file, what.column, label, group_by, every_column=True)
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
-    if isinstance(observations.labels, list):
-        classes = sorted(set(observations.labels))
-        from pairgossip.losses import as_loss
-
-        if as_loss(loss).label_sizes:
-            raise InputError(
-                f"Loss '{loss}' compares labels by size, but column '{label}' holds text "
-                f"such as '{classes[0][:40]}': give numbers instead."
-            )
-        if len(classes) == 2:
-            tell(f"positive class: {classes[1]} (labels in alphabetical order)")
+    sizes = as_loss(loss).label_sizes
+    check_labels(observations, f"Loss '{loss}'", sizes=bool(sizes), favors=True)
     return observations
-
-
-def _all_columns(file: Path, label: str, group_by: str | None) -> Observations:
-    """Read every column besides the label and the site as numbers."""
-    from pairgossip.cli.data import Observations
-    from pairgossip.tables import read_columns
-
-    table = read_columns(file, ())
-    table.refuse_unknown([label] if group_by is None else [label, group_by])
-    table.refuse_gaps(table.header)
-    labels: Any = table.text(label)
-    if table.holds_numbers(label):
-        labels = table.numbers(label)
-    groups = read_groups(table, group_by)
-    columns = [name for name in table.header if name not in (label, group_by)]
-    if not columns:
-        besides = "the label" if group_by is None else "the label and the site"
-        raise InputError(f"{file} has no column besides {besides}: it needs features.")
-    values = table.with_columns(columns).matrix()
-    return Observations(tuple(columns), values, labels, label, groups, group_by, table.lines)
 
 
 def _fit(
@@ -304,14 +233,8 @@ def _fit(
             loss,
             graph,
             groups=observations.groups,
-            clock=_clock(how),
-            law=how.law,
-            iterations=how.iterations,
-            checkpoints=how.checkpoints,
-            trials=how.trials,
-            seed=how.seed,
             bias=False,
-            n_jobs=how.jobs,
+            **how.arguments(),
             **settings,
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
-from pairgossip.files import interrupts_later, replacing
+from pairgossip.files import interrupts_later, replacing, unreadable
 from pairgossip.graphs import Graph, GroupedGraph, restored
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.provenance import machine, versions
@@ -100,7 +100,7 @@ def _opened(path: Path, largest: int) -> Iterator[zipfile.ZipFile]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except OSError as problem:
-        raise InputError(f"Cannot read {path}: {problem.strerror}.") from None
+        raise unreadable(path, problem) from None
     with file, interrupts_later(), zipfile.ZipFile(file) as stored:
         size = sum(member.file_size for member in stored.infolist())
         if size > largest:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pairgossip.cli.data import Observations
-    from pairgossip.cli.train import DescentOptions, LossOptions
+    from pairgossip.cli.options import DescentOptions
+    from pairgossip.cli.train import LossOptions
     from pairgossip.graphs import Graph
     from pairgossip.results.fit import Fit
 
