@@ -16,10 +16,11 @@ from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import datasets, graphs
 from pairgossip.engine.descent import trial
-from pairgossip.engine.descent.state import Descent, build_descent
-from pairgossip.engine.estimation.trial import BLOCK
+from pairgossip.engine.descent.engines import build_descent
+from pairgossip.engine.descent.state import Descent
 from pairgossip.engine.judging.judge import Judge, PairsJudge, RankingJudge
 from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph
 from pairgossip.losses import Loss, Unconstrained, inverse_sqrt
 from pairgossip.losses.learning import LearningProblem, risks

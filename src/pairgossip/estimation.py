@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pairgossip.algorithms import Method, find_method
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.checks import (
-    CLOCKS,
-    ITERATIONS_PER_NODE,
-    LAWS,
-    ORDERS,
-    check_jobs,
-    checkpoint_grid,
-    choice,
-    trial_numbers,
-    whole,
-)
+from pairgossip.checks import ORDERS, STATISTICS, choice
 from pairgossip.engine.estimation.engines import ENGINES, check_engine
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.engine.problems import PRIVATE, Asked, swapped
-from pairgossip.engine.schedule import root_seed
-from pairgossip.engine.trials import run_trials
-from pairgossip.errors import InputError, InterruptedRun, UnknownTarget
+from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
-from pairgossip.graphs.placement import place_rows
-from pairgossip.kernels import Kernel, PairProblem, Ratio
+from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio, WholeSets
 from pairgossip.kernels.pairs import Means
-from pairgossip.privacy import RandomizedResponse
+from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
+from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Advance, Show, progress_bar
+from pairgossip.requests import Request
 from pairgossip.results.provenance import of_estimation
 from pairgossip.results.run import Run
 
 LARGEST_HISTORY_BYTES = 1 << 28
+"""Up to this size every node's estimates are kept at every checkpoint unless told otherwise."""
 LARGEST_BLOCKED_TARGET = 20_000
-"""Above this many rows a kernel without closed form is not summed over all pairs unasked."""
+"""Up to this many rows the exact value of a kernel without closed form is computed."""
 
 
 def estimate(
@@ -139,100 +129,210 @@ def estimate(
     >>> run.site_estimates.shape
     (1, 2)
     """
-    clock = choice("clock", clock, CLOCKS)
-    chosen = find_method(method, clock)
-    law = choice("edge law", law, LAWS)
-    order = _order(order, chosen, clock)
-    engine = choice("engine", engine, ENGINES)
-    numbers = trial_numbers(trials)
-    check_jobs(n_jobs)
-    root = root_seed(seed)
-    entropy = int(root.entropy)  # type: ignore[arg-type]
-    asked = Asked(data, kernel, chosen, target, labels)
-    rows = asked.problem() if privacy is None else asked.private(privacy, seeded=seed is not None)
-    place = place_rows(graph, rows.n, groups, construction, entropy)
-    problem = rows if place.swapped_sets is None else swapped(rows, place.swapped_sets, chosen)
-    n = problem.n
-    find_method(method, clock, n)
-    check_engine(engine, problem, chosen, clock)
-    last = whole("The number of iterations", iterations, default=ITERATIONS_PER_NODE * n)
-    grid = checkpoint_grid(last, checkpoints)
-    keep_history = _keep_history(record, len(numbers) * len(grid) * n * 8)
-    exact = _target(problem, chosen, reference, progress)
-    setup = Setup(
-        problem=problem,
-        graph=place.network,
-        method=chosen,
+    request = EstimationRequest(
+        data=data,
+        kernel=kernel,
+        graph=graph,
+        groups=groups,
+        construction=construction,
+        privacy=privacy,
+        method=method,
         clock=clock,
         order=order,
         law=law,
-        checkpoints=grid,
-        target=exact,
-        keep_history=keep_history,
+        iterations=iterations,
+        checkpoints=checkpoints,
+        trials=trials,
+        target=target,
+        labels=labels,
+        reference=reference,
+        seed=seed,
+        record=record,
         engine=engine,
-        privacy_error=(
-            problem.predicted_error(float(exact)) if isinstance(problem, PRIVATE) else None
-        ),
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    fingerprint = of_estimation(problem)
-    with progress_bar(f"{chosen.name} on {n:,} nodes", len(numbers) * last, progress) as advance:
-        outcome = run_trials(setup, root, numbers, n_jobs, advance)
-    if not outcome.records:
-        raise KeyboardInterrupt
-    run = Run.from_records(setup, outcome, entropy, fingerprint)
-    if outcome.interrupted:
-        warnings.warn(
-            f"Interrupted: kept {run.trials} of {len(numbers)} trials, "
-            f"up to iteration {run.iterations[-1]:,} of {last:,}.",
-            InterruptedRun,
-            stacklevel=2,
-        )
+    setup = request.setup()
+    fingerprint = of_estimation(setup.problem)
+    outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
+    run = Run.from_records(setup, outcome, request.entropy, fingerprint)
+    request.warn_if_interrupted(run, setup.iterations)
     return run
 
 
-def _order(order: str | None, method: Method, clock: str) -> str:
+@dataclass(kw_only=True)
+class EstimationRequest(Request):
+    """The arguments of `estimate`, which documents them."""
+
+    engines: ClassVar[Sequence[str]] = ENGINES
+
+    kernel: Any = None
+    method: str = "gosta"
+    order: str | None = None
+    target: str = "v"
+    reference: Any = None
+    record: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._method = find_method(self.method, self.clock)
+        self._order = _choose_order(self.order, self._method, self.clock)
+        self._check_statistic()
+
+    def setup(self) -> Setup:
+        """Check the rest and return all that a trial needs besides its seed."""
+        problem, graph = self._problem()
+        find_method(self.method, self.clock, problem.n)
+        check_engine(self.engine, problem, self._method, self.clock)
+        grid = self.grid(problem.n)
+        keep_history = self._keep_history(len(self.trial_numbers) * len(grid) * problem.n * 8)
+        target = self._exact(problem)
+        privacy_error = None
+        if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets):
+            privacy_error = problem.predicted_error(float(target))
+        return Setup(
+            problem=problem,
+            graph=graph,
+            method=self._method,
+            clock=self.clock,
+            order=self._order,
+            law=self.law,
+            checkpoints=grid,
+            target=target,
+            keep_history=keep_history,
+            engine=self.engine,
+            privacy_error=privacy_error,
+        )
+
+    def _check_statistic(self) -> None:
+        """Raise `InputError` unless the method is given what it estimates."""
+        self.target = choice("target", self.target, STATISTICS)
+        name = self._method.name
+        if self._method.estimates == "mean":
+            if self.kernel is not None or self.labels is not None:
+                raise InputError(
+                    f"Method '{name}' averages the data itself and takes no kernel and no "
+                    "labels: leave them out, or use {argument}.",
+                    "method",
+                    "gosta",
+                )
+        elif self.kernel is None:
+            raise InputError(
+                f"Method '{name}' needs a kernel, such as {{argument}} or a function of two "
+                "blocks of observations.",
+                "kernel",
+                "gini",
+            )
+
+    def _problem(self) -> tuple[PairProblem | Means, Graph]:
+        """Return the problem of the nodes, and their network."""
+        rows = self._rows()
+        graph, site_of = self.place(rows.n)
+        return (rows if site_of is None else self._whole_sets(rows, site_of)), graph
+
+    def _rows(self) -> Pairs | Means | PrivatePairs:
+        """Return the problem of the rows, whose nodes see reports only if it is private."""
+        if self.privacy is not None:
+            return self._private_rows(self.privacy)
+        if self._method.estimates == "mean":
+            return Means(self.data)
+        pairs = Pairs(self.data, self.kernel, self.target, self.labels)
+        if self._method.estimates == "row-mean" and pairs.components > 1:
+            raise InputError(
+                f"Method '{self._method.name}' estimates the rows of a single kernel, and "
+                f"'{pairs.kernel.name}' is a ratio of two: use {{argument}}.",
+                "method",
+                "gosta",
+            )
+        pairs.check()
+        return pairs
+
+    def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+        check_mechanism(mechanism)
+        seeded = self.seed is not None
+        if self._method.estimates == "mean":
+            return PrivateMeans(self.data, mechanism, seeded=seeded)
+        if self._method.estimates == "row-mean":
+            raise InputError(
+                f"Method '{self._method.name}' estimates the mean of every single row of pairs, "
+                "which hangs on one private report however many others there are: use "
+                "{argument}.",
+                "method",
+                "gosta",
+            )
+        pairs = PrivatePairs(
+            self.data, self.kernel, mechanism, self.target, self.labels, seeded=seeded
+        )
+        pairs.check()
+        return pairs
+
+    def _whole_sets(self, rows: Pairs | Means | PrivatePairs, site_of: IntArray) -> WholeSets:
+        """Return the problem of sites that swap all their rows at once."""
+        if isinstance(rows, Means) or not self._method.swaps:
+            raise InputError(
+                f"Method '{self._method.name}' swaps no observations, so there are no whole sets "
+                "to swap: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
+        if self._method.estimates == "row-mean":
+            raise InputError(
+                f"Method '{self._method.name}' estimates the mean of every single row of pairs, "
+                "but whole sets have one estimate per site: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
+        if isinstance(rows, PrivatePairs):
+            return PrivateSets(rows, site_of)
+        return WholeSets(rows, site_of)
+
+    def _exact(self, problem: PairProblem | Means) -> float | FloatArray:
+        """Return the exact value, one per node where each has its own; NaN if it is too costly."""
+        by_rows = self._method.estimates == "row-mean"
+        if self.reference is not None:
+            return _check_reference(self.reference, (problem.n,) if by_rows else ())
+        if isinstance(problem, Means):
+            return problem.exact()
+        parts = problem.kernel.components
+        closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
+        count = len(problem.data)
+        if not closed and count > LARGEST_BLOCKED_TARGET:
+            unknown = UnknownTarget(
+                f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
+                f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
+                "pass {argument} if you know it.",
+                "reference",
+            )
+            warnings.warn(unknown, stacklevel=4)  # the caller of `estimate`
+            return float("nan")
+        if by_rows:
+            return problem.row_means()
+        # A function counts iterations, and the exact value takes none.
+        show = False if callable(self.progress) else self.progress
+        with progress_bar("exact value", 1000, show) as advance:
+            return problem.exact(_in_steps(advance))
+
+    def _keep_history(self, history_bytes: int) -> bool:
+        if self.record is None:
+            return history_bytes <= LARGEST_HISTORY_BYTES
+        return choice("record", self.record, ("nodes", "summary")) == "nodes"
+
+
+def _choose_order(order: str | None, method: Method, clock: str) -> str:
     if order is not None and clock == "async":
         raise InputError(
             "The order of update and exchange is a choice of the synchronous clock only: "
             "leave {argument} out.",
             "order",
         )
-    found = choice("order", "update-first" if order is None else order, ORDERS)
-    if found != "update-first" and method.updates != "either":
+    chosen = choice("order", "update-first" if order is None else order, ORDERS)
+    if chosen != "update-first" and method.updates != "either":
         raise InputError(
             f"Method '{method.name}' knows one order of update and exchange only: leave "
             "{argument} out, or use method 'gosta'.",
             "order",
         )
-    return found
-
-
-def _target(
-    problem: PairProblem | Means, method: Method, reference: Any, progress: Show
-) -> float | FloatArray:
-    by_rows = method.estimates == "row-mean"
-    if reference is not None:
-        return _reference(reference, (problem.n,) if by_rows else ())
-    if isinstance(problem, Means):
-        return problem.exact()
-    parts = problem.kernel.components
-    closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
-    count = len(problem.data)
-    if not closed and count > LARGEST_BLOCKED_TARGET:
-        unknown = UnknownTarget(
-            f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
-            f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
-            "pass {argument} if you know it.",
-            "reference",
-        )
-        warnings.warn(unknown, stacklevel=3)
-        return float("nan")
-    if by_rows:
-        return problem.row_means()
-    # A function given counts iterations, and the exact value takes none.
-    shown = False if callable(progress) else progress
-    with progress_bar("exact value", 1000, shown) as advance:
-        return problem.exact(_in_steps(advance))
+    return chosen
 
 
 def _in_steps(advance: Advance | None) -> Callable[[float], None] | None:
@@ -250,18 +350,12 @@ def _in_steps(advance: Advance | None) -> Callable[[float], None] | None:
     return report
 
 
-def _reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:
+def _check_reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:
     try:
-        given = np.asarray(reference, dtype=np.float64)
+        values = np.asarray(reference, dtype=np.float64)
     except (TypeError, ValueError):
-        given = np.full(1, np.nan)
-    if given.shape != shape or not np.isfinite(given).all():
+        values = np.full(1, np.nan)
+    if values.shape != shape or not np.isfinite(values).all():
         wanted = f"one finite number per node, {shape[0]} in all" if shape else "one finite number"
         raise InputError(f"The reference must be {wanted}.")
-    return given if shape else float(given)
-
-
-def _keep_history(record: str | None, history_bytes: int) -> bool:
-    if record is None:
-        return history_bytes <= LARGEST_HISTORY_BYTES
-    return choice("record", record, ("nodes", "summary")) == "nodes"
+    return values if shape else float(values)

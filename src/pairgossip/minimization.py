@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pairgossip.arrays import IntArray
-from pairgossip.checks import (
-    CLOCKS,
-    ITERATIONS_PER_NODE,
-    LAWS,
-    WHOLE_SETS,
-    check_jobs,
-    checkpoint_grid,
-    choice,
-    trial_numbers,
-    whole,
-)
-from pairgossip.engine.descent.state import Descent, Snapshot, check_descent_engine
-from pairgossip.engine.descent.trial import DescentSetup
-from pairgossip.engine.judging.judge import judged_unasked
+from pairgossip.checks import WHOLE_SETS, whole
+from pairgossip.engine.descent.engines import DESCENT_ENGINES, check_descent_engine
+from pairgossip.engine.descent.state import Descent, Snapshot
+from pairgossip.engine.descent.trial import DescentSetup, Origin
+from pairgossip.engine.judging.judge import default_judged
 from pairgossip.engine.schedule import root_seed
-from pairgossip.engine.trials import run_trials
-from pairgossip.errors import InputError, InterruptedRun
+from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.placement import Placement, place_rows
 from pairgossip.losses import (
@@ -43,16 +33,15 @@ from pairgossip.losses import (
 from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
 from pairgossip.losses.steps import AnyStep
 from pairgossip.privacy import PrivateLearning, RandomizedResponse
-from pairgossip.privacy.columns import Cells
-from pairgossip.progress import Show, progress_bar
+from pairgossip.progress import Show
+from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
-from pairgossip.results.loading import load
 from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
+from pairgossip.results.loading import load
 from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
-ENGINES = ("auto", "vectors", "plain")
 
 
 def minimize(
@@ -129,148 +118,223 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    rows = (
-        LearningProblem(data, loss, labels)
-        if privacy is None
-        else PrivateLearning(data, loss, privacy, labels, seeded=seed is not None)
-    )
-    if rows.n < 2:
-        raise InputError("Learning from pairs takes at least two observations, one per node.")
-    clock = choice("clock", clock, CLOCKS)
-    before = _started(start, rows, clock)
-    root = root_seed(before.seed if before else seed)
-    entropy = int(root.entropy)  # type: ignore[arg-type]
-    network, sets = (
-        _place_again(before, graph, groups, construction)
-        if before
-        else place_rows(graph, rows.n, groups, construction, entropy)
-    )
-    problem = rows if sets is None else WholeSetsLearning(rows, sets)
-    n = problem.n
-    law = choice("edge law", law, LAWS)
-    last = whole("The number of iterations", iterations, default=ITERATIONS_PER_NODE * n)
-    proximal = as_proximal(constraint, penalty)
-    if proximal.code is ProximalCode.PSD and getattr(problem.loss, "shape", "matrix") != "matrix":
-        raise InputError(
-            f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use a "
-            "metric loss, or another constraint."
-        )
-    steps = step if step is not None else default_step(problem, proximal)
-    probabilities = network.pick_probabilities(law)
-    check_steps(steps, last / float(probabilities.min()))
-    if not isinstance(steps, PowerStep):
-        steps = AnyStep(steps)
-    descent = Descent(problem, proximal, steps, clock, probabilities)
-    check_descent_engine(choice("engine", engine, ENGINES), descent)
-    fingerprint = of_learning(descent)
-    if before is not None:
-        _check_start(before, descent, law, fingerprint)
-    numbers = before.trial_numbers.tolist() if before else trial_numbers(trials)
-    check_jobs(n_jobs)
-    setup = DescentSetup(
-        descent=descent,
-        graph=network,
-        law=law,
-        checkpoints=_later(checkpoint_grid(last, checkpoints), before),
-        judged=_judged(
-            n, whole("judged nodes", judged, default=judged_unasked(rows, LARGEST_JUDGED))
-        ),
-        keep_bias=rows.n <= LARGEST_JUDGED if bias is None else bias,
-        engine=choice("engine", engine, ENGINES),
-        resumed_at=int(before.iterations[-1]) if before else 0,
-        states=_states(before),
+    request = LearningRequest(
+        data=data,
+        labels=labels,
+        loss=loss,
+        graph=graph,
+        groups=groups,
+        construction=construction,
         privacy=privacy,
-        reports=_reports(before),
+        clock=clock,
+        law=law,
+        iterations=iterations,
+        checkpoints=checkpoints,
+        step=step,
+        constraint=constraint,
+        penalty=penalty,
+        trials=trials,
+        seed=seed,
+        bias=bias,
+        judged=judged,
+        start=start,
+        engine=engine,
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    with progress_bar(
-        f"{problem.loss.name} on {n:,} nodes", len(numbers) * last, progress
-    ) as advance:
-        outcome = run_trials(setup, root, numbers, n_jobs, advance)
-    if not outcome.records:
-        raise KeyboardInterrupt
-    fit = Fit.from_records(setup, outcome, entropy, fingerprint)
-    if before is not None:
-        fit = before.followed_by(fit)
-    if outcome.interrupted:
-        warnings.warn(
-            f"Interrupted: kept {fit.trials} of {len(numbers)} trials, "
-            f"up to iteration {fit.iterations[-1]:,} of {last:,}.",
-            InterruptedRun,
-            stacklevel=2,
-        )
+    setup = request.setup()
+    fingerprint = of_learning(setup.descent)
+    request.starting_point.check_same(setup, fingerprint)
+    loss_name = setup.descent.problem.loss.name
+    outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
+    later = Fit.from_records(setup, outcome, request.entropy, fingerprint)
+    fit = request.starting_point.join(later)
+    request.warn_if_interrupted(fit, int(setup.checkpoints[-1]))
     return fit
 
 
-def _started(start: Any, problem: LearningProblem, clock: str) -> Fit | None:
-    if start is None:
-        return None
-    fit = start if isinstance(start, Fit) else load(start)
-    if not isinstance(fit, Fit):
-        raise InputError("The start must be a Fit or the file of one, not a Run.")
-    same = {
-        "loss": (fit.loss, problem.loss.name),
-        "clock": (fit.clock, clock),
-        "number of rows": (fit.rows, problem.n),
-        "number of parameters": (fit.models.shape[2], problem.dimension),
-    }
-    for what, (theirs, ours) in same.items():
-        if theirs != ours:
-            raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
-    return fit
+@dataclass(kw_only=True)
+class LearningRequest(Request):
+    """The arguments of `minimize`, which documents them."""
 
+    engines: ClassVar[Sequence[str]] = DESCENT_ENGINES
 
-def _place_again(before: Fit, graph: Graph | str, groups: Any, construction: str) -> Placement:
-    """Return where a start had its rows; what is given besides must say the same."""
-    if isinstance(graph, Graph) and graph not in (before.graph, before.sites):
-        raise InputError("The start ran on another graph than this run: give the same.")
-    if groups is not None:
-        given = place_rows(before.sites, before.rows, groups, construction, before.seed)
-        site_of, constructed = groups_of(*given)
-        same = before.groups is not None and before.construction == constructed
-        if not same or not np.array_equal(before.groups, site_of):  # type: ignore[arg-type]
-            raise InputError("The start had other groups, or another construction: give the same.")
-    return Placement(before.graph, before.groups if before.construction == WHOLE_SETS else None)
+    loss: Any = "auc-logistic"
+    step: Any = None
+    constraint: Proximal | None = None
+    penalty: Proximal | None = None
+    bias: bool | None = None
+    judged: int | None = None
+    start: Fit | str | Path | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fit = _read_start(self.start)
+        self.starting_point = StartingPoint() if fit is None else EndOfFit(fit)
+        self.starting_point.seed(self)
 
-def _check_start(before: Fit, descent: Descent, law: str, fingerprint: Fingerprint) -> None:
-    if before.law != law:
-        raise InputError(f"The start has another law ({before.law}) than this run ({law}).")
-    step = step_mark(descent, int(before.iterations[-1]))
-    found = difference(before.fingerprint, {**fingerprint, "step": step})
-    if found is not None:
-        other = "other" if found.part in ("data", "groups", "privacy") else "another"
-        raise InputError(
-            f"The start has {other} {found.part} than this run{found.how}: "
-            "give the same to go on from it."
+    def setup(self) -> DescentSetup:
+        """Check the rest and return all that a trial needs besides its seed."""
+        rows = self._rows()
+        self.starting_point.check_rows(rows, self.clock)
+        graph, site_of = self.starting_point.place(self, rows.n)
+        problem = rows if site_of is None else WholeSetsLearning(rows, site_of)
+        grid = self.grid(problem.n)
+        descent = self._descent(problem, graph, int(grid[-1]))
+        check_descent_engine(self.engine, descent)
+        judged = whole("The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED))
+        return DescentSetup(
+            descent=descent,
+            graph=graph,
+            law=self.law,
+            checkpoints=self.starting_point.later(grid),
+            judged=_evenly_spaced(problem.n, judged),
+            keep_bias=rows.n <= LARGEST_JUDGED if self.bias is None else self.bias,
+            engine=self.engine,
+            origin=self.starting_point.origin,
+            privacy=self.privacy,
         )
 
+    def _rows(self) -> LearningProblem:
+        """Return the problem of the rows, whose nodes see reports only if it is private."""
+        rows = (
+            LearningProblem(self.data, self.loss, self.labels)
+            if self.privacy is None
+            else PrivateLearning(
+                self.data, self.loss, self.privacy, self.labels, seeded=self.seed is not None
+            )
+        )
+        if rows.n < 2:
+            raise InputError("Learning from pairs takes at least two observations, one per node.")
+        return rows
 
-def _states(before: Fit | None) -> dict[int, Snapshot]:
-    if before is None:
-        return {}
-    each = (Snapshot(*state) for state in zip(*before.state, strict=True))
-    return dict(zip(before.trial_numbers.tolist(), each, strict=True))
+    def _descent(self, problem: PairwiseLearning, graph: Graph, last: int) -> Descent:
+        """Return what is minimized and how."""
+        proximal = as_proximal(self.constraint, self.penalty)
+        is_matrix = getattr(problem.loss, "shape", "matrix") == "matrix"
+        if proximal.code is ProximalCode.PSD and not is_matrix:
+            raise InputError(
+                f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use "
+                "a metric loss, or another constraint."
+            )
+        steps = _default_step(problem, proximal) if self.step is None else self.step
+        probabilities = graph.pick_probabilities(self.law)
+        check_steps(steps, last / float(probabilities.min()))
+        if not isinstance(steps, PowerStep):
+            steps = AnyStep(steps)
+        return Descent(problem, proximal, steps, self.clock, probabilities)
 
 
-def _reports(before: Fit | None) -> dict[int, Cells]:
-    if before is None or before.reports is None:
-        return {}
-    return dict(zip(before.trial_numbers.tolist(), before.reports, strict=True))
+class StartingPoint:
+    """The beginning, where there is nothing to agree with."""
 
+    origin = Origin()
 
-def _later(grid: IntArray, before: Fit | None) -> IntArray:
-    if before is None:
+    def seed(self, request: LearningRequest) -> None:
+        """Set the seed and the trials where the start decides them."""
+
+    def check_rows(self, rows: LearningProblem, clock: str) -> None:
+        """Raise `InputError` unless the start has data of the same form."""
+
+    def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
+        """Raise `InputError` unless the start minimized the same in the same way."""
+
+    def place(self, request: LearningRequest, rows: int) -> Placement:
+        """Return the network, and which rows its nodes hold."""
+        return request.place(rows)
+
+    def later(self, grid: IntArray) -> IntArray:
+        """Return the checkpoints that are still to come."""
         return grid
-    done = int(before.iterations[-1])
-    if grid[-1] <= done:
-        raise InputError(
-            f"The start has made {done:,} iterations already: ask for more than that in all."
+
+    def join(self, fit: Fit) -> Fit:
+        """Return the curves from the beginning."""
+        return fit
+
+
+class EndOfFit(StartingPoint):
+    """Where a fit ended; the run that goes on has its problem, network, seed and trials."""
+
+    def __init__(self, fit: Fit) -> None:
+        self._fit = fit
+        numbers = fit.trial_numbers.tolist()
+        states = (Snapshot(*state) for state in zip(*fit.state, strict=True))
+        self.origin = Origin(
+            int(fit.iterations[-1]),
+            dict(zip(numbers, states, strict=True)),
+            {} if fit.reports is None else dict(zip(numbers, fit.reports, strict=True)),
         )
-    return grid[grid > done]
+
+    def seed(self, request: LearningRequest) -> None:
+        """Set the seed and the trials to those of the start."""
+        request.root = root_seed(self._fit.seed)
+        request.trial_numbers = self._fit.trial_numbers.tolist()
+
+    def check_rows(self, rows: LearningProblem, clock: str) -> None:
+        """Raise `InputError` unless the start has data of the same form."""
+        fit = self._fit
+        same = {
+            "loss": (fit.loss, rows.loss.name),
+            "clock": (fit.clock, clock),
+            "number of rows": (fit.rows, rows.n),
+            "number of parameters": (fit.models.shape[2], rows.dimension),
+        }
+        for what, (theirs, ours) in same.items():
+            if theirs != ours:
+                raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
+
+    def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
+        """Raise `InputError` unless the start minimized the same in the same way."""
+        law = self._fit.law
+        if law != setup.law:
+            raise InputError(f"The start has another law ({law}) than this run ({setup.law}).")
+        step = step_mark(setup.descent, self.origin.iterations)
+        differing = difference(self._fit.fingerprint, {**fingerprint, "step": step})
+        if differing is not None:
+            other = "other" if differing.part in ("data", "groups", "privacy") else "another"
+            raise InputError(
+                f"The start has {other} {differing.part} than this run{differing.how}: "
+                "give the same to go on from it."
+            )
+
+    def place(self, request: LearningRequest, rows: int) -> Placement:
+        """Return where the start had its rows; arguments that say otherwise are refused."""
+        fit = self._fit
+        if isinstance(request.graph, Graph) and request.graph not in (fit.graph, fit.sites):
+            raise InputError("The start ran on another graph than this run: give the same.")
+        if request.groups is not None:
+            place = place_rows(fit.sites, rows, request.groups, request.construction, fit.seed)
+            site_of, construction = groups_of(*place)
+            same = fit.groups is not None and fit.construction == construction
+            if not same or not np.array_equal(fit.groups, site_of):  # type: ignore[arg-type]
+                raise InputError(
+                    "The start had other groups, or another construction: give the same."
+                )
+        return Placement(fit.graph, fit.groups if fit.construction == WHOLE_SETS else None)
+
+    def later(self, grid: IntArray) -> IntArray:
+        """Return the checkpoints after the start's last iteration."""
+        done = self.origin.iterations
+        if grid[-1] <= done:
+            raise InputError(
+                f"The start has made {done:,} iterations already: ask for more than that in all."
+            )
+        return grid[grid > done]
+
+    def join(self, fit: Fit) -> Fit:
+        """Return the curves of the start and of what followed."""
+        return self._fit.followed_by(fit)
 
 
-def default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
-    """R/(L sqrt(t)), with R the radius of the ball (1 without one) and L the Lipschitz constant.
+def _read_start(start: Fit | str | Path | None) -> Fit | None:
+    fit = start if start is None or isinstance(start, Fit) else load(start)
+    if fit is not None and not isinstance(fit, Fit):
+        raise InputError("The start must be a Fit or the file of one, not a Run.")
+    return fit
+
+
+def _default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
+    """Return R/(L sqrt(t)): the radius of the ball (1 without one), the Lipschitz constant.
 
     Of debiased gradients L is the size at the zero model times sqrt(n/2): their noise is much
     larger than the gradients, and a node takes that of one pair of reports for n/2 iterations.
@@ -294,6 +358,6 @@ def default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
     return inverse_sqrt(radius / steepest)
 
 
-def _judged(n: int, most: int) -> IntArray:
-    """All nodes, or evenly spaced ones of a large network."""
+def _evenly_spaced(n: int, most: int) -> IntArray:
+    """Return all of n nodes, or evenly spaced ones of them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -29,8 +29,8 @@ from pairgossip.cli import main
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.kernels import Pairs
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.watch.simulation.building import build_courses
 from pairgossip.watch.simulation.observations import Uploads, choices
+from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
 from tests.problems import rows, skewed
 
@@ -155,13 +155,13 @@ def test_the_page_offers_and_runs_it() -> None:
         "data": "engel", "column": ["income"], "nodes": "20", "kernel": "gini", "graph": "cycle",
         "method": NAME, "seed": "3", "iterations": "400",
     }  # fmt: skip
-    (course,) = build_courses(Settings.read(fields), Uploads())
-    while course.done < course.iterations:
-        course.advance(90)
+    (watched,) = build_runs(Settings.read(fields), Uploads())
+    while watched.done < watched.iterations:
+        watched.advance(90)
     incomes = pg.datasets.engel()["income"][np.linspace(0, 234, 20).astype(int)]
     run = pg.estimate(incomes, "gini", "cycle", method=NAME, iterations=400, seed=3)
-    np.testing.assert_array_equal(course.values(), run.estimates[0])
-    assert "No exact expectation" in course.theory()["absent"]
+    np.testing.assert_array_equal(watched.values(), run.estimates[0])
+    assert "No exact expectation" in watched.theory()["absent"]
 
 
 def test_the_command_line_runs_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

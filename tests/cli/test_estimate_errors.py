@@ -15,7 +15,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("the run has started")
 
-    monkeypatch.setattr("pairgossip.estimation.run_trials", refuse)
+    monkeypatch.setattr("pairgossip.requests.run_trials", refuse)
 
 
 def written(folder: Path, text: str) -> Path:

@@ -228,8 +228,7 @@ class TestMistakes:
         def refuse(*_: object) -> None:
             raise AssertionError("the run has started")
 
-        monkeypatch.setattr("pairgossip.estimation.run_trials", refuse)
-        monkeypatch.setattr("pairgossip.minimization.run_trials", refuse)
+        monkeypatch.setattr("pairgossip.requests.run_trials", refuse)
 
     @pytest.mark.parametrize("command", ["estimate", "train"])
     @pytest.mark.parametrize(

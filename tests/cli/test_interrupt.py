@@ -20,17 +20,17 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on U
 SCRIPT = """
 import sys
 from pairgossip.cli import main
-from pairgossip.engine.estimation.trial import TrialRecord
+from pairgossip.engine.trials import Trial
 
-write = TrialRecord.write
+write = Trial._write_checkpoint
 
-def write_and_tell(self, *arguments):
-    write(self, *arguments)
-    if self.written == 20:
+def write_and_tell(self):
+    write(self)
+    if self.record.written == 20:
         sys.stderr.write("started\\n")
         sys.stderr.flush()
 
-TrialRecord.write = write_and_tell
+Trial._write_checkpoint = write_and_tell
 sys.exit(main())
 """
 

@@ -25,18 +25,18 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys, time
 from pairgossip.cli import main
-from pairgossip.engine.estimation import trial
+from pairgossip.engine.trials import Trial
 from pairgossip.experiments import reproduction
 from tests.experiments.toy import TOY
 
 reproduction.CATALOG = {"toy": TOY}
-run_trial = trial.Setup.run_trial
+run = Trial.run
 
-def slowly(self, *arguments):
-    run_trial(self, *arguments)
+def run_slowly(self, on_progress):
+    run(self, on_progress)
     time.sleep(float(sys.argv[1]))
 
-trial.Setup.run_trial = slowly
+Trial.run = run_slowly
 sys.exit(main(sys.argv[2:]))
 """
 

@@ -15,7 +15,7 @@ from pairgossip.engine.judging.judge import (
     PairsJudge,
     RankingJudge,
     build_judge,
-    judged_unasked,
+    default_judged,
     spans,
 )
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
@@ -296,7 +296,7 @@ def test_a_general_loss_is_called_once_for_each_node() -> None:
 
 def test_fewer_models_are_judged_where_each_takes_all_pairs() -> None:
     def count(loss: Any, n: int) -> int:
-        return judged_unasked(LearningProblem(models(n), loss, np.arange(n) % 2.0), 2_000)
+        return default_judged(LearningProblem(models(n), loss, np.arange(n) % 2.0), 2_000)
 
     assert count("auc-logistic", 700) == count("ranking-hinge", 700) == 2_000
     for loss in (Loss(difference), "metric-hinge", GeneralLoss(_value, _gradient, dimension=3)):

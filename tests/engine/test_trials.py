@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 import numpy as np
@@ -16,7 +16,12 @@ import pytest
 import pairgossip as pg
 from pairgossip import InterruptedRun
 from pairgossip.arrays import FloatArray
-from tests.problems import rows, skewed
+from pairgossip.engine.schedule import child, root_seed
+from pairgossip.engine.trials import Record, Trial, run_trials
+from pairgossip.minimization import LearningRequest
+from tests.problems import labeled_rows, rows, skewed
+
+R = TypeVar("R", bound=Record)
 
 GRAPH = pg.graphs.watts_strogatz(30, 4, 0.3, seed=0)
 
@@ -60,6 +65,44 @@ def test_a_trial_does_not_depend_on_how_many_there_are() -> None:
 def test_checkpoints_do_not_disturb_a_run() -> None:
     few, many = run(checkpoints=[3000]), run(checkpoints=200)
     np.testing.assert_array_equal(few.estimates, many.estimates)
+
+
+def run_in_slices(trial: Trial[R]) -> R:
+    random = np.random.default_rng(1)
+    while trial.next_checkpoint is not None:
+        trial.advance(int(random.integers(1, 300)), lambda block, exchanges: None)
+    return trial.record
+
+
+@pytest.mark.parametrize(
+    ("method", "clock", "law"),
+    [("gosta", "sync", "uniform-edges"), ("gosta", "async", "uniform-edges"),
+     ("weighted-gosta", "async", "node-clocks"), ("u1", "sync", "uniform-edges"),
+     ("u2", "sync", "uniform-edges"), ("averaging", "sync", "uniform-edges")],
+)  # fmt: skip
+def test_a_trial_can_be_advanced_in_slices(method: str, clock: str, law: str) -> None:
+    kernel = None if method == "averaging" else "gini"
+    alone = run(kernel=kernel, method=method, clock=clock, law=law, trials=1)
+    assert alone._setup is not None
+    record = run_in_slices(alone._setup.start(child(root_seed(3), 0)))
+    np.testing.assert_allclose(record.error, alone.error, rtol=1e-11)
+    np.testing.assert_allclose(record.spread, alone.spread, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(record.estimates, alone.estimates[0], rtol=1e-12)
+    assert alone.times is None or np.array_equal(record.time, alone.times[0])
+    np.testing.assert_array_equal(record.traffic[:, 0], alone.exchanges)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+def test_learning_can_be_advanced_in_slices(clock: str) -> None:
+    request = LearningRequest(
+        data=labeled_rows(30, 2), graph=GRAPH, clock=clock, iterations=3000, seed=3
+    )
+    record = run_in_slices(request.setup().start(child(root_seed(3), 0)))
+    fit = pg.minimize(labeled_rows(30, 2), graph=GRAPH, clock=clock, iterations=3000, seed=3)
+    np.testing.assert_allclose(record.objective, fit.objective, rtol=1e-10)
+    np.testing.assert_allclose(record.disagreement, fit.disagreement, rtol=1e-9, atol=1e-12)
+    assert fit.bias is not None
+    np.testing.assert_allclose(record.gradient_bias, fit.bias.gradient[0], rtol=1e-8, atol=1e-12)
 
 
 def test_another_seed_gives_another_run() -> None:
@@ -132,9 +175,6 @@ def test_workers_stop_after_ctrl_c() -> None:
 
 
 def test_progress_is_reported_in_full() -> None:
-    from pairgossip.engine.schedule import root_seed
-    from pairgossip.engine.trials import run_trials
-
     finished = run(trials=3)
     assert finished._setup is not None
     for backend in ("threading", "loky"):

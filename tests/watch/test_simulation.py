@@ -410,9 +410,9 @@ def test_a_run_waits_while_nobody_looks() -> None:
     simulations = Simulations()
     session = simulations.open({**GINI, "iterations": "60000", "speed": "5000", "seed": "4"})
     session.control("start")
-    course = session._courses[0]
+    watched = session._runs[0]
     time.sleep(0.5)  # in which it would make hundreds of exchanges at least
-    assert course.done == 0
+    assert watched.done == 0
 
     async def look(enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         seen: dict[str, Any] = {}
@@ -428,9 +428,9 @@ def test_a_run_waits_while_nobody_looks() -> None:
 
     in_a_thread(look(lambda frame: frame["runs"][0]["done"] > 0))
     time.sleep(0.3)  # for what was begun
-    before = course.done
+    before = watched.done
     time.sleep(0.5)
-    assert 0 < before == course.done < 60_000
+    assert 0 < before == watched.done < 60_000
     session.control("speed", "max")
     seen = in_a_thread(look(lambda frame: frame["status"] == "done"))
     simulations.close()

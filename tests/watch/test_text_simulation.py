@@ -18,8 +18,8 @@ from rich.console import Console
 
 import pairgossip as pg
 from pairgossip.cli import main
-from pairgossip.watch.simulation.building import build_courses
 from pairgossip.watch.simulation.observations import Uploads
+from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
 from pairgossip.watch.terminal.simulation import TextSimulation
 
@@ -35,8 +35,8 @@ OPTIONS = ["--data", "engel", "--column", "income", "--kernel", "gini", "--graph
 
 
 def simulation(console: Console, speed: float | None = float("inf"), **more: str) -> TextSimulation:
-    (course,) = build_courses(Settings.read({**FIELDS, **more}), Uploads())
-    return TextSimulation(course, speed, console)
+    (run,) = build_runs(Settings.read({**FIELDS, **more}), Uploads())
+    return TextSimulation(run, speed, console)
 
 
 def text_of(console: Console) -> str:

@@ -322,16 +322,16 @@ def _show_peers(swarm: Swarm) -> int:
 
 
 def _show_simulation(fields: Fields) -> int:
-    from pairgossip.watch.simulation.building import build_courses
     from pairgossip.watch.simulation.observations import Uploads
+    from pairgossip.watch.simulation.runs import build_runs
     from pairgossip.watch.simulation.settings import Settings
     from pairgossip.watch.terminal.drawing import new_console
     from pairgossip.watch.terminal.simulation import TextSimulation
 
     uploads = Uploads()
     settings = Settings.read(_with_file(fields, uploads))
-    (course,) = build_courses(settings, uploads)
-    shown = TextSimulation(course, settings.speed if "speed" in fields else None, new_console())
+    (run,) = build_runs(settings, uploads)
+    shown = TextSimulation(run, settings.speed if "speed" in fields else None, new_console())
     if not shown.run():
         tell(f"Ended at {shown.summary()}")
     return 0

@@ -111,8 +111,8 @@ class Schedule:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
         return tuple(self._law.draw(streams, iterations) for streams in self._walks)
 
-    def skipped(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
-        """Pass over exchanges that were already carried out, block by block."""
+    def skip(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
+        """Draw exchanges that were already carried out, block by block."""
         while iterations > 0:
             yield self.draw(min(iterations, SKIPPED_AT_ONCE))
             iterations -= SKIPPED_AT_ONCE

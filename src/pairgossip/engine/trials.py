@@ -1,25 +1,102 @@
-"""Many trials on many cores, with progress, and with Ctrl-C keeping what was computed."""
+"""Trials: one network advanced step by step, and many of them on many cores.
+
+Ctrl-C keeps what was computed until then.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.engine.schedule import child
+from pairgossip.arrays import IntArray, PairArray
+from pairgossip.engine.schedule import Schedule, child
+from pairgossip.engine.traffic import Counts, Meter
 from pairgossip.extras import needed_for
 
+BLOCK = 1 << 13
+"""Iterations per block: small enough for the cache and for a quick Ctrl-C."""
+
 OnProgress = Callable[[int], None]
+OnBlock = Callable[[int, tuple[PairArray, ...]], None]
+"""Called after every block with its number of iterations and its exchanges."""
 
 
-class Record(Protocol):
+class Record:
     """What one trial leaves behind; its first ``written`` checkpoints are filled in."""
 
-    written: int
+    def __init__(self, checkpoints: int) -> None:
+        self.written = 0
+        self.time = np.full(checkpoints, np.nan)
+        self.traffic = np.zeros((checkpoints, len(Counts._fields)), dtype=np.int64)
 
 
 R = TypeVar("R", bound=Record)
+
+
+class Trial(ABC, Generic[R]):
+    """One network on its way to its last checkpoint, advanced by any number of iterations.
+
+    What is measured at the checkpoints goes into ``record``. In between, the state can be read at
+    any time without disturbing the run.
+    """
+
+    def __init__(
+        self, checkpoints: IntArray, schedule: Schedule, meter: Meter, record: R, *, timed: bool
+    ) -> None:
+        self.done = 0
+        self.record = record
+        self._checkpoints = checkpoints
+        self._schedule, self._meter = schedule, meter
+        self._timed = timed
+
+    @property
+    def next_checkpoint(self) -> int | None:
+        """The iteration at which the record is written next; None after the last."""
+        written = self.record.written
+        return int(self._checkpoints[written]) if written < len(self._checkpoints) else None
+
+    def advance(self, iterations: int, on_block: OnBlock) -> None:
+        """Make this many iterations, or as many as are left, and write the record on the way."""
+        last = min(self.done + iterations, int(self._checkpoints[-1]))
+        while self.done < last:
+            block = min(BLOCK, self._next_stop() - self.done, last - self.done)
+            exchanges = self._schedule.draw(block)
+            self._exchange(exchanges)
+            self._meter.count(block, exchanges)
+            self.done += block
+            on_block(block, exchanges)
+            if self.done == self.next_checkpoint:
+                self._write_checkpoint()
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Run to the last checkpoint."""
+        self.advance(int(self._checkpoints[-1]), lambda block, exchanges: on_progress(block))
+
+    def _next_stop(self) -> int:
+        """Return the iteration that no block may pass."""
+        checkpoint = self.next_checkpoint
+        assert checkpoint is not None
+        return checkpoint
+
+    def _write_checkpoint(self) -> None:
+        at = self.record.written
+        if self._timed:
+            self.record.time[at] = self._schedule.time_of(self.done)
+        self.record.traffic[at] = self._meter.counts
+        self._measure(at)
+        self.record.written = at + 1
+
+    @abstractmethod
+    def _exchange(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Let the engine carry out a block of exchanges."""
+
+    @abstractmethod
+    def _measure(self, at: int) -> None:
+        """Write what is measured now as the checkpoint with this number."""
 
 
 class Experiment(Protocol[R]):
@@ -29,11 +106,8 @@ class Experiment(Protocol[R]):
     def iterations(self) -> int:
         """How many iterations a trial makes."""
 
-    def new_record(self) -> R:
-        """An empty record."""
-
-    def run_trial(self, seed: SeedSequence, record: R, on_progress: OnProgress) -> None:
-        """Run one trial to its last checkpoint, filling the record as it goes."""
+    def start(self, seed: SeedSequence) -> Trial[R]:
+        """Return a trial that has not begun yet."""
 
 
 class Outcome(NamedTuple, Generic[R]):
@@ -46,7 +120,7 @@ class Outcome(NamedTuple, Generic[R]):
 
 
 class Stopped(Exception):
-    """Raised inside a worker thread once the run was interrupted."""
+    """Ends a trial in a worker thread once the run was interrupted."""
 
 
 class Workshop(Generic[R]):
@@ -65,8 +139,8 @@ class Workshop(Generic[R]):
     def __getstate__(self) -> dict[str, Any]:
         return {"_on_progress": None, "stopped": False, "unfinished": {}, "remote": True}
 
-    def advanced(self, iterations: int) -> None:
-        """Note progress; leave the trial if the run was interrupted."""
+    def report(self, iterations: int) -> None:
+        """Report progress, or raise `Stopped` if the run was interrupted."""
         if self.stopped:
             raise Stopped
         if self._on_progress is not None:
@@ -77,10 +151,11 @@ def one_trial(
     experiment: Experiment[R], root: SeedSequence, number: int, workshop: Workshop[R]
 ) -> tuple[int, R, bool]:
     """Run the numbered trial; also say whether its progress went unseen in another process."""
-    record = workshop.unfinished[number] = experiment.new_record()
-    experiment.run_trial(child(root, number), record, workshop.advanced)
+    trial = experiment.start(child(root, number))
+    workshop.unfinished[number] = trial.record
+    trial.run(workshop.report)
     del workshop.unfinished[number]
-    return number, record, workshop.remote
+    return number, trial.record, workshop.remote
 
 
 def run_trials(
@@ -103,7 +178,7 @@ def run_trials(
         for number, record, remote in results:
             finished[number] = record
             if remote:
-                workshop.advanced(experiment.iterations)
+                workshop.report(experiment.iterations)
     except KeyboardInterrupt:
         workshop.stopped = True
         kept = _worth_keeping(finished, workshop.unfinished)

@@ -140,7 +140,7 @@ def method_mark(setup: Setup, iterations: int) -> Mark:
     if setup.clock in method.twins:
         return Mark(f"{method.name}, {method.twins[setup.clock].name}")
     values = 1.5 + 0.5 * np.cos(np.arange(1.0, setup.graph.n + 1.0))
-    trial = replace(
+    probe = replace(
         setup,
         problem=Means(values) if method.estimates == "mean" else Pairs(values, np.divide),
         checkpoints=np.array([min(ITERATIONS, iterations)]),
@@ -148,12 +148,13 @@ def method_mark(setup: Setup, iterations: int) -> Mark:
         engine="plain",
         privacy_error=None,
     )
-    record = trial.new_record()
     with np.errstate(all="ignore"):
         try:
-            trial.run_trial(SeedSequence(0), record, lambda block: None)
+            trial = probe.start(SeedSequence(0))
+            trial.run(lambda block: None)
         except Exception:  # a run is not lost for steps that take its own values only
             return Mark(method.name)
+    record = trial.record
     return Mark(method.name, _summed_up([record.estimates, record.traffic.astype(np.float64)]))
 
 

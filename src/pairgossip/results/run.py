@@ -11,13 +11,18 @@ import numpy as np
 from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
-from pairgossip.engine.problems import PRIVATE
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import WholeSets
 from pairgossip.kernels.pairs import Means
-from pairgossip.privacy import PrivacyError, PrivateMeans, RandomizedResponse
+from pairgossip.privacy import (
+    PrivacyError,
+    PrivateMeans,
+    PrivatePairs,
+    PrivateSets,
+    RandomizedResponse,
+)
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.traffic import AGAINST, Counts, Traffic, groups_of, site_means
 from pairgossip.text import format_count
@@ -130,7 +135,11 @@ class Run(Counts):
             groups=groups,
             construction=construction,
             traffic=Traffic.of_records(records, kept),
-            privacy=setup.problem.mechanism if isinstance(setup.problem, PRIVATE) else None,
+            privacy=(
+                setup.problem.mechanism
+                if isinstance(setup.problem, PrivatePairs | PrivateMeans | PrivateSets)
+                else None
+            ),
             private_values=(
                 None
                 if setup.privacy_error is None

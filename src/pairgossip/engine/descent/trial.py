@@ -1,4 +1,4 @@
-"""One trial of gossip dual averaging, and what is written down at the checkpoints."""
+"""One trial of gossip dual averaging, and what is measured at its checkpoints."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.state import Descent, DescentEngine, Snapshot, build_descent
-from pairgossip.engine.estimation.trial import BLOCK
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.engine.descent.engines import build_descent
+from pairgossip.engine.descent.state import Descent, Snapshot
 from pairgossip.engine.judging.judge import Judge, build_judge
 from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
-from pairgossip.engine.traffic import Counts, Meter, Payload
-from pairgossip.engine.trials import OnProgress
+from pairgossip.engine.traffic import Meter, Payload
+from pairgossip.engine.trials import Record, Trial
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, SquaredL2
@@ -22,6 +22,17 @@ from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.columns import Cells
 from pairgossip.privacy.learning import reports_of, with_reports
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where trials that are continued stopped; by default every trial is new."""
+
+    iterations: int = 0
+    states: Mapping[int, Snapshot] = field(default_factory=dict)
+    """The networks' states, by the numbers of the trials."""
+    reports: Mapping[int, Cells] = field(default_factory=dict)
+    """The reports that the trials learned from, where observations are private."""
 
 
 @dataclass(frozen=True)
@@ -36,129 +47,118 @@ class DescentSetup:
     """The nodes whose models' objectives are computed: all, or a sample of a large network."""
     keep_bias: bool
     engine: str
-    resumed_at: int = 0
-    """Iterations already made by the trials that are continued."""
-    states: Mapping[int, Snapshot] = field(default_factory=dict)
-    """Where those trials stopped, by their numbers."""
+    origin: Origin = Origin()
+    """What was done before."""
     privacy: RandomizedResponse | None = None
-    """By what observations are randomized before nodes use them."""
-    reports: Mapping[int, Cells] = field(default_factory=dict)
-    """What those trials that are continued learned from, where observations are private."""
+    """The mechanism that randomizes observations before nodes use them."""
 
     @property
     def iterations(self) -> int:
         """How many iterations a trial makes."""
-        return int(self.checkpoints[-1]) - self.resumed_at
+        return int(self.checkpoints[-1]) - self.origin.iterations
 
-    def new_record(self) -> DescentRecord:
-        """An empty record."""
-        return DescentRecord(self)
+    def start(self, seed: SeedSequence) -> DescentTrial:
+        """Return a trial that has not begun yet, or one that goes on from where it stopped."""
+        return DescentTrial(self, seed)
 
-    def run_trial(self, seed: SeedSequence, record: DescentRecord, on_progress: OnProgress) -> None:
-        """Run one trial to its last checkpoint, filling ``record`` as it goes."""
-        schedule = Schedule(self.graph, self.law, seed)
-        # Models are judged by the problem itself, whatever a trial takes its gradients from.
-        drawn = self._drawn(seed)
-        record.reports = reports_of(drawn)
-        descent = self.descent._replace(problem=drawn)
-        engine = build_descent(self.engine, descent)
-        judge = build_judge(self.engine, self.descent.problem)
-        meter = self._meter()
-        done = self.resumed_at
-        if self.states:
-            for exchanges in schedule.skipped(done):
-                meter.count(len(exchanges[0]), exchanges)
-            engine.restore(self.states[seed.spawn_key[-1]], done)  # trials are numbered children
-        for checkpoint in self.checkpoints.tolist():
-            # The bias of an iteration needs the models just before it.
-            for stop in (checkpoint - 1, checkpoint) if self.keep_bias else (checkpoint,):
-                before = engine.snapshot() if stop == checkpoint and self.keep_bias else None
-                done = self._advance(engine, schedule, meter, done, stop, on_progress)
-            time = schedule.time_of(done) if self.descent.clock == "async" else np.nan
-            record.note(meter.counts)
-            record.write(self, descent, judge, done, before, engine.snapshot(), time)
-
-    def _drawn(self, seed: SeedSequence) -> PairwiseLearning:
-        """Return the problem of a trial; what is continued keeps its reports."""
+    def problem_of(self, seed: SeedSequence) -> PairwiseLearning:
+        """Return the problem of a trial; one that is continued keeps its reports."""
         problem, number = self.descent.problem, seed.spawn_key[-1]
-        if number in self.reports:
-            return with_reports(problem, self.reports[number])
+        if number in self.origin.reports:
+            return with_reports(problem, self.origin.reports[number])
         return problem.for_trial(child(seed, TRIAL_PROBLEM))
 
-    def _meter(self) -> Meter:
-        """Return a new count of what is sent."""
+    def meter(self) -> Meter:
+        """Return a new meter of what a trial sends."""
         problem = self.descent.problem
         sizes = problem.sets.sizes if isinstance(problem, WholeSetsLearning) else None
         payload = Payload(column_count(problem.data), problem.dimension, sizes)
         return Meter(self.graph, payload, compiled=self.engine != "plain")
 
-    def _advance(
-        self,
-        engine: DescentEngine,
-        schedule: Schedule,
-        meter: Meter,
-        done: int,
-        stop: int,
-        on_progress: OnProgress,
-    ) -> int:
-        while done < stop:
-            block = min(BLOCK, stop - done)
-            exchanges = schedule.draw(block)
-            engine.advance(exchanges[0])
-            meter.count(block, exchanges)
-            done += block
-            on_progress(block)
-        return done
 
-
-class DescentRecord:
-    """What one trial leaves behind; ``written`` checkpoints of it are filled in."""
+class DescentRecord(Record):
+    """What one trial of learning leaves behind."""
 
     def __init__(self, setup: DescentSetup) -> None:
         count, p = len(setup.checkpoints), setup.descent.problem.dimension
-        self.written = 0
+        super().__init__(count)
         self.objective = np.full(count, np.nan)
         self.spread = np.full(count, np.nan)
         self.disagreement = np.full(count, np.nan)
-        self.time = np.full(count, np.nan)
-        self.traffic = np.zeros((count, len(Counts._fields)), dtype=np.int64)
         self.gradient_bias = np.full((count, p), np.nan)
         self.network_model = np.full((count, p), np.nan)
         self.state: Snapshot | None = None
         self.reports: Cells | None = None
 
-    def note(self, counts: Counts) -> None:
-        """Note what was sent until the checkpoint that is written next."""
-        self.traffic[self.written] = counts
 
-    def write(
-        self,
-        setup: DescentSetup,
-        descent: Descent,
-        judge: Judge,
-        t: int,
-        before: Snapshot | None,
-        now: Snapshot,
-        time: float,
-    ) -> None:
-        """Fill in the next checkpoint."""
-        at, judged = self.written, now.mean[setup.judged]
+class DescentTrial(Trial[DescentRecord]):
+    """A network that learns a model."""
+
+    def __init__(self, setup: DescentSetup, seed: SeedSequence) -> None:
+        record, problem = DescentRecord(setup), setup.problem_of(seed)
+        record.reports = reports_of(problem)
+        self._setup = setup
+        # Models are judged by the problem itself, whatever a trial takes its gradients from.
+        self._descent = setup.descent._replace(problem=problem)
+        self._judge = build_judge(setup.engine, setup.descent.problem)
+        self._engine = build_descent(setup.engine, self._descent)
+        self._before: Snapshot | None = None
+        schedule, meter = Schedule(setup.graph, setup.law, seed), setup.meter()
+        timed = setup.descent.clock == "async"
+        super().__init__(setup.checkpoints, schedule, meter, record, timed=timed)
+        if setup.origin.states:
+            self._resume(setup.origin, number=seed.spawn_key[-1])
+
+    def _resume(self, origin: Origin, number: int) -> None:
+        """Pass over the exchanges that were made before, and take up the state after them."""
+        for exchanges in self._schedule.skip(origin.iterations):
+            self._meter.count(len(exchanges[0]), exchanges)
+        self._engine.restore(origin.states[number], origin.iterations)
+        self.done = origin.iterations
+
+    def read(self) -> Snapshot:
+        """Return the state of every node."""
+        return self._engine.snapshot()
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return the objective of every model, penalty included; NaN where it diverged."""
         # Steps that are too long make models diverge: then the curves say so, without warnings.
         with np.errstate(over="ignore", invalid="ignore"):
-            objectives = judge.objectives(judged) + penalties(setup.descent.proximal, judged)
-            self.objective[at], self.spread[at] = objectives.mean(), objectives.std()
-            center = now.mean.mean(axis=0)
-            self.disagreement[at] = np.sqrt(np.mean(np.sum((now.mean - center) ** 2, axis=1)))
-        self.time[at] = time
-        if before is not None:
-            meant = judge if self.reports is None else descent.problem
-            self.gradient_bias[at] = gradient_bias(descent, meant, before, now)
-            self.network_model[at] = network_model(setup.descent, before, t - 1)
-        self.state = now
-        self.written = at + 1
+            return self._judge.objectives(models) + _penalties(self._descent.proximal, models)
+
+    def _next_stop(self) -> int:
+        checkpoint = super()._next_stop()
+        if not self._setup.keep_bias:
+            return checkpoint
+        # The bias of an iteration needs the models just before it.
+        if self.done < checkpoint - 1:
+            return checkpoint - 1
+        self._before = self.read()
+        return checkpoint
+
+    def _exchange(self, exchanges: tuple[PairArray, ...]) -> None:
+        self._engine.advance(exchanges[0])
+
+    def _measure(self, at: int) -> None:
+        record, now = self.record, self.read()
+        objectives = self.objectives(now.mean[self._setup.judged])
+        with np.errstate(over="ignore", invalid="ignore"):
+            record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
+            record.disagreement[at] = disagreement(now.mean)
+        if self._before is not None:
+            meant = self._judge if record.reports is None else self._descent.problem
+            record.gradient_bias[at] = gradient_bias(self._descent, meant, self._before, now)
+            record.network_model[at] = network_model(self._descent, self._before, self.done - 1)
+        record.state = now
 
 
-def penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
+def disagreement(models: FloatArray) -> float:
+    """Return the root mean square distance of models, shape (n, p), from their mean."""
+    center = models.mean(axis=0)
+    return float(np.sqrt(np.mean(np.sum((models - center) ** 2, axis=1))))
+
+
+def _penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
     """The penalty of every model; a constraint costs nothing, as averaged models obey it."""
     penalty = getattr(proximal, "penalty", proximal)
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))

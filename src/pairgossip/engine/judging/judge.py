@@ -67,8 +67,8 @@ def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     return PairsJudge(problem) if summed and problem.n**3 > FEW_MARGINS else problem
 
 
-def judged_unasked(problem: LearningProblem, most: int) -> int:
-    """Return how many models are judged unless asked: fewer where each takes all n^2 pairs."""
+def default_judged(problem: LearningProblem, most: int) -> int:
+    """Return how many models are judged by default: fewer where each takes all n^2 pairs."""
     loss = problem.loss
     if is_ranking(loss) or (isinstance(loss, Loss) and loss.risk is not None):
         return most

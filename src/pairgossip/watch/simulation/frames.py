@@ -12,8 +12,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
 from pairgossip.text import json_value
-from pairgossip.watch.simulation.courses import Course
 from pairgossip.watch.simulation.layouts import LARGEST_DRAWN, drawn_edges, layout
+from pairgossip.watch.simulation.runs import WatchedRun
 
 UNKNOWN, MIDDLE = 255, 127
 """The level of a node that knows nothing yet, and of one at the middle of the colors."""
@@ -48,12 +48,12 @@ def color_reach(deviations: FloatArray) -> float | None:
     return next((f * power for f in (1, 2, 5) if f * power >= wanted), 10 * power)
 
 
-def setup_of(course: Course, key: tuple[object, ...]) -> dict[str, Any]:
+def setup_of(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     """What stays the same all along: the picture, and what the curves are called."""
-    graph = course.graph
+    graph = run.graph
     edges = drawn_edges(graph)
     return {
-        "title": course.title,
+        "title": run.title,
         "nodes": graph.n,
         "edge_count": graph.edge_count,
         "family": graph.family,
@@ -62,50 +62,50 @@ def setup_of(course: Course, key: tuple[object, ...]) -> dict[str, Any]:
         "edges": None if edges is None else _packed(edges, np.uint16),
         "pixels": graph.n > LARGEST_DRAWN,
         "note": _note(graph, edges is not None),
-        "checkpoints": course.checkpoints,
-        "curves": course.curve_names,
-        "exchanges_per_iteration": course.exchanges_per_iteration,
-        "follows": course.follower is not None,
-        **course.described(),
+        "checkpoints": run.checkpoints,
+        "curves": run.curve_names,
+        "exchanges_per_iteration": run.exchanges_per_iteration,
+        "follows": run.follower is not None,
+        **run.describe(),
     }
 
 
 def frames_of(
-    courses: list[Course], reach: float | None
+    runs: list[WatchedRun], reach: float | None
 ) -> tuple[list[dict[str, Any]], float | None]:
     """The state of the moment of every run, and how far the colors of all go.
 
     All runs share the range, so that their pictures can be compared.
     """
-    states = [course.values() for course in courses]
-    off = [course.deviations(values) for course, values in zip(courses, states, strict=True)]
+    states = [run.values() for run in runs]
+    off = [run.deviations(values) for run, values in zip(runs, states, strict=True)]
     reach = color_reach(np.concatenate([deviations for deviations, _ in off])) or reach
     frames = [
-        _frame(course, values, deviations, middle, reach)
-        for course, values, (deviations, middle) in zip(courses, states, off, strict=True)
+        _frame(run, values, deviations, middle, reach)
+        for run, values, (deviations, middle) in zip(runs, states, off, strict=True)
     ]
     return frames, reach
 
 
 def _frame(
-    course: Course,
+    run: WatchedRun,
     values: FloatArray,
     deviations: FloatArray,
     middle: float | None,
     reach: float | None,
 ) -> dict[str, Any]:
-    follower = course.follower
+    follower = run.follower
     followed = follower is not None and follower.token is not None
     return {
-        "done": course.done,
+        "done": run.done,
         "levels": base64.b64encode(levels(deviations, reach or 1.0)).decode(),
         "middle": middle,
         "reach": reach,
-        "exchanges": course.take_recent(),
+        "exchanges": run.take_recent(),
         "token": follower.token if follower else None,
         "trail": list(follower.trail) if follower and followed else [],
         "moves": follower.moves if follower else 0,
-        **course.readouts(values),
+        **run.readouts(values),
     }
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.server.board import Board
-from pairgossip.watch.simulation.courses import Course
 from pairgossip.watch.simulation.frames import encoded, event, frames_of, setup_of
 from pairgossip.watch.simulation.layouts import LARGEST_DRAWN
+from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
 
 FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 class Session:
     """Runs on the same data, advanced together; all viewers see and steer the same."""
 
-    def __init__(self, key: str, settings: Settings, courses: list[Course]) -> None:
+    def __init__(self, key: str, settings: Settings, runs: list[WatchedRun]) -> None:
         self.key, self.settings = key, settings
-        self._courses = courses
+        self._runs = runs
         self._speed = settings.speed
         self._status, self._problem = "ready", ""
         self._pending: list[Callable[[], None]] = []
@@ -42,13 +42,13 @@ class Session:
         self._is_theory_claimed = False
         self._block = SMALLEST_BLOCK
         self._reach: float | None = None
-        large = any(course.graph.n > LARGEST_DRAWN for course in courses)
+        large = any(run.graph.n > LARGEST_DRAWN for run in runs)
         self._frame_seconds = LARGE_FRAME_SECONDS if large else FRAME_SECONDS
-        runs = [
-            setup_of(course, (course.graph.n, settings.seed, run.graph, *run.parameters.items()))
-            for course, run in zip(courses, settings.runs, strict=True)
+        setups = [
+            setup_of(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
+            for run, chosen in zip(runs, settings.runs, strict=True)
         ]
-        self._publish("setup", {"runs": runs})
+        self._publish("setup", {"runs": setups})
         self._publish_state()
         self._thread = threading.Thread(target=self._work, name=f"watch {key}", daemon=True)
         self._thread.start()
@@ -111,7 +111,7 @@ class Session:
         if self._closed or not self.is_watched:
             self._is_theory_claimed = False  # for whoever looks next
             return
-        self._publish("theory", {"runs": [course.theory() for course in self._courses]})
+        self._publish("theory", {"runs": [run.theory() for run in self._runs]})
 
     def close(self) -> None:
         """End the thread and let every viewer go."""
@@ -124,7 +124,7 @@ class Session:
         """Wait for the thread to end."""
         self._thread.join(timeout=5)
 
-    # What the thread does; only it touches the courses.
+    # What the thread does; only it touches the runs.
 
     def _work(self) -> None:
         try:
@@ -179,8 +179,8 @@ class Session:
         while made < iterations and self._status == "running":
             block = min(self._block, iterations - made)
             began = time.monotonic()
-            for course in self._courses:
-                course.advance(block)
+            for run in self._runs:
+                run.advance(block)
             took = time.monotonic() - began
             made += block
             if took < self._frame_seconds / 8:
@@ -193,7 +193,7 @@ class Session:
         return made
 
     def _notice_the_end(self) -> None:
-        if all(course.done >= course.iterations for course in self._courses):
+        if all(run.done >= run.iterations for run in self._runs):
             self._status = "done"
 
     def _start(self) -> None:
@@ -208,13 +208,13 @@ class Session:
         if self._status == "done":
             return
         self._status = "paused"
-        for course in self._courses:
-            course.advance(1)
+        for run in self._runs:
+            run.advance(1)
         self._notice_the_end()
 
     def _reset(self) -> None:
-        for course in self._courses:
-            course.restart()
+        for run in self._runs:
+            run.restart()
         self._reach = None
         self._status = "ready"
 
@@ -222,27 +222,26 @@ class Session:
         self._speed = speed
 
     def _node(self, value: str) -> int:
-        n = self._courses[0].graph.n
+        n = self._runs[0].graph.n
         if not value.isdecimal() or len(value) > 9 or int(value) >= n:
             raise InputError(f"There is no node {value[:40]!r}: nodes are 0 to {n - 1}.")
         return int(value)
 
     def _follow(self, node: int | None, by_place: bool = False) -> None:
         """Follow a node's own observation, or the one that the first run's node holds now."""
-        first = self._courses[0].follower
+        first = self._runs[0].follower
         if by_place and first is not None and node is not None:
             node = first.held_at(node)
-        for course in self._courses:
-            if course.follower is not None:
-                course.follower.follow(node)
+        for run in self._runs:
+            run.follow(node)
 
     def _fail(self, problem: str) -> None:
         self._status, self._problem = "failed", problem
         self._publish("frame", self._state([]))
 
     def _publish_state(self) -> None:
-        frames, self._reach = frames_of(self._courses, self._reach)
-        curves = [list(course.curves) for course in self._courses]
+        frames, self._reach = frames_of(self._runs, self._reach)
+        curves = [list(run.curves) for run in self._runs]
         self._publish("curve", {"runs": curves}, only_if_new=True)
         self._publish("frame", self._state(frames))
 

@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from pairgossip.errors import InputError
 from pairgossip.watch.server.requests import answering, body_of, json_answer, json_of, stream_answer
-from pairgossip.watch.simulation.building import build_courses
 from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, Uploads, choices, described
+from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.session import Session
 from pairgossip.watch.simulation.settings import Settings
 
@@ -77,10 +77,10 @@ class Simulations:
             known = self._sessions.get(key)
         if known is not None and not known.closed and _same_run(known.settings, settings):
             return known
-        courses = build_courses(settings, self._uploads)
+        runs = build_runs(settings, self._uploads)
         with self._lock:
             self._make_room()
-            session = Session(secrets.token_urlsafe(9), settings, courses)
+            session = Session(secrets.token_urlsafe(9), settings, runs)
             self._sessions[session.key] = session
         return session
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, RenderableType
 
-from pairgossip.watch.simulation.courses import Course
+from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.terminal.drawing import (
     REDRAWS_PER_SECOND,
     blocks_for,
@@ -39,9 +39,9 @@ NAMES = {
 class TextSimulation:
     """One run to its end, or until Ctrl-C."""
 
-    def __init__(self, course: Course, speed: float | None, console: Console) -> None:
-        self._course, self._console = course, console
-        usual = course.iterations / USUAL_SECONDS if console.is_terminal else math.inf
+    def __init__(self, run: WatchedRun, speed: float | None, console: Console) -> None:
+        self._run, self._console = run, console
+        usual = run.iterations / USUAL_SECONDS if console.is_terminal else math.inf
         self._speed = usual if speed is None else speed
         self._block = SMALLEST_BLOCK
 
@@ -58,40 +58,40 @@ class TextSimulation:
 
     def summary(self) -> str:
         """Say in one line where the run is."""
-        course = self._course
-        readouts = course.readouts(course.values())
+        run = self._run
+        readouts = run.readouts(run.values())
         numbers = ", ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
-        return f"iteration {course.done:,} of {course.iterations:,}: {numbers}"
+        return f"iteration {run.done:,} of {run.iterations:,}: {numbers}"
 
     def _run_live(self) -> None:
         with shown_live(self._console, self.picture) as redraw:
             redraw()
-            while self._course.done < self._course.iterations:
+            while self._run.done < self._run.iterations:
                 self._advance(1 / REDRAWS_PER_SECOND)
                 redraw()
 
     def _run_in_lines(self) -> None:
-        course = self._course
+        run = self._run
         self._console.print(self._heading(), soft_wrap=True)
         written = 0
-        while course.done < course.iterations:
+        while run.done < run.iterations:
             self._advance(1 / REDRAWS_PER_SECOND, stop_at_checkpoint=True)
-            is_due = len(course.curves) >= written + CHECKPOINTS_PER_LINE
-            if is_due or course.done >= course.iterations:
-                written = len(course.curves)
+            is_due = len(run.curves) >= written + CHECKPOINTS_PER_LINE
+            if is_due or run.done >= run.iterations:
+                written = len(run.curves)
                 self._console.print(self.summary(), soft_wrap=True)
 
     def _advance(self, seconds: float, *, stop_at_checkpoint: bool = False) -> None:
         """Carry out what belongs into so many seconds at the chosen speed."""
-        course, began = self._course, time.monotonic()
+        run, began = self._run, time.monotonic()
         left = self._speed * seconds
-        passed = len(course.curves)
-        while left >= 1 and course.done < course.iterations:
+        passed = len(run.curves)
+        while left >= 1 and run.done < run.iterations:
             block = int(min(self._block, left))
             if stop_at_checkpoint:
-                block = min(block, int(course.checkpoints[len(course.curves)]) - course.done)
+                block = min(block, int(run.checkpoints[len(run.curves)]) - run.done)
             at = time.monotonic()
-            course.advance(block)
+            run.advance(block)
             took = time.monotonic() - at
             left -= block
             if took < seconds / 8:
@@ -100,49 +100,49 @@ class TextSimulation:
                 self._block = max(self._block // 2, SMALLEST_BLOCK)
             if time.monotonic() - began >= seconds:
                 break
-            if stop_at_checkpoint and len(course.curves) > passed:
+            if stop_at_checkpoint and len(run.curves) > passed:
                 break
         if left >= 1 and self._speed < math.inf:
             left = 0  # too fast for this machine: what is owed is not made up for
         rest = seconds - (time.monotonic() - began)
-        if math.isfinite(self._speed) and rest > 0 and course.done < course.iterations:
+        if math.isfinite(self._speed) and rest > 0 and run.done < run.iterations:
             time.sleep(rest)
 
     def picture(self, width: int, height: int) -> RenderableType:
         """Draw the state of the moment."""
-        course = self._course
-        values = course.values()
-        readouts = course.readouts(values)
-        measured = [point[0] for point in course.curves]
+        run = self._run
+        values = run.values()
+        readouts = run.readouts(values)
+        measured = [point[0] for point in run.curves]
         curve = sparkline(measured, max(width - 40, 10), log=True, blocks=blocks_for(self._console))
-        name = course.curve_names[0] if course.curve_names else "error"
+        name = run.curve_names[0] if run.curve_names else "error"
         shown = "  ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
         span = f"{spelled(measured[0], 3)} to {spelled(measured[-1], 3)}" if measured else ""
         return stacked(
             line(self._heading(), width, "bold"),
-            line(f"{_bar(course.done / course.iterations)} {course.done:,} of "
-                 f"{course.iterations:,} iterations", width),
+            line(f"{_bar(run.done / run.iterations)} {run.done:,} of "
+                 f"{run.iterations:,} iterations", width),
             line(shown, width),
             line(f"{name} (log) {curve} {span}", width, "cyan"),
             self._nodes(values, rows_that_fit(height)),
         )  # fmt: skip
 
     def _heading(self) -> str:
-        course = self._course
-        exact = course.described().get("exact")
+        run = self._run
+        exact = run.describe().get("exact")
         told = f", exact value {spelled(exact)}" if exact is not None else ""
-        return f"{course.title}, {course.graph.n:,} nodes{told}"
+        return f"{run.title}, {run.graph.n:,} nodes{told}"
 
     def _nodes(self, values: Any, rows: int) -> RenderableType:
-        course = self._course
-        deviations, _ = course.deviations(values)
+        run = self._run
+        deviations, _ = run.deviations(values)
         known = np.where(np.isnan(deviations), -1.0, np.abs(deviations))
         worst = np.argsort(-known, kind="stable")[:rows]
-        what = str(course.described()["colored"])
+        what = str(run.describe()["colored"])
         table = new_table([("farthest nodes", False), (what, True), ("off by", True)])
         for node in worst.tolist():
             table.add_row(str(node), spelled(values[node]), spelled(deviations[node], 3))
-        more = course.graph.n - len(worst)
+        more = run.graph.n - len(worst)
         return stacked(table, line(f"and {more:,} nodes nearer", 60, "dim") if more else None)
 
 

@@ -1,0 +1,97 @@
+"""What `estimate` and `minimize` have in common: their arguments, the checks, and the run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from pairgossip.arrays import IntArray
+from pairgossip.checks import (
+    CLOCKS,
+    ITERATIONS_PER_NODE,
+    LAWS,
+    LEXICOGRAPHIC,
+    UNIFORM_EDGES,
+    check_jobs,
+    checkpoint_grid,
+    choice,
+    trial_numbers,
+    whole,
+)
+from pairgossip.engine.schedule import root_seed
+from pairgossip.engine.trials import Experiment, Outcome, Record, run_trials
+from pairgossip.errors import InterruptedRun
+from pairgossip.graphs import Graph
+from pairgossip.graphs.placement import Placement, place_rows
+from pairgossip.privacy import RandomizedResponse
+from pairgossip.progress import Show, progress_bar
+from pairgossip.results.fit import Fit
+from pairgossip.results.run import Run
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(kw_only=True)
+class Request:
+    """The arguments of a run; creating one checks those that need no data."""
+
+    engines: ClassVar[Sequence[str]]
+
+    data: Any
+    labels: Any = None
+    graph: Graph | str = "complete"
+    groups: Any = None
+    construction: str = LEXICOGRAPHIC
+    privacy: RandomizedResponse | None = None
+    clock: str = "sync"
+    law: str = UNIFORM_EDGES
+    iterations: int | None = None
+    checkpoints: int | Sequence[int] | IntArray | None = None
+    trials: int | Iterable[int] = 1
+    seed: int | None = None
+    engine: str = "auto"
+    n_jobs: int | None = -1
+    progress: Show = None
+
+    def __post_init__(self) -> None:
+        self.clock = choice("clock", self.clock, CLOCKS)
+        self.law = choice("edge law", self.law, LAWS)
+        self.engine = choice("engine", self.engine, self.engines)
+        self.trial_numbers = trial_numbers(self.trials)
+        check_jobs(self.n_jobs)
+        self.root = root_seed(self.seed)
+
+    @property
+    def entropy(self) -> int:
+        """The seed: the one given, or the one drawn in its place."""
+        return int(self.root.entropy)  # type: ignore[arg-type]
+
+    def place(self, rows: int) -> Placement:
+        """Return the network, and which rows its nodes hold."""
+        return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
+
+    def grid(self, nodes: int) -> IntArray:
+        """Return the checkpoints; the last is the number of iterations."""
+        last = whole("The number of iterations", self.iterations, default=ITERATIONS_PER_NODE * nodes)
+        return checkpoint_grid(last, self.checkpoints)
+
+    def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:
+        """Run all trials; raise `KeyboardInterrupt` if it came before anything was computed."""
+        total = len(self.trial_numbers) * experiment.iterations
+        with progress_bar(title, total, self.progress) as advance:
+            outcome = run_trials(experiment, self.root, self.trial_numbers, self.n_jobs, advance)
+        if not outcome.records:
+            raise KeyboardInterrupt
+        return outcome
+
+    def warn_if_interrupted(self, result: Run | Fit, last: int) -> None:
+        """Tell the caller of the front door how much of the run there is."""
+        if result.status == "interrupted":
+            warnings.warn(
+                f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
+                f"up to iteration {result.iterations[-1]:,} of {last:,}.",
+                InterruptedRun,
+                stacklevel=3,
+            )
