@@ -176,8 +176,7 @@ class LearningRequest(Request):
     def setup(self) -> DescentSetup:
         """Check the rest and return all that a trial needs besides its seed."""
         rows = self._rows()
-        self.starting_point.check_rows(rows, self.clock)
-        graph, site_of = self.starting_point.place(self, rows.n)
+        graph, site_of = self.starting_point.place(self, rows)
         problem = rows if site_of is None else WholeSetsLearning(rows, site_of)
         grid = self.grid(problem.n)
         descent = self._descent(problem, graph, int(grid[-1]))
@@ -233,15 +232,12 @@ class StartingPoint:
     def seed(self, request: LearningRequest) -> None:
         """Set the seed and the trials where the start decides them."""
 
-    def check_rows(self, rows: LearningProblem, clock: str) -> None:
-        """Raise `InputError` unless the start has data of the same form."""
-
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
         """Raise `InputError` unless the start minimized the same in the same way."""
 
-    def place(self, request: LearningRequest, rows: int) -> Placement:
+    def place(self, request: LearningRequest, rows: LearningProblem) -> Placement:
         """Return the network, and which rows its nodes hold."""
-        return request.place(rows)
+        return request.place(rows.n)
 
     def later(self, grid: IntArray) -> IntArray:
         """Return the checkpoints that are still to come."""
@@ -270,19 +266,6 @@ class EndOfFit(StartingPoint):
         request.root = root_seed(self._fit.seed)
         request.trial_numbers = self._fit.trial_numbers.tolist()
 
-    def check_rows(self, rows: LearningProblem, clock: str) -> None:
-        """Raise `InputError` unless the start has data of the same form."""
-        fit = self._fit
-        same = {
-            "loss": (fit.loss, rows.loss.name),
-            "clock": (fit.clock, clock),
-            "number of rows": (fit.rows, rows.n),
-            "number of parameters": (fit.models.shape[2], rows.dimension),
-        }
-        for what, (theirs, ours) in same.items():
-            if theirs != ours:
-                raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
-
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
         """Raise `InputError` unless the start minimized the same in the same way."""
         law = self._fit.law
@@ -297,13 +280,14 @@ class EndOfFit(StartingPoint):
                 "give the same to go on from it."
             )
 
-    def place(self, request: LearningRequest, rows: int) -> Placement:
+    def place(self, request: LearningRequest, rows: LearningProblem) -> Placement:
         """Return where the start had its rows; arguments that say otherwise are refused."""
         fit = self._fit
+        self._check_rows(rows, request.clock)
         if isinstance(request.graph, Graph) and request.graph not in (fit.graph, fit.sites):
             raise InputError("The start ran on another graph than this run: give the same.")
         if request.groups is not None:
-            place = place_rows(fit.sites, rows, request.groups, request.construction, fit.seed)
+            place = place_rows(fit.sites, rows.n, request.groups, request.construction, fit.seed)
             site_of, construction = groups_of(*place)
             same = fit.groups is not None and fit.construction == construction
             if not same or not np.array_equal(fit.groups, site_of):  # type: ignore[arg-type]
@@ -311,6 +295,19 @@ class EndOfFit(StartingPoint):
                     "The start had other groups, or another construction: give the same."
                 )
         return Placement(fit.graph, fit.groups if fit.construction == WHOLE_SETS else None)
+
+    def _check_rows(self, rows: LearningProblem, clock: str) -> None:
+        """Raise `InputError` unless the start has data of the same form."""
+        fit = self._fit
+        same = {
+            "loss": (fit.loss, rows.loss.name),
+            "clock": (fit.clock, clock),
+            "number of rows": (fit.rows, rows.n),
+            "number of parameters": (fit.models.shape[2], rows.dimension),
+        }
+        for what, (theirs, ours) in same.items():
+            if theirs != ours:
+                raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
 
     def later(self, grid: IntArray) -> IntArray:
         """Return the checkpoints after the start's last iteration."""

@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from benchmarks import transcription
-from pairgossip.algorithms import averaging, gosta_async, gosta_sync, u1_gossip, u2_gossip
+from pairgossip.algorithms import (
+    averaging,
+    dual_averaging,
+    gosta_async,
+    gosta_sync,
+    u1_gossip,
+    u2_gossip,
+)
 from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.losses import Ball
 from tests.problems import SMALL_GRAPHS, rows, skewed
 
 STEPS = 300
@@ -113,3 +121,18 @@ def test_steps_leave_the_state_before_them_alone() -> None:
     gosta_async.step(state, np.array([[0, 1]]), h)
     assert not state.picks.any()
     np.testing.assert_array_equal(state.held, np.arange(GRAPH.n))
+
+
+def test_centralized_dual_averaging_by_hand() -> None:
+    target, ball = np.array([1.0, -2.0]), Ball(0.7)
+
+    def pull(theta: FloatArray) -> FloatArray:
+        return theta - target
+
+    state = dual_averaging.step(dual_averaging.init(2), pull, ball.map, 0.1)
+    np.testing.assert_allclose(state.z, -target)
+    np.testing.assert_allclose(state.theta, 0.1 * target)
+    state = dual_averaging.step(state, pull, ball.map, 0.05)
+    np.testing.assert_allclose(state.z, -1.9 * target)
+    np.testing.assert_allclose(state.theta, 0.095 * target)
+    np.testing.assert_allclose(state.mean, 0.0975 * target)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from pairgossip.algorithms import distributed_dual_averaging, dual_averaging
+from pairgossip.algorithms import dual_averaging
 from pairgossip.algorithms import gossip_dual_averaging_async as asynchronous
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph, complete, cycle, star
@@ -110,7 +110,7 @@ def test_distributed_dual_averaging_reaches_the_optimum(name: str) -> None:
     state, prox, gaps = dual_averaging.init(graph.n, 3), SquaredL2(STRENGTH), []
     for t in range(1, 3_001):
         gradient, size = problem.own_gradients, inverse_sqrt(1.0)(t)
-        state = distributed_dual_averaging.step(state, W, gradient, prox.map, size)
+        state = dual_averaging.accumulate(state, W @ state.z, gradient, prox.map, size)
         if t in (300, 3_000):
             gaps.append(gap(problem, state.mean))
     assert 0 < gaps[1] < gaps[0] / 4 and gaps[1] < 3e-3

@@ -1,4 +1,4 @@
-"""Centralized dual averaging, all data in one place: the baseline of the baselines.
+"""Centralized dual averaging, all data in one place: the baseline, and the step of every variant.
 
 Every variant of dual averaging accumulates gradients in z and maps them to a model by
 
@@ -21,7 +21,7 @@ from pairgossip.arrays import FloatArray
 ProximalMap = Callable[[FloatArray, float, float], FloatArray]
 """``T(z, gamma, t)``."""
 Gradient = Callable[[FloatArray], FloatArray]
-"""A gradient at theta: of the whole objective, of one drawn pair, or of every node's share."""
+"""A gradient at theta: of the whole objective, or of every node's share."""
 
 
 class State(NamedTuple):

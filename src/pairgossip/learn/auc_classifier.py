@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.learn.base import GossipEstimator, linear_models, standardized
+from pairgossip.learn.base import GossipEstimator, check_two_classes, finite_models, standardize
 from pairgossip.losses import auc_loss
 
 
@@ -77,37 +77,6 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
     ['no', 'yes']
     """
 
-    def __init__(
-        self,
-        graph: Any = "complete",
-        *,
-        phi: str = "logistic",
-        clock: str = "async",
-        law: str = "uniform-edges",
-        iterations: int | None = None,
-        step: Any = "auto",
-        radius: float | None = None,
-        l2: float = 0.0,
-        l1: float = 0.0,
-        standardize: bool = True,
-        trials: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.graph = graph
-        self.phi = phi
-        self.clock = clock
-        self.law = law
-        self.iterations = iterations
-        self.step = step
-        self.radius = radius
-        self.l2 = l2
-        self.l1 = l1
-        self.standardize = standardize
-        self.trials = trials
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def fit(self, X: Any, y: Any, groups: Any = None) -> GossipAUCClassifier:
         """Train on features X, shape (rows, features), and labels y of two classes.
 
@@ -122,14 +91,10 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
             raise InputError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"The labels hold one class only ({self.classes_[0]}): "
-                "add observations of another class."
-            )
-        features, scale = standardized(X, self.standardize)
+        check_two_classes(self.classes_)
+        features, scale = standardize(X, self.standardize)
         self.fit_ = self._train(features, codes, auc_loss(self.phi), self._ball(), groups)
-        self.models_ = linear_models(self.fit_, scale)
+        self.models_ = finite_models(self.fit_) / scale
         self.coef_ = self.models_.mean(axis=0)[None, :]
         self.intercept_ = np.array([-best_threshold(X @ self.coef_[0], codes == 1)])
         return self
@@ -152,7 +117,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
 
 
 def best_threshold(scores: FloatArray, positive: Any) -> float:
-    """The threshold of highest balanced accuracy; the middle one of those that are equal."""
+    """Return the threshold of highest balanced accuracy; the middle one of equal ones."""
     order = np.argsort(scores, kind="stable")
     ranked, hits = scores[order], np.asarray(positive)[order]
     below = np.cumsum(~hits) / max((~hits).sum(), 1)

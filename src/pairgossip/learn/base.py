@@ -1,10 +1,16 @@
-"""From the parameters of an estimator to a fit: what the three estimators share."""
+"""From the parameters of an estimator to a fit: what the three estimators share.
+
+The step size chosen by default is constant: 1/C, with C the curvature of the objective, is what a
+centralized gradient method would use, and the synchronous algorithm can use it too, as every
+iteration takes a gradient at all nodes. In the asynchronous one two nodes weigh their gradients by
+1/p_k, about n/2, and the noise of that asks for less: 0.3/(C sqrt(n)).
+"""
 
 from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -30,14 +36,9 @@ from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
 from pairgossip.results.fit import Fit
 
-# The step size that an estimator chooses by itself.
-#
-# The constant 1/C, with C the curvature of the objective, is what a centralized gradient method
-# would use, and the synchronous algorithm can use it too: every iteration takes a gradient at all
-# nodes. In the asynchronous one two nodes weigh their gradients by 1/p_k, about n/2, and the noise
-# of that asks for less: 0.3/(C sqrt(n)).
-
-
+EXCHANGES_PER_NODE = 500
+FEWEST_EXCHANGES = 20_000
+"""The default length of a run: per node, and at least."""
 BENDING = {Phi.LOGISTIC: 0.25, Phi.HINGE: 1.0, Phi.SQUARED_HINGE: 2.0, Phi.SMOOTHED_HINGE: 1.0}
 """The largest second derivative of phi; the hinge is treated like its smoothed version."""
 ASYNCHRONOUS_SHARE = 0.3
@@ -46,7 +47,7 @@ MOST_PAIRS = 20_000
 POWER_ITERATIONS = 30
 
 
-def automatic_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
+def default_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
     """Choose a constant step size by the curvature of the objective."""
     steepness = curvature(problem, seed)
     if steepness <= 0:
@@ -73,7 +74,7 @@ def curvature(problem: LearningProblem, seed: int) -> float:
 
 
 def _largest_eigenvalue(rows: FloatArray) -> float:
-    """The largest eigenvalue of rows^T rows / m, by power iteration from the longest row."""
+    """Return the largest eigenvalue of rows^T rows / m, by power iteration."""
     lengths = np.einsum("ij,ij->i", rows, rows)
     direction = rows[int(lengths.argmax())]
     size = 0.0
@@ -86,21 +87,11 @@ def _largest_eigenvalue(rows: FloatArray) -> float:
     return size
 
 
-EXCHANGES_PER_NODE = 500
-FEWEST_EXCHANGES = 20_000
-"""The default length of a run: per node, and at least."""
+def standardize(features: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray]:
+    """Center every column and scale it to standard deviation 1, or only center it.
 
-
-class Standardized(NamedTuple):
-    """Features of mean 0 and standard deviation 1, and how to go back."""
-
-    features: FloatArray
-    scale: FloatArray
-    """What each column was divided by; 1 for a constant column."""
-
-
-def standardized(features: FloatArray, wanted: bool) -> Standardized:
-    """Center and scale every column, or only center it."""
+    Return also what each column was divided by: 1 for a constant column.
+    """
     data = np.asarray(features, dtype=np.float64)
     centered = data - data.mean(axis=0)
     scale = np.ones(data.shape[1])
@@ -109,17 +100,48 @@ def standardized(features: FloatArray, wanted: bool) -> Standardized:
         # A column that is constant up to rounding stays as it is.
         varies = spread > 1e-12 * np.abs(data).max(axis=0)
         scale[varies] = spread[varies]
-    return Standardized(centered / scale, scale)
+    return centered / scale, scale
 
 
 class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and methods common to the estimators; their classes document them."""
 
+    def __init__(
+        self,
+        graph: Any = "complete",
+        *,
+        phi: str = "logistic",
+        clock: str = "async",
+        law: str = "uniform-edges",
+        iterations: int | None = None,
+        step: Any = "auto",
+        radius: float | None = None,
+        l2: float = 0.0,
+        l1: float = 0.0,
+        standardize: bool = True,
+        trials: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.phi = phi
+        self.clock = clock
+        self.law = law
+        self.iterations = iterations
+        self.step = step
+        self.radius = radius
+        self.l2 = l2
+        self.l1 = l1
+        self.standardize = standardize
+        self.trials = trials
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
     def _train(
         self, features: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
     ) -> Fit:
         """Run gossip dual averaging on standardized features, one row per node or as grouped."""
-        as_proximal(constraint, self._penalty())  # complains of what does not go together
+        as_proximal(constraint, self._penalty())  # raises where the two do not go together
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         clock = choice("clock", self.clock, CLOCKS)
         iterations = self.iterations
@@ -148,7 +170,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     def _step(self, problem: LearningProblem, clock: str, seed: int) -> Any:
         if isinstance(self.step, str):
             choice("step", self.step, ("auto",))
-            return automatic_step(problem, clock, seed)
+            return default_step(problem, clock, seed)
         if isinstance(self.step, Real):
             return inverse_sqrt(float(self.step))
         return self.step
@@ -164,9 +186,17 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         return None if self.radius is None else Ball(self.radius)
 
 
-def linear_models(fit: Fit, scale: FloatArray) -> FloatArray:
-    """Every node's linear model in the units of the features, shape (nodes, features)."""
-    models = fit.models.mean(axis=0) / scale
+def finite_models(fit: Fit) -> FloatArray:
+    """Return every node's model, the mean over trials, or raise `InputError` if one diverged."""
+    models: FloatArray = fit.models.mean(axis=0)
     if not np.isfinite(models).all():
         raise InputError("Training diverged: give a smaller step or a radius.")
     return models
+
+
+def check_two_classes(classes: Any) -> None:
+    """Raise `InputError` if all labels are the same."""
+    if len(classes) < 2:
+        raise InputError(
+            f"The labels hold one class only ({classes[0]}): add observations of another class."
+        )

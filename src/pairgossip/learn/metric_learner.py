@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
-from pairgossip.errors import InputError
-from pairgossip.learn.base import GossipEstimator, standardized
+from pairgossip.learn.base import GossipEstimator, check_two_classes, finite_models, standardize
 from pairgossip.losses import PSD, Box, metric_loss
 
 KINDS = ("full", "diagonal")
@@ -93,22 +92,24 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.graph = graph
+        super().__init__(
+            graph,
+            phi=phi,
+            clock=clock,
+            law=law,
+            iterations=iterations,
+            step=step,
+            radius=radius,
+            l2=l2,
+            l1=l1,
+            standardize=standardize,
+            trials=trials,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.kind = kind
-        self.phi = phi
         self.threshold = threshold
         self.projection = projection
-        self.clock = clock
-        self.law = law
-        self.iterations = iterations
-        self.step = step
-        self.radius = radius
-        self.l2 = l2
-        self.l1 = l1
-        self.standardize = standardize
-        self.trials = trials
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> GossipMetricLearner:
         """Train on features X, shape (rows, features), and labels y of two or more classes.
@@ -119,19 +120,12 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"The labels hold one class only ({self.classes_[0]}): "
-                "add observations of another class."
-            )
+        check_two_classes(self.classes_)
         diagonal = choice("kind of metric", self.kind, KINDS) == "diagonal"
         loss = metric_loss(self.phi, self.threshold, diagonal)
-        features, scale = standardized(X, self.standardize)
+        features, scale = standardize(X, self.standardize)
         self.fit_ = self._train(features, codes, loss, self._constraint(diagonal), groups)
-        models = self.fit_.models.mean(axis=0)
-        if not np.isfinite(models).all():
-            raise InputError("Training diverged: give a smaller step or a radius.")
-        self._keep(models, scale, diagonal)
+        self._keep(finite_models(self.fit_), scale, diagonal)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -158,7 +152,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
             matrices = PSD().project(models).reshape(-1, d, d)
             self.models_ = matrices / np.outer(scale, scale)
             self.metric_ = self.models_.mean(axis=0)
-            self.components_ = square_root(matrices.mean(axis=0)) / scale[:, None]
+            self.components_ = _square_root(matrices.mean(axis=0)) / scale[:, None]
         self._n_features_out = d
 
     def __sklearn_tags__(self) -> Any:
@@ -167,7 +161,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         return tags
 
 
-def square_root(matrix: FloatArray) -> FloatArray:
-    """The symmetric root of a positive semidefinite matrix."""
+def _square_root(matrix: FloatArray) -> FloatArray:
+    """Return the symmetric root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

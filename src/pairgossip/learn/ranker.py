@@ -18,7 +18,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.closed_forms import comparable_total, concordant_total
 from pairgossip.kernels.data import class_example, ordered_codes
-from pairgossip.learn.base import GossipEstimator, linear_models, standardized
+from pairgossip.learn.base import GossipEstimator, finite_models, standardize
 from pairgossip.losses import ranking_loss
 
 
@@ -54,37 +54,6 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
     1.0
     """
 
-    def __init__(
-        self,
-        graph: Any = "complete",
-        *,
-        phi: str = "logistic",
-        clock: str = "async",
-        law: str = "uniform-edges",
-        iterations: int | None = None,
-        step: Any = "auto",
-        radius: float | None = None,
-        l2: float = 0.0,
-        l1: float = 0.0,
-        standardize: bool = True,
-        trials: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.graph = graph
-        self.phi = phi
-        self.clock = clock
-        self.law = law
-        self.iterations = iterations
-        self.step = step
-        self.radius = radius
-        self.l2 = l2
-        self.l1 = l1
-        self.standardize = standardize
-        self.trials = trials
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
     def fit(self, X: Any, y: Any, groups: Any = None) -> GossipRanker:
         """Train on features X, shape (rows, features), and numbers y that grade the rows.
 
@@ -95,9 +64,9 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
         """
         grades = None if y is None else _grades(y)
         X, y = validate_data(self, X, grades, dtype=np.float64, ensure_min_samples=2)
-        features, scale = standardized(X, self.standardize)
+        features, scale = standardize(X, self.standardize)
         self.fit_ = self._train(features, y, ranking_loss(self.phi), self._ball(), groups)
-        self.models_ = linear_models(self.fit_, scale)
+        self.models_ = finite_models(self.fit_) / scale
         self.coef_ = self.models_.mean(axis=0)
         return self
 
@@ -122,7 +91,7 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
 
 
 def concordance(scores: FloatArray, labels: FloatArray) -> float:
-    """The share of pairs of different labels whose scores have the same order, ties half."""
+    """Return the share of pairs of different labels that scores order alike, ties half."""
     data = np.column_stack((scores, np.ravel(labels)))
     pairs = comparable_total(data)
     if not pairs:
@@ -131,7 +100,7 @@ def concordance(scores: FloatArray, labels: FloatArray) -> float:
 
 
 def _grades(y: Any) -> FloatArray:
-    """Labels as numbers; the alphabetical order of text would be no order of grades."""
+    """Return labels as numbers; the alphabetical order of text would be no order of grades."""
     example = class_example(y)
     if example is not None:
         raise InputError(

@@ -8,10 +8,13 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine.descent import line_loops
 from pairgossip.engine.descent import loops as descent_loops
+from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.descent.state import Descent, Snapshot, limits_of
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import LearningProblem, is_ordering
 
+PairParts = tuple[FloatArray, FloatArray, FloatArray]
+"""Features, weights and offsets of pairs."""
 NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
 
@@ -40,12 +43,10 @@ class _Walking:
             nodes = np.empty((2, len(piece)), dtype=np.intp)
             tokens = np.empty_like(nodes)
             token_loops.walk(piece, self._held, nodes, tokens)
-            self._move(piece, nodes, *self._pairs_of(nodes, tokens))
+            self._move(piece, nodes, self._pairs_of(nodes, tokens))
             self._iterations += len(piece)
 
-    def _pairs_of(
-        self, nodes: IntArray, tokens: IntArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> PairParts:
         """Features, weights and offsets of the new pairs, each with axes (side, iteration)."""
         problem, shape = self._problem, nodes.shape
         if self._is_ordering:
@@ -55,9 +56,7 @@ class _Walking:
         a, w, b = problem.pairs(nodes.ravel(), tokens.ravel())
         return a.reshape(*shape, -1), w.reshape(shape), b.reshape(shape)
 
-    def _move(
-        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
-    ) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
         raise NotImplementedError
 
     def _gammas(self, first: int, count: int) -> FloatArray:
@@ -71,57 +70,53 @@ class LineDescent(_Walking):
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
         n, p = descent.problem.n, descent.problem.dimension
-        self._z, self._theta_sum = np.zeros((n, p)), np.zeros((n, p))
-        self._last = np.zeros(n, dtype=np.int64)
-        self._slot = np.full(n, line_loops.IDLE, dtype=np.int64)
-        self._members = np.zeros(n, dtype=np.int64)
-        self._slots = np.zeros((line_loops.QUANTITIES, n))
-        self._bits = np.zeros(n, dtype=np.int64)
+        scale_bits = np.zeros(n, dtype=np.int64)
+        self._lines = Lines(
+            z=np.zeros((n, p)),
+            a=np.zeros((n, p)),
+            theta_sum=np.zeros((n, p)),
+            last=np.zeros(n, dtype=np.int64),
+            slot=np.full(n, line_loops.IDLE, dtype=np.int64),
+            members=np.zeros(n, dtype=np.int64),
+            slots=np.zeros((line_loops.QUANTITIES, n)),
+            scale_bits=scale_bits,
+            scale=scale_bits.view(np.float64),
+        )
         _, self._l2, self._radius, _, _ = limits_of(descent.proximal)
         self._gamma = 0.0
         self._enter_lines()
 
     def _enter_lines(self) -> None:
         """Put every node on the line of the pair it holds, before it moves."""
-        own = own_observations(len(self._z))
+        own = own_observations(self._problem.n)
         features, weights, offsets = self._problem.pairs(own, self._held)
-        self._a = np.ascontiguousarray(features)
-        self._count = line_loops.enter_all(
-            self._z, self._a, weights, offsets, self._slots, self._members, self._slot,
-            self._gamma, self._radius,
-        )  # fmt: skip
+        self._lines.a[:] = features
+        self._count = line_loops.enter_all(self._lines, weights, offsets, self._gamma, self._radius)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped."""
-        self._held, self._z = state.held.copy(), state.z.copy()
-        self._theta_sum = state.mean * iterations
+        self._held = state.held.copy()
+        self._lines.z[:], self._lines.theta_sum[:] = state.z, state.mean * iterations
+        self._lines.slot[:] = line_loops.IDLE
         self._iterations = iterations
-        self._slot[:] = line_loops.IDLE
         gamma = float(self._gammas(iterations, 1)[0])
         self._gamma = gamma / (1 + 2 * self._l2 * iterations * gamma)
         self._enter_lines()
 
-    def _move(
-        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
-    ) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
         t = np.arange(self._iterations, self._iterations + len(exchanges) + 1, dtype=np.float64)
         gammas = self._gammas(self._iterations, len(t))
         gammas = gammas / (1 + 2 * self._l2 * t * gammas)
         sums = np.concatenate([[0.0], np.cumsum(gammas[1:])])
         self._count = line_loops.advance(
-            exchanges, a, w, b, self._z, self._a, self._theta_sum, self._last, self._slot,
-            self._members, self._count, self._slots, self._bits, self._bits.view(np.float64),
-            self._phi, gammas, sums, self._radius,
-        )  # fmt: skip
+            self._lines, self._count, exchanges, pairs, (gammas, sums), self._phi, self._radius
+        )
         self._gamma = float(gammas[-1])
 
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
-        sums, theta, z = (np.empty_like(self._z) for _ in range(3))
-        line_loops.read(
-            self._z, self._a, self._theta_sum, self._slot, self._slots, self._gamma,
-            self._radius, sums, theta, z,
-        )  # fmt: skip
+        sums, theta, z = (np.empty_like(self._lines.z) for _ in range(3))
+        line_loops.read(self._lines, self._gamma, self._radius, sums, theta, z)
         none = np.zeros(len(z), dtype=np.int64)
         return Snapshot(self._held.copy(), z, theta, sums / max(self._iterations, 1), none)
 
@@ -164,14 +159,11 @@ class VectorDescent(_WithRows):
         parts = self._problem.pairs(own, self._held)
         self._pairs = tuple(part.copy() for part in parts)
 
-    def _move(
-        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
-    ) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
         gammas = self._gammas(self._iterations + 1, len(exchanges))
-        features, weights, offsets = self._pairs
         descent_loops.synchronous(
-            self._rows, features, weights, offsets, exchanges, a, w, b, self._phi, gammas,
-            self._iterations, self._limits,
+            self._rows, self._pairs, exchanges, pairs, self._phi, gammas, self._iterations,
+            self._limits,
         )  # fmt: skip
 
 
@@ -182,15 +174,13 @@ class AsyncDescent(_WithRows):
         super().__init__(descent)
         self._probabilities = np.ascontiguousarray(descent.probabilities)
 
-    def _move(
-        self, exchanges: PairArray, nodes: IntArray, a: FloatArray, w: FloatArray, b: FloatArray
-    ) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
         counts = np.empty(nodes.shape)
         descent_loops.count_picks(exchanges, self._picks, counts)
         # Each node's own guess of the number of iterations so far.
         iterations = counts / self._probabilities.take(nodes)
         gammas = np.ascontiguousarray(self._descent.steps(iterations), dtype=np.float64)
         descent_loops.asynchronous(
-            self._rows, exchanges, a, w, b, self._phi, counts, gammas, iterations,
+            self._rows, exchanges, pairs, self._phi, counts, gammas, iterations,
             self._probabilities, self._limits,
         )  # fmt: skip

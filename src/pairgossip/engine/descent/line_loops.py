@@ -12,13 +12,35 @@ them. A row of ``slots`` is one quantity over all slots.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.loops import LOGISTIC, inlined, logistic_slopes, loop, slope
 
 U, NORM2, ALONG, LENGTH2, KAPPA, C1, C2, WEIGHT, OFFSET, MARGIN, POLYNOMIAL = range(11)
 QUANTITIES = 11
 IDLE = -1
+
+
+class Lines(NamedTuple):
+    """The state of a network between exchanges."""
+
+    z: FloatArray
+    a: FloatArray
+    """The features of every node's pair."""
+    theta_sum: FloatArray
+    last: IntArray
+    """The iteration of the block up to which an idle node's models are in its sum."""
+    slot: IntArray
+    """The slot of every node, or IDLE."""
+    members: IntArray
+    """The node in every slot."""
+    slots: FloatArray
+    scale_bits: IntArray
+    scale: FloatArray
+    """The memory of ``scale_bits``, read as floating point."""
 
 
 @inlined
@@ -79,8 +101,9 @@ def cap_of(z, k, radius):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def settle_idle(z, theta_sum, last, k, gammas, sums, now, radius):  # type: ignore[no-untyped-def]
+def settle_idle(lines, k, gammas, sums, now, radius):  # type: ignore[no-untyped-def]
     """Add an idle node's models up to iteration ``now`` of the block to its sum."""
+    z, theta_sum, last = lines.z, lines.theta_sum, lines.last
     total = idle_sum(gammas, sums, last[k], now, cap_of(z, k, radius))
     for c in range(z.shape[1]):
         theta_sum[k, c] -= total * z[k, c]
@@ -88,8 +111,10 @@ def settle_idle(z, theta_sum, last, k, gammas, sums, now, radius):  # type: igno
 
 
 @inlined
-def leave_line(z, a, theta_sum, slots, members, slot, count, k):  # type: ignore[no-untyped-def]
+def leave_line(lines, count, k):  # type: ignore[no-untyped-def]
     """Turn an active node's scalars back into vectors and free its slot; return its kappa."""
+    z, a, theta_sum = lines.z, lines.a, lines.theta_sum
+    slot, members, slots = lines.slot, lines.members, lines.slots
     q = slot[k]
     u, c1, c2, kappa = slots[U, q], slots[C1, q], slots[C2, q], slots[KAPPA, q]
     for c in range(z.shape[1]):
@@ -105,8 +130,9 @@ def leave_line(z, a, theta_sum, slots, members, slot, count, k):  # type: ignore
 
 
 @inlined
-def enter_line(z, a, slots, members, slot, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
+def enter_line(lines, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
     """Give a node with a nonzero pair the next slot, having made its first move ``u``."""
+    z, a, slots = lines.z, lines.a, lines.slots
     norm2 = along = length2 = 0.0
     for c in range(z.shape[1]):
         norm2 += z[k, c] * z[k, c]
@@ -122,21 +148,21 @@ def enter_line(z, a, slots, members, slot, count, k, u, weight, offset, gamma, r
     slots[KAPPA, count], slots[C1, count], slots[C2, count] = kappa, kappa, kappa * u
     slots[WEIGHT, count], slots[OFFSET, count] = weight, offset
     slots[MARGIN, count] = offset - kappa * (along + u * length2)
-    members[count] = k
-    slot[k] = count
+    lines.members[count] = k
+    lines.slot[k] = count
 
 
 @loop
-def advance(  # type: ignore[no-untyped-def]
-    exchanges, features, weights, offsets, z, a, theta_sum, last, slot, members, count,
-    slots, scale_bits, scale, phi, gammas, sums, radius,
-):  # fmt: skip
+def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore[no-untyped-def]
     """Carry out a block of iterations; return the number of active nodes.
 
-    ``features`` has shape (2, block, p): the new pair of each node of each exchange. ``gammas``
-    starts with the step size of the iteration before the block, ``sums`` are their prefix sums
-    from the block's first iteration on. ``last`` counts iterations of the block.
+    ``pairs`` are features, weights and offsets of the new pair of each node of each exchange;
+    features have shape (2, block, p). ``steps`` are the step sizes, starting with that of the
+    iteration before the block, and their prefix sums from the block's first iteration on.
     """
+    features, weights, offsets = pairs
+    gammas, sums = steps
+    z, a, slots, slot, last = lines.z, lines.a, lines.slots, lines.slot, lines.last
     p = z.shape[1]
     u, norm2, along, length2 = slots[U], slots[NORM2], slots[ALONG], slots[LENGTH2]
     kappa, c1, c2 = slots[KAPPA], slots[C1], slots[C2]
@@ -150,9 +176,9 @@ def advance(  # type: ignore[no-untyped-def]
             k = exchanges[s, side]
             if slot[k] == IDLE:
                 kappas[side] = min(gammas[s], cap_of(z, k, radius))
-                settle_idle(z, theta_sum, last, k, gammas, sums, s, radius)
+                settle_idle(lines, k, gammas, sums, s, radius)
             else:
-                kappas[side] = leave_line(z, a, theta_sum, slots, members, slot, count, k)
+                kappas[side] = leave_line(lines, count, k)
                 count -= 1
         i = exchanges[s, 0]
         j = exchanges[s, 1]
@@ -171,29 +197,28 @@ def advance(  # type: ignore[no-untyped-def]
             z[j, c] = mean
         step_active(
             u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
-            scale_bits, scale, count, phi, gamma, radius,
+            lines.scale_bits, lines.scale, count, phi, gamma, radius,
         )  # fmt: skip
         for side in range(2):
             k = exchanges[s, side]
             if weights[side, s] == 0:
                 last[k] = s  # its models from this iteration on are still to be added
             else:
-                enter_line(
-                    z, a, slots, members, slot, count, k, moves[side],
-                    weights[side, s], offsets[side, s], gamma, radius,
-                )  # fmt: skip
+                weight_here, offset_here = weights[side, s], offsets[side, s]
+                enter_line(lines, count, k, moves[side], weight_here, offset_here, gamma, radius)
                 count += 1
     block = exchanges.shape[0]
     for k in range(z.shape[0]):
         if slot[k] == IDLE:
-            settle_idle(z, theta_sum, last, k, gammas, sums, block, radius)
+            settle_idle(lines, k, gammas, sums, block, radius)
             last[k] = 0  # the next block counts anew
     return count
 
 
 @loop
-def read(z, a, theta_sum, slot, slots, gamma, radius, sums_out, theta_out, z_out):  # type: ignore[no-untyped-def]
+def read(lines, gamma, radius, sums_out, theta_out, z_out):  # type: ignore[no-untyped-def]
     """Write every node's sum of models, model and accumulator, without touching the state."""
+    z, a, theta_sum, slot, slots = lines.z, lines.a, lines.theta_sum, lines.slot, lines.slots
     for k in range(z.shape[0]):
         q = slot[k]
         if q == IDLE:
@@ -208,18 +233,16 @@ def read(z, a, theta_sum, slot, slots, gamma, radius, sums_out, theta_out, z_out
 
 
 @loop
-def enter_all(z, a, weights, offsets, slots, members, slot, gamma, radius):  # type: ignore[no-untyped-def]
+def enter_all(lines, weights, offsets, gamma, radius):  # type: ignore[no-untyped-def]
     """Give every node whose pair has a weight a slot, before it moves; return how many there are.
 
     ``gamma`` is the step size of the last iteration, which set the nodes' present models.
     """
     count = 0
-    for k in range(z.shape[0]):
+    for k in range(lines.z.shape[0]):
         if weights[k] != 0:
-            enter_line(
-                z, a, slots, members, slot, count, k, 0.0, weights[k], offsets[k], gamma, radius
-            )
-            slots[C1, count] = 0.0  # the present model is in the sum already
-            slots[C2, count] = 0.0
+            enter_line(lines, count, k, 0.0, weights[k], offsets[k], gamma, radius)
+            lines.slots[C1, count] = 0.0  # the present model is in the sum already
+            lines.slots[C2, count] = 0.0
             count += 1
     return count

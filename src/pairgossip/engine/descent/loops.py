@@ -1,4 +1,4 @@
-"""Gossip dual averaging with whole vectors: asynchronous, and synchronous where no line exists.
+"""Margin functions, and gossip dual averaging with whole vectors: asynchronous, or without lines.
 
 A row of ``rows`` is one node: its accumulator z, its model theta and the mean of its models, each
 of p numbers. ``limits`` are the strengths of the l1 and squared l2 penalties, the radius of the
@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-
-# Slopes and values of the margin functions phi, compiled; one at a time and for many at once.
-
 
 LOGISTIC, HINGE, SQUARED_HINGE, SMOOTHED_HINGE = range(4)
 
@@ -183,10 +180,10 @@ def count_picks(exchanges, picks, counts):  # type: ignore[no-untyped-def]
 
 @loop
 def asynchronous(  # type: ignore[no-untyped-def]
-    rows, exchanges, features, weights, offsets, phi, counts, gammas, iterations, probabilities,
-    limits,
+    rows, exchanges, pairs, phi, counts, gammas, iterations, probabilities, limits
 ):  # fmt: skip
     """One exchange after the other: average once, then both nodes take a step on their pair."""
+    features, weights, offsets = pairs
     p = features.shape[2]
     for s in range(exchanges.shape[0]):
         i = np.uint64(exchanges[s, 0])
@@ -208,10 +205,11 @@ def asynchronous(  # type: ignore[no-untyped-def]
 
 @loop
 def synchronous(  # type: ignore[no-untyped-def]
-    rows, current, current_weight, current_offset, exchanges, features, weights, offsets, phi,
-    gammas, start, limits,
+    rows, held_pairs, exchanges, pairs, phi, gammas, start, limits
 ):  # fmt: skip
-    """Every iteration moves every node; ``current`` are the features of the pairs held now."""
+    """Every iteration moves every node; ``pairs`` are the new ones of each exchange."""
+    current, current_weight, current_offset = held_pairs
+    features, weights, offsets = pairs
     n, p = current.shape
     for s in range(exchanges.shape[0]):
         i = np.uint64(exchanges[s, 0])

@@ -20,7 +20,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.extras import needed_for_speed
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK
-from pairgossip.losses import GeneralLoss, Loss
+from pairgossip.losses import Loss
 from pairgossip.losses.learning import (
     LearningProblem,
     PairwiseLearning,
@@ -61,16 +61,19 @@ def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
         return SitesJudge(problem, build_judge(engine, problem.rows))
     if engine == "plain" or not isinstance(problem, LearningProblem):
         return problem
-    if is_ranking(problem.loss):
+    loss = problem.loss
+    if not isinstance(loss, Loss) or not (loss.risk is None or _is_built_in(loss.risk)):
+        return problem  # a closed form of a user's own is the only one that knows its value
+    if is_ordering(loss):
         return RankingJudge(problem)
-    summed = isinstance(problem.loss, Loss) and problem.loss.risk is None
-    return PairsJudge(problem) if summed and problem.n**3 > FEW_MARGINS else problem
+    summed = loss.risk is None and problem.n**3 > FEW_MARGINS
+    return PairsJudge(problem) if summed else problem
 
 
 def default_judged(problem: LearningProblem, most: int) -> int:
     """Return how many models are judged by default: fewer where each takes all n^2 pairs."""
     loss = problem.loss
-    if is_ranking(loss) or (isinstance(loss, Loss) and loss.risk is not None):
+    if isinstance(loss, Loss) and (is_ordering(loss) or loss.risk is not None):
         return most
     return min(most, max(FEWEST_JUDGED, MARGINS_UNASKED // problem.n**2))
 
@@ -91,11 +94,9 @@ class SitesJudge:
         return self._problem.shares(self._of_rows.own_gradients(self._problem.of_rows(theta)))
 
 
-def is_ranking(loss: Loss | GeneralLoss) -> bool:
-    """Whether a loss is 1{l > l'} phi(theta . (x - x')), without a closed form of a user's own."""
-    if not isinstance(loss, Loss) or not is_ordering(loss):
-        return False
-    return loss.risk is None or (isinstance(loss.risk, partial) and loss.risk.func is ranking_risks)
+def _is_built_in(risk: Any) -> bool:
+    """Return whether a closed form is that of AUC and ranking, which has a compiled twin."""
+    return isinstance(risk, partial) and risk.func is ranking_risks
 
 
 class RankingJudge:
