@@ -6,8 +6,10 @@ Each is the first trial of the run with the same settings, with the same numbers
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,10 +42,11 @@ MOST_JUDGED = 64
 """The number of nodes whose models are judged: enough for a curve, few enough for a film."""
 MOST_EDGES = 5_000_000
 """The largest network; several are kept in memory at once."""
+SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
 
 
 class Follower:
-    """Walks along with an engine, which keeps to itself who holds whose observation."""
+    """Knows who holds whose observation, which an engine keeps to itself, and follows one."""
 
     def __init__(self, n: int) -> None:
         self._held = own_observations(n)
@@ -301,6 +304,27 @@ class WatchedLearning(WatchedRun):
     def theory(self) -> dict[str, Any]:
         """Say why no bound is drawn."""
         return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
+
+
+class Pace:
+    """Advances runs together, in blocks that take a fraction of a frame."""
+
+    def __init__(self, runs: Sequence[WatchedRun], frame_seconds: float) -> None:
+        self._runs, self._frame_seconds = runs, frame_seconds
+        self._block = SMALLEST_BLOCK
+
+    def advance(self, most: float = math.inf) -> int:
+        """Advance all runs by one block; return how many iterations it had."""
+        block = int(min(self._block, most))
+        began = time.monotonic()
+        for run in self._runs:
+            run.advance(block)
+        took = time.monotonic() - began
+        if took < self._frame_seconds / 8:
+            self._block = min(2 * self._block, LARGEST_BLOCK)
+        elif took > self._frame_seconds / 2:
+            self._block = max(self._block // 2, SMALLEST_BLOCK)
+        return block
 
 
 def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:

@@ -17,11 +17,10 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.server.board import Board
 from pairgossip.watch.simulation.frames import encoded, event, frames_of, setup_of
 from pairgossip.watch.simulation.layouts import LARGEST_DRAWN
-from pairgossip.watch.simulation.runs import WatchedRun
+from pairgossip.watch.simulation.runs import Pace, WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
 
 FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
-SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
 MOST_PENDING = 256
 """More buttons than anybody presses before the run gets to them."""
 log = logging.getLogger(__name__)
@@ -40,10 +39,10 @@ class Session:
         self._board = Board()
         self._closed = False
         self._is_theory_claimed = False
-        self._block = SMALLEST_BLOCK
         self._reach: float | None = None
         large = any(run.graph.n > LARGEST_DRAWN for run in runs)
         self._frame_seconds = LARGE_FRAME_SECONDS if large else FRAME_SECONDS
+        self._pace = Pace(runs, self._frame_seconds)
         setups = [
             setup_of(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
             for run, chosen in zip(runs, settings.runs, strict=True)
@@ -155,7 +154,7 @@ class Session:
             owed = min(owed + (now - last) * self._speed, self._speed)  # at most a second's worth
             last = now
             if math.isinf(self._speed):
-                self._advance_until(now + self._frame_seconds)
+                self._advance(math.inf, now + self._frame_seconds)
                 owed = 0.0
             elif owed >= 1:
                 owed -= self._advance(int(owed), now + self._frame_seconds)
@@ -169,24 +168,16 @@ class Session:
         """Whether there is something to compute: a run that nobody looks at waits."""
         return self._status == "running" and self.is_watched
 
-    def _advance_until(self, end: float) -> None:
-        while self._status == "running" and not self._pending and time.monotonic() < end:
-            self._advance(self._block, end)
+    def _advance(self, iterations: float, end: float) -> int:
+        """Advance all runs together; return how many iterations time allowed for.
 
-    def _advance(self, iterations: int, end: float) -> int:
-        """Advance all runs together in blocks; return how many iterations time allowed for."""
+        As fast as possible, a pressed button comes first.
+        """
         made = 0
         while made < iterations and self._status == "running":
-            block = min(self._block, iterations - made)
-            began = time.monotonic()
-            for run in self._runs:
-                run.advance(block)
-            took = time.monotonic() - began
-            made += block
-            if took < self._frame_seconds / 8:
-                self._block = min(2 * self._block, LARGEST_BLOCK)
-            elif took > self._frame_seconds / 2:
-                self._block = max(self._block // 2, SMALLEST_BLOCK)
+            if math.isinf(iterations) and self._pending:
+                break
+            made += self._pace.advance(iterations - made)
             self._notice_the_end()
             if time.monotonic() >= end:
                 break

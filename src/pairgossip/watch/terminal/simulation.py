@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, RenderableType
 
-from pairgossip.watch.simulation.runs import WatchedRun
+from pairgossip.watch.simulation.runs import Pace, WatchedRun
 from pairgossip.watch.terminal.drawing import (
     REDRAWS_PER_SECOND,
     blocks_for,
@@ -23,10 +23,9 @@ from pairgossip.watch.terminal.drawing import (
 )
 
 USUAL_SECONDS = 30.0
-"""How long a run lasts on a terminal unless a speed is given."""
-SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
+"""The length of a run on a terminal unless a speed is given."""
 CHECKPOINTS_PER_LINE = 4
-"""Where nobody sees a table being redrawn: about three lines for every factor of ten."""
+"""Where no table is redrawn: this makes about three lines for every factor of ten."""
 NAMES = {
     "mean": "mean estimate",
     "error": "error",
@@ -43,7 +42,7 @@ class TextSimulation:
         self._run, self._console = run, console
         usual = run.iterations / USUAL_SECONDS if console.is_terminal else math.inf
         self._speed = usual if speed is None else speed
-        self._block = SMALLEST_BLOCK
+        self._pace = Pace([run], 1 / REDRAWS_PER_SECOND)
 
     def run(self) -> bool:
         """Show the run; return whether it came to its end."""
@@ -59,8 +58,7 @@ class TextSimulation:
     def summary(self) -> str:
         """Say in one line where the run is."""
         run = self._run
-        readouts = run.readouts(run.values())
-        numbers = ", ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
+        numbers = ", ".join(_name_numbers(run.readouts(run.values())))
         return f"iteration {run.done:,} of {run.iterations:,}: {numbers}"
 
     def _run_live(self) -> None:
@@ -82,29 +80,17 @@ class TextSimulation:
                 self._console.print(self.summary(), soft_wrap=True)
 
     def _advance(self, seconds: float, *, stop_at_checkpoint: bool = False) -> None:
-        """Carry out what belongs into so many seconds at the chosen speed."""
-        run, began = self._run, time.monotonic()
-        left = self._speed * seconds
-        passed = len(run.curves)
-        while left >= 1 and run.done < run.iterations:
-            block = int(min(self._block, left))
+        """Advance for this many seconds at the chosen speed; what is too fast is not made up for."""
+        run, end = self._run, time.monotonic() + seconds
+        left, passed = self._speed * seconds, len(run.curves)
+        while left >= 1 and run.done < run.iterations and time.monotonic() < end:
+            most = left
             if stop_at_checkpoint:
-                block = min(block, int(run.checkpoints[len(run.curves)]) - run.done)
-            at = time.monotonic()
-            run.advance(block)
-            took = time.monotonic() - at
-            left -= block
-            if took < seconds / 8:
-                self._block = min(2 * self._block, LARGEST_BLOCK)
-            elif took > seconds / 2:
-                self._block = max(self._block // 2, SMALLEST_BLOCK)
-            if time.monotonic() - began >= seconds:
-                break
+                most = min(left, int(run.checkpoints[passed]) - run.done)
+            left -= self._pace.advance(most)
             if stop_at_checkpoint and len(run.curves) > passed:
                 break
-        if left >= 1 and self._speed < math.inf:
-            left = 0  # too fast for this machine: what is owed is not made up for
-        rest = seconds - (time.monotonic() - began)
+        rest = end - time.monotonic()
         if math.isfinite(self._speed) and rest > 0 and run.done < run.iterations:
             time.sleep(rest)
 
@@ -115,23 +101,22 @@ class TextSimulation:
         readouts = run.readouts(values)
         measured = [point[0] for point in run.curves]
         curve = sparkline(measured, max(width - 40, 10), log=True, blocks=blocks_for(self._console))
-        name = run.curve_names[0] if run.curve_names else "error"
-        shown = "  ".join(f"{NAMES[k]} {spelled(readouts.get(k))}" for k in _shown(readouts))
+        numbers = "  ".join(_name_numbers(readouts))
         span = f"{spelled(measured[0], 3)} to {spelled(measured[-1], 3)}" if measured else ""
         return stacked(
             line(self._heading(), width, "bold"),
             line(f"{_bar(run.done / run.iterations)} {run.done:,} of "
                  f"{run.iterations:,} iterations", width),
-            line(shown, width),
-            line(f"{name} (log) {curve} {span}", width, "cyan"),
+            line(numbers, width),
+            line(f"{run.curve_names[0]} (log) {curve} {span}", width, "cyan"),
             self._nodes(values, rows_that_fit(height)),
         )  # fmt: skip
 
     def _heading(self) -> str:
         run = self._run
         exact = run.describe().get("exact")
-        told = f", exact value {spelled(exact)}" if exact is not None else ""
-        return f"{run.title}, {run.graph.n:,} nodes{told}"
+        known = "" if exact is None else f", exact value {spelled(exact)}"
+        return f"{run.title}, {run.graph.n:,} nodes{known}"
 
     def _nodes(self, values: Any, rows: int) -> RenderableType:
         run = self._run
@@ -146,8 +131,9 @@ class TextSimulation:
         return stacked(table, line(f"and {more:,} nodes nearer", 60, "dim") if more else None)
 
 
-def _shown(readouts: dict[str, Any]) -> list[str]:
-    return [name for name in NAMES if name in readouts]
+def _name_numbers(readouts: dict[str, Any]) -> list[str]:
+    """Write the numbers that a terminal shows, each after its name."""
+    return [f"{NAMES[key]} {spelled(readouts[key])}" for key in NAMES if key in readouts]
 
 
 def _bar(share: float, columns: int = 20) -> str:
