@@ -36,8 +36,8 @@ from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.progress import Show
 from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
-from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
 from pairgossip.results.loading import load
+from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
 from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000
@@ -181,7 +181,9 @@ class LearningRequest(Request):
         grid = self.grid(problem.n)
         descent = self._descent(problem, graph, int(grid[-1]))
         check_descent_engine(self.engine, descent)
-        judged = whole("The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED))
+        judged = whole(
+            "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
+        )
         return DescentSetup(
             descent=descent,
             graph=graph,

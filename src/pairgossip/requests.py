@@ -74,7 +74,9 @@ class Request:
 
     def grid(self, nodes: int) -> IntArray:
         """Return the checkpoints; the last is the number of iterations."""
-        last = whole("The number of iterations", self.iterations, default=ITERATIONS_PER_NODE * nodes)
+        last = whole(
+            "The number of iterations", self.iterations, default=ITERATIONS_PER_NODE * nodes
+        )
         return checkpoint_grid(last, self.checkpoints)
 
     def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:

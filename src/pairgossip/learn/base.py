@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from pairgossip.algorithms.methods import CLOCKS
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import CLOCKS, choice
 from pairgossip.errors import InputError

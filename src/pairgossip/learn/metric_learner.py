@@ -152,7 +152,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
             matrices = PSD().project(models).reshape(-1, d, d)
             self.models_ = matrices / np.outer(scale, scale)
             self.metric_ = self.models_.mean(axis=0)
-            self.components_ = _square_root(matrices.mean(axis=0)) / scale[:, None]
+            self.components_ = square_root(matrices.mean(axis=0)) / scale[:, None]
         self._n_features_out = d
 
     def __sklearn_tags__(self) -> Any:
@@ -161,7 +161,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         return tags
 
 
-def _square_root(matrix: FloatArray) -> FloatArray:
+def square_root(matrix: FloatArray) -> FloatArray:
     """Return the symmetric root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

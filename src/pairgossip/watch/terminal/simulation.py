@@ -80,7 +80,7 @@ class TextSimulation:
                 self._console.print(self.summary(), soft_wrap=True)
 
     def _advance(self, seconds: float, *, stop_at_checkpoint: bool = False) -> None:
-        """Advance for this many seconds at the chosen speed; what is too fast is not made up for."""
+        """Advance for some seconds at the chosen speed; what is too fast is not made up for."""
         run, end = self._run, time.monotonic() + seconds
         left, passed = self._speed * seconds, len(run.curves)
         while left >= 1 and run.done < run.iterations and time.monotonic() < end:
