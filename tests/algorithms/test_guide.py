@@ -29,7 +29,7 @@ from pairgossip.cli import main
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.kernels import Pairs
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.watch.simulation.observations import Uploads, choices
+from pairgossip.watch.simulation.observations import Uploads, list_choices
 from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
 from tests.problems import rows, skewed
@@ -150,7 +150,7 @@ def test_a_file_is_read_where_the_method_is_unknown(tmp_path: Path) -> None:
 
 
 def test_the_page_offers_and_runs_it() -> None:
-    assert NAME in [method["name"] for method in choices()["methods"]]
+    assert NAME in [method["name"] for method in list_choices()["methods"]]
     fields: dict[str, str | list[str]] = {
         "data": "engel", "column": ["income"], "nodes": "20", "kernel": "gini", "graph": "cycle",
         "method": NAME, "seed": "3", "iterations": "400",

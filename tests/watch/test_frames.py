@@ -8,12 +8,18 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.graphs import build
-from pairgossip.watch.simulation.frames import UNKNOWN, color_reach, encoded, event, levels
+from pairgossip.watch.simulation.frames import (
+    UNKNOWN,
+    color_levels,
+    color_reach,
+    encode_json,
+    format_event,
+)
 from pairgossip.watch.simulation.layouts import drawn_edges, layout
 
 
 def test_levels_are_symmetric_and_clipped() -> None:
-    found = levels(np.array([-9.0, -1.0, -0.5, 0.0, 0.5, 1.0, 9.0, np.nan]), 1.0)
+    found = color_levels(np.array([-9.0, -1.0, -0.5, 0.0, 0.5, 1.0, 9.0, np.nan]), 1.0)
     assert list(found) == [0, 0, 63, 127, 191, 254, 254, UNKNOWN]
 
 
@@ -28,7 +34,9 @@ def test_without_differences_there_is_no_range() -> None:
 
 
 def test_events_are_one_line_of_json() -> None:
-    sent = event("frame", encoded({"text": "a\nb", "nan": np.nan, "array": np.arange(2)}))
+    sent = format_event(
+        "frame", encode_json({"text": "a\nb", "nan": np.nan, "array": np.arange(2)})
+    )
     assert sent.startswith(b"event: frame\ndata: {") and sent.endswith(b"}\n\n")
     assert sent.count(b"\n") == 3
     assert json.loads(sent.split(b"data: ")[1]) == {"text": "a\nb", "nan": None, "array": [0, 1]}
@@ -56,4 +64,4 @@ def test_edges_around_a_torus_are_not_drawn() -> None:
 
 
 def test_a_color_takes_one_byte() -> None:
-    assert len(base64.b64encode(levels(np.zeros(10_000), 1.0))) < 14_000
+    assert len(base64.b64encode(color_levels(np.zeros(10_000), 1.0))) < 14_000

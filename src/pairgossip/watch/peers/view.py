@@ -19,7 +19,7 @@ from pairgossip.watch.peers.history import SwarmHistory, estimates_in
 from pairgossip.watch.peers.source import Swarm
 from pairgossip.watch.server.board import Board
 from pairgossip.watch.server.requests import answering, stream_answer
-from pairgossip.watch.simulation.frames import color_reach, encoded, event, levels
+from pairgossip.watch.simulation.frames import color_levels, color_reach, encode_json, format_event
 from pairgossip.watch.simulation.layouts import layout
 
 SECONDS_BETWEEN_READINGS = 1.0
@@ -35,7 +35,7 @@ class SwarmView:
 
     def __init__(self, swarm: Swarm) -> None:
         self._history = SwarmHistory(swarm)
-        self._setup = event("setup", encoded(_setup(swarm, self._history.names)))
+        self._setup = format_event("setup", encode_json(_setup(swarm, self._history.names)))
         self._last: bytes | None = None
         self._reach: float | None = None
         self._board = Board(self._opening)
@@ -70,17 +70,17 @@ class SwarmView:
         self._reach = color_reach(deviations) or self._reach
         content = {
             **_content(reading),
-            "levels": base64.b64encode(levels(deviations, self._reach or 1.0)).decode(),
+            "levels": base64.b64encode(color_levels(deviations, self._reach or 1.0)).decode(),
             "middle": middle,
             "reach": self._reach,
         }
-        self._last = event("look", encoded(content))
+        self._last = format_event("look", encode_json(content))
         self._board.post("look", self._last)
 
     def _opening(self) -> list[bytes]:
         """Return all that a viewer needs who connects late."""
         seconds, estimates = self._history.curves()
-        history = event("history", encoded({"seconds": seconds, "estimates": estimates}))
+        history = format_event("history", encode_json({"seconds": seconds, "estimates": estimates}))
         return [self._setup, history, *([] if self._last is None else [self._last])]
 
     async def _events(self, request: Request) -> Response:
@@ -130,8 +130,8 @@ def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
         "nodes": len(names),
         "link_count": len(swarm.links),
         "family": swarm.family,
-        "positions": _packed(_places(swarm) * 65_535),
-        "edges": _packed(np.array(links, dtype=np.float64)),
+        "positions": _pack(_places(swarm) * 65_535),
+        "edges": _pack(np.array(links, dtype=np.float64)),
         "pixels": False,
         "note": note,
     }
@@ -159,5 +159,5 @@ def _places(swarm: Swarm) -> FloatArray:
     return 0.5 + 0.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def _packed(values: FloatArray) -> str:
+def _pack(values: FloatArray) -> str:
     return base64.b64encode(values.astype(np.uint16).tobytes()).decode()

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from pairgossip.errors import InputError, PairgossipError
-from pairgossip.watch.simulation.frames import encoded
+from pairgossip.watch.simulation.frames import encode_json
 
 LARGEST_REQUEST = 64 << 10
 Answer = Callable[[Request], Awaitable[Response]]
@@ -42,7 +42,7 @@ def answering(answer: Answer) -> Answer:
 
 def json_answer(value: Any) -> Response:
     """Answer with JSON in which what is not a finite number is null."""
-    return Response(encoded(value), media_type="application/json")
+    return Response(encode_json(value), media_type="application/json")
 
 
 def stream_answer(request: Request, messages: AsyncIterator[bytes]) -> Response:

@@ -1,4 +1,4 @@
-"""What travels to the viewers: small JSON, with one byte for each node's color."""
+"""Messages to the viewers: small JSON, with one byte for each node's color."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ COLORED_SHARE = 0.95
 """The share of nodes inside the colors' range: one far-off node must not take them all."""
 
 
-def encoded(value: Any) -> bytes:
-    """Write JSON; what is not a finite number becomes null."""
+def encode_json(value: Any) -> bytes:
+    """Return JSON; a number that is not finite becomes null."""
     return msgspec.json.encode(json_value(value))
 
 
-def event(name: str, payload: bytes) -> bytes:
-    """Wrap JSON, which has no line ends, as one server-sent event."""
+def format_event(name: str, payload: bytes) -> bytes:
+    """Return JSON, which has no line ends, as one server-sent event."""
     return b"event: " + name.encode() + b"\ndata: " + payload + b"\n\n"
 
 
-def levels(deviations: FloatArray, reach: float) -> bytes:
-    """One byte per node: 0 and 254 are the ends of the range, 127 its middle, 255 unknown."""
+def color_levels(deviations: FloatArray, reach: float) -> bytes:
+    """Return a byte per node: 0 and 254 are the ends of the range, 127 its middle, 255 unknown."""
     with np.errstate(invalid="ignore"):
         scaled = np.rint(np.clip(deviations / reach, -1, 1) * MIDDLE) + MIDDLE
     return np.where(np.isnan(scaled), UNKNOWN, scaled).astype(np.uint8).tobytes()
 
 
 def color_reach(deviations: FloatArray) -> float | None:
-    """How far the colors go: 1, 2 or 5 times a power of ten, so that it seldom changes."""
+    """Return how far the colors go: 1, 2 or 5 times a power of ten, so that it seldom changes."""
     known = np.abs(deviations[np.isfinite(deviations)])
     wanted = float(np.quantile(known, COLORED_SHARE)) if known.size else 0.0
     if not wanted > 1e-300:
@@ -48,8 +48,8 @@ def color_reach(deviations: FloatArray) -> float | None:
     return next((f * power for f in (1, 2, 5) if f * power >= wanted), 10 * power)
 
 
-def setup_of(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
-    """What stays the same all along: the picture, and what the curves are called."""
+def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
+    """Return what stays the same all along: the picture, and the names of the curves."""
     graph = run.graph
     edges = drawn_edges(graph)
     return {
@@ -58,8 +58,8 @@ def setup_of(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
         "edge_count": graph.edge_count,
         "family": graph.family,
         "parameters": {name: value for name, value in graph.parameters.items() if name != "seed"},
-        "positions": _packed(layout(graph, key) * 65_535, np.uint16),
-        "edges": None if edges is None else _packed(edges, np.uint16),
+        "positions": _pack(layout(graph, key) * 65_535, np.uint16),
+        "edges": None if edges is None else _pack(edges, np.uint16),
         "pixels": graph.n > LARGEST_DRAWN,
         "note": _note(graph, edges is not None),
         "checkpoints": run.checkpoints,
@@ -70,10 +70,10 @@ def setup_of(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     }
 
 
-def frames_of(
+def make_frames(
     runs: list[WatchedRun], reach: float | None
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """The state of the moment of every run, and how far the colors of all go.
+    """Return the state of every run now, and how far the colors of all go.
 
     All runs share the range, so that their pictures can be compared.
     """
@@ -98,7 +98,7 @@ def _frame(
     followed = follower is not None and follower.token is not None
     return {
         "done": run.done,
-        "levels": base64.b64encode(levels(deviations, reach or 1.0)).decode(),
+        "levels": base64.b64encode(color_levels(deviations, reach or 1.0)).decode(),
         "middle": middle,
         "reach": reach,
         "exchanges": run.take_recent(),
@@ -116,5 +116,5 @@ def _note(graph: Graph, has_edges: bool) -> str | None:
     return f"{nodes}{'the' if nodes else 'The'} {graph.edge_count:,} edges are not drawn."
 
 
-def _packed(values: Any, kind: Any) -> str:
+def _pack(values: Any, kind: Any) -> str:
     return base64.b64encode(np.asarray(values).astype(kind).tobytes()).decode()

@@ -17,7 +17,7 @@ SPRING_ROUNDS = 60
 RINGS = ("cycle", "watts-strogatz", "complete")
 NODES_PER_ROW, ROW_WIDTH = 150, 0.035
 LEAST_SHAPE, MOST_APART = 0.4, 4.0
-"""A thin rectangle is drawn this high, relative to its length, or with rows so many steps apart."""
+"""A thin rectangle is this high, relative to its length, or its rows are this many steps apart."""
 REMEMBERED = 16
 
 _known: OrderedDict[tuple[object, ...], FloatArray] = OrderedDict()
@@ -26,7 +26,7 @@ _known: OrderedDict[tuple[object, ...], FloatArray] = OrderedDict()
 def layout(graph: Graph, key: tuple[object, ...]) -> FloatArray:
     """Place the nodes in the unit square; the key says which layouts are the same."""
     if key not in _known:
-        _known[key] = _fitted(_placed(graph))
+        _known[key] = _fit(_place(graph))
         while len(_known) > REMEMBERED:
             _known.popitem(last=False)
     return _known[key]
@@ -45,7 +45,7 @@ def drawn_edges(graph: Graph) -> IntArray | None:
     return edges
 
 
-def _placed(graph: Graph) -> FloatArray:
+def _place(graph: Graph) -> FloatArray:
     n = graph.n
     if graph.positions is not None:
         return graph.positions
@@ -54,7 +54,7 @@ def _placed(graph: Graph) -> FloatArray:
     if n > LARGEST_DRAWN:
         return _spiral(n) if graph.family in ("path", *RINGS[:2]) else _sunflower(n)
     if graph.family == "path":  # folded: in a straight line nothing would be seen
-        return _folded(n)
+        return _fold(n)
     if graph.family == "star":
         return np.concatenate([np.zeros((1, 2)), _ring(n - 1)])
     if graph.family in RINGS or n < 4:
@@ -70,7 +70,7 @@ def _rectangle(n: int, columns: int) -> FloatArray:
     return np.stack([column * apart[0], row * apart[1]], axis=1)
 
 
-def _folded(n: int) -> FloatArray:
+def _fold(n: int) -> FloatArray:
     """A path that turns back at the end of every row, so that it fills a square."""
     columns = int(np.ceil(np.sqrt(n)))
     row, column = np.divmod(np.arange(n), columns)
@@ -121,7 +121,7 @@ def _springs(graph: Graph) -> FloatArray:
     return x.astype(np.float64)
 
 
-def _fitted(positions: FloatArray) -> FloatArray:
+def _fit(positions: FloatArray) -> FloatArray:
     """Scale into the unit square, keeping proportions, in the middle."""
     low, high = positions.min(axis=0), positions.max(axis=0)
     largest = float((high - low).max()) or 1.0

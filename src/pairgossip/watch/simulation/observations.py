@@ -1,4 +1,4 @@
-"""The data to watch: what ships with the package, what is made up openly, what is uploaded."""
+"""The data to watch: data sets of the package, made-up data and uploads; and what can be chosen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ import numpy as np
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import FloatArray
 from pairgossip.datasets import CATALOG, Dataset
-from pairgossip.datasets import CATALOG as DATASETS
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import describe
@@ -31,11 +30,13 @@ from pairgossip.watch.simulation.settings import MOST_NODES, Settings
 UPLOADED = "upload-"
 MOST_UPLOADS = 8
 LARGEST_UPLOAD = 8 << 20
-"""Bytes: far more than the rows that can be drawn need."""
+"""The size of a file in bytes: far more than the rows that can be drawn need."""
 LARGEST_UPLOADS = 16 << 20
-"""Of all files kept; a table in memory is many times its file."""
+"""The size of all files kept, in bytes; a table in memory is many times its file."""
 WIDEST_UPLOAD = 2_000
-"""Columns to choose from."""
+"""The number of columns to choose from."""
+LABELS = ("class",)
+"""The columns of the data sets that are labels."""
 TWO_NORMALS = "two-normals"
 TWO_NORMALS_ROWS = 1_000
 
@@ -57,16 +58,16 @@ class Uploads:
 
     def add(self, content: bytes, name: str) -> tuple[str, Table]:
         """Read a CSV file and keep it; the oldest makes room."""
-        called = _printable(name) or "the file"
+        name = _shorten(name) or "the file"
         if _has_too_many_rows(content):
             raise InputError(
-                f"{called} has more than {MOST_NODES:,} rows, and every row is a node: "
-                "so many cannot be watched."
+                f"{name} has more than {MOST_NODES:,} rows, and every row is a node: "
+                "give a file with fewer rows."
             )
-        table = _parsed(content, called)
+        table = _parse(content, name)
         if len(table.header) > WIDEST_UPLOAD:
             raise InputError(
-                f"{called} has {len(table.header):,} columns: leave all but {WIDEST_UPLOAD:,} out."
+                f"{name} has {len(table.header):,} columns: leave all but {WIDEST_UPLOAD:,} out."
             )
         key = UPLOADED + secrets.token_urlsafe(12)
         with self._lock:
@@ -88,7 +89,7 @@ class Uploads:
 
 
 def two_normals(rows: int) -> Dataset:
-    """Scores that are normal, one higher in class 1: made up, and always the same."""
+    """Make up scores that are normal, one higher in class 1; they are always the same."""
     random = np.random.default_rng(0)
     label = random.integers(0, 2, rows).astype(np.float64)
     values = np.column_stack([random.normal(size=rows) + label, label])
@@ -102,15 +103,15 @@ def two_normals(rows: int) -> Dataset:
     )
 
 
-def observations(settings: Settings, uploads: Uploads) -> Observations:
-    """Pick rows, columns and labels out of the chosen data."""
+def select_rows(settings: Settings, uploads: Uploads) -> Observations:
+    """Return the chosen rows, columns and labels of the chosen data."""
     if settings.label in settings.columns:
         raise InputError(f"Column '{settings.label}' is the label: use other columns beside it.")
     if settings.data.startswith(UPLOADED):
-        found = _of_table(uploads.find(settings.data), settings.columns, settings.label)
+        rows = _from_table(uploads.find(settings.data), settings.columns, settings.label)
     else:
-        found = _of_dataset(_dataset(settings), settings.columns, settings.label)
-    return _some(found, settings.nodes)
+        rows = _from_dataset(_dataset(settings), settings.columns, settings.label)
+    return _thin_out(rows, settings.nodes)
 
 
 def _dataset(settings: Settings) -> Dataset:
@@ -121,14 +122,16 @@ def _dataset(settings: Settings) -> Dataset:
     return CATALOG[settings.data]()
 
 
-def _of_dataset(data: Dataset, columns: Sequence[str], label: str | None) -> Observations:
-    names = _chosen(columns, data.columns, label)
+def _from_dataset(data: Dataset, columns: Sequence[str], label: str | None) -> Observations:
+    names = _choose_columns(columns, data.columns, label)
     values = np.column_stack([data[name] for name in names])
     return Observations(values, None if label is None else data[label], tuple(names))
 
 
-def _of_table(table: Table, columns: Sequence[str], label: str | None) -> Observations:
-    names = _chosen(columns, [name for name in table.header if table.holds_numbers(name)], label)
+def _from_table(table: Table, columns: Sequence[str], label: str | None) -> Observations:
+    names = _choose_columns(
+        columns, [name for name in table.header if table.holds_numbers(name)], label
+    )
     labels: Any = None
     table.refuse_gaps([*names, *([] if label is None else [label])])
     if label is not None:
@@ -138,8 +141,8 @@ def _of_table(table: Table, columns: Sequence[str], label: str | None) -> Observ
     return Observations(table.with_columns(names).matrix(), labels, tuple(names))
 
 
-def _chosen(columns: Sequence[str], known: Sequence[str], label: str | None) -> list[str]:
-    """Take the columns named, or the first there is."""
+def _choose_columns(columns: Sequence[str], known: Sequence[str], label: str | None) -> list[str]:
+    """Return the columns that are named, or the first one."""
     if columns:
         return list(dict.fromkeys(columns))
     first = next((name for name in known if name != label), None)
@@ -148,18 +151,20 @@ def _chosen(columns: Sequence[str], known: Sequence[str], label: str | None) -> 
     return [first]
 
 
-def _some(found: Observations, nodes: int | None) -> Observations:
-    """Take as many rows as there shall be nodes, evenly spaced: data sets are often sorted."""
-    rows = len(found.values)
-    if nodes is None or nodes == rows:
-        return found
-    if nodes > rows:
-        raise InputError(f"The data has {rows:,} rows, one per node: choose at most as many nodes.")
-    kept = np.linspace(0, rows - 1, nodes).astype(np.intp)
-    labels = found.labels
+def _thin_out(rows: Observations, nodes: int | None) -> Observations:
+    """Return one row per node, evenly spaced: data sets are often sorted."""
+    count = len(rows.values)
+    if nodes is None or nodes == count:
+        return rows
+    if nodes > count:
+        raise InputError(
+            f"The data has {count:,} rows, one per node: choose at most as many nodes."
+        )
+    kept = np.linspace(0, count - 1, nodes).astype(np.intp)
+    labels = rows.labels
     if labels is not None:
         labels = [labels[k] for k in kept] if isinstance(labels, list) else labels[kept]
-    return Observations(found.values[kept], labels, found.columns)
+    return Observations(rows.values[kept], labels, rows.columns)
 
 
 def _has_too_many_rows(content: bytes) -> bool:
@@ -169,40 +174,40 @@ def _has_too_many_rows(content: bytes) -> bool:
         text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors="replace")
         reader = csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
         rows = (row for row in reader if row and row != [""])
-        # One that does not fit tells nothing; if none does, reading the table says why.
+        # A delimiter that does not fit tells nothing; if none does, reading the table says why.
         with contextlib.suppress(csv.Error):
             counts.append(sum(1 for _ in itertools.islice(rows, MOST_NODES + 2)))
     return bool(counts) and min(counts) > MOST_NODES + 1  # the header is one
 
 
-def _parsed(content: bytes, called: str) -> Table:
-    """Read a table as from a file, and let messages call it by its own name."""
+def _parse(content: bytes, name: str) -> Table:
+    """Read a table as from a file; messages name it as its user does."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "upload.csv"
         file.write_bytes(content)
         try:
             table = read_columns(file, ())
         except InputError as problem:
-            raise InputError(str(problem).replace(str(file), called)) from None
-    return replace(table, path=Path(called))
+            raise InputError(str(problem).replace(str(file), name)) from None
+    return replace(table, path=Path(name))
 
 
-def _printable(name: str) -> str:
-    """Keep the last part of a path, short and without control characters."""
+def _shorten(name: str) -> str:
+    """Return the last part of a path, short and without control characters."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(character for character in last if character.isprintable())[:80].strip()
 
 
 def _likely_label(table: Table) -> str | None:
-    """Guess which column says the class of a row: the last of two values, if there is one."""
+    """Return the column that probably holds the class of a row: the last one of two values."""
     for name in reversed(table.header):
         if name and table.count_values(name, 3) == 2:
             return name
     return None
 
 
-def described(key: str, table: Table) -> dict[str, Any]:
-    """Say what a page needs to know of an uploaded table."""
+def describe_upload(key: str, table: Table) -> dict[str, Any]:
+    """Return what a page needs to know of an uploaded table."""
     columns = [{"name": name, "numbers": table.holds_numbers(name)} for name in table.header]
     return {
         "id": key,
@@ -214,18 +219,11 @@ def described(key: str, table: Table) -> dict[str, Any]:
     }
 
 
-# What a viewer can choose from, for the page's form.
-
-
-LABELS = ("class",)
-"""The columns of the data sets that are labels."""
-
-
-def choices() -> dict[str, Any]:
-    """List data sets, kernels, losses, families and methods with what each takes."""
+def list_choices() -> dict[str, Any]:
+    """Return data sets, kernels, losses, families and methods with what each takes."""
     return {
         "data": [
-            *(_dataset_choice(build()) for build in DATASETS.values()),
+            *(_dataset_choice(build()) for build in CATALOG.values()),
             _dataset_choice(two_normals(TWO_NORMALS_ROWS)),
         ],
         "kernels": [

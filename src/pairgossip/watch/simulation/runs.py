@@ -29,7 +29,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
 from pairgossip.theory import theory_curves
-from pairgossip.watch.simulation.observations import Observations, Uploads, observations
+from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 
 TRAIL = 120
@@ -329,7 +329,7 @@ class Pace:
 
 def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
     """Build the one or two runs, after every check."""
-    rows = observations(settings, uploads)
+    rows = select_rows(settings, uploads)
     _check_labels(rows, settings)
     n = len(rows.values)
     if not 2 <= n <= MOST_NODES:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.server.board import Board
-from pairgossip.watch.simulation.frames import encoded, event, frames_of, setup_of
+from pairgossip.watch.simulation.frames import encode_json, format_event, make_frames, make_setup
 from pairgossip.watch.simulation.layouts import LARGEST_DRAWN
 from pairgossip.watch.simulation.runs import Pace, WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
@@ -44,7 +44,7 @@ class Session:
         self._frame_seconds = LARGE_FRAME_SECONDS if large else FRAME_SECONDS
         self._pace = Pace(runs, self._frame_seconds)
         setups = [
-            setup_of(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
+            make_setup(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
             for run, chosen in zip(runs, settings.runs, strict=True)
         ]
         self._publish("setup", {"runs": setups})
@@ -231,7 +231,7 @@ class Session:
         self._publish("frame", self._state([]))
 
     def _publish_state(self) -> None:
-        frames, self._reach = frames_of(self._runs, self._reach)
+        frames, self._reach = make_frames(self._runs, self._reach)
         curves = [list(run.curves) for run in self._runs]
         self._publish("curve", {"runs": curves}, only_if_new=True)
         self._publish("frame", self._state(frames))
@@ -241,4 +241,4 @@ class Session:
         return {"status": self._status, "problem": self._problem, "speed": speed, "runs": frames}
 
     def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
-        self._board.post(name, event(name, encoded(value)), only_if_new=only_if_new)
+        self._board.post(name, format_event(name, encode_json(value)), only_if_new=only_if_new)

@@ -1,4 +1,4 @@
-"""All that defines what a viewer watches, read from the fields of the page's address."""
+"""The settings of what a viewer watches, read from the fields of the page's address."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pairgossip.kernels import CATALOG as KERNELS
 from pairgossip.losses import CATALOG as LOSSES
 
 Fields = Mapping[str, str | list[str]]
-"""What an address says: one text for each name, several for columns."""
+"""The fields of an address: one text for each name, several for columns."""
 
 MOST_NODES = 20_000
 MOST_ITERATIONS = 10**9
 LARGEST_SEED = 2**53 - 1
-"""What a browser's numbers hold exactly."""
+"""The largest whole number that a browser holds exactly."""
 MOST_COLUMNS = 100
 FASTEST = 1e7
 WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
@@ -36,12 +36,12 @@ OF_A_RUN = (
     "clock",
 )
 SECOND = "-2"
-"""What the names of the second run's fields end with."""
+"""The ending of the names of the second run's fields."""
 LONGEST_TEXT = 1_000
 
 
 class RunChoice(NamedTuple):
-    """What two runs side by side may differ in."""
+    """The settings in which two runs side by side may differ."""
 
     graph: str
     parameters: dict[str, float]
@@ -75,12 +75,12 @@ class Settings:
     @classmethod
     def read(cls, fields: Fields) -> Settings:
         """Check every field that is given; what is left out takes its default."""
-        fields = _known(fields)
+        _check_fields(fields)
         loss = _name(fields, "loss", LOSSES)
         kernel = _name(fields, "kernel", KERNELS)
-        runs = [_run(fields, "", loss)]
+        runs = [_read_run(fields, "", loss)]
         if any(name.endswith(SECOND) for name in fields):
-            runs.append(_run(fields, SECOND, loss))
+            runs.append(_read_run(fields, SECOND, loss))
         _check_statistic(kernel, loss, runs)
         nodes = _whole(fields, "nodes", 2, MOST_NODES)
         return cls(
@@ -114,7 +114,8 @@ def read_speed(text: str) -> float:
     return speed
 
 
-def _known(fields: Fields) -> Fields:
+def _check_fields(fields: Fields) -> None:
+    """Raise `InputError` unless all fields are known, and none is too long or given too often."""
     names = [*SHARED, *OF_A_RUN, *(name + SECOND for name in OF_A_RUN)]
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
@@ -126,10 +127,9 @@ def _known(fields: Fields) -> Fields:
             raise InputError(f"The setting '{name}' is given too often: give at most {most}.")
         if any(len(text) > LONGEST_TEXT for text in (value if several else [value])):
             raise InputError(f"The setting '{name}' is too long: shorten it.")
-    return fields
 
 
-def _run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
+def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
     def text(name: str) -> str:
         # The second run is like the first where nothing else is said.
         return _text(fields, name + suffix) or _text(fields, name)
@@ -140,12 +140,12 @@ def _run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
     graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
     assert graph is not None
     own = suffix if _text(fields, "graph" + suffix) else ""
-    return RunChoice(graph, _parameters(fields, own, graph), method, clock)
+    return RunChoice(graph, _read_parameters(fields, own, graph), method, clock)
 
 
-def _parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
+def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
     """Read the parameters of a family; what another family takes is left alone."""
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     for name in FAMILIES[graph].parameters:
         field = f"graph-{name}{suffix}"
         if name in WHOLE_PARAMETERS:
@@ -153,8 +153,8 @@ def _parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
         else:
             value = _positive(fields, field, or_zero=True)
         if value is not None:
-            found[name] = value
-    return found
+            parameters[name] = value
+    return parameters
 
 
 def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]) -> None:

@@ -1,4 +1,4 @@
-"""The simulation view: what its page asks for, and the sessions behind it."""
+"""The simulation view: the paths of its page, and the sessions behind them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,20 @@ from starlette.routing import Route
 
 from pairgossip.errors import InputError
 from pairgossip.watch.server.requests import answering, body_of, json_answer, json_of, stream_answer
-from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, Uploads, choices, described
+from pairgossip.watch.simulation.observations import (
+    LARGEST_UPLOAD,
+    Uploads,
+    describe_upload,
+    list_choices,
+)
 from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.session import Session
 from pairgossip.watch.simulation.settings import Settings
 
 MOST_SESSIONS = 8
 BUILDERS = 2
-Given = TypeVarTuple("Given")
-Built = TypeVar("Built")
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 
 class Opening(msgspec.Struct, forbid_unknown_fields=True):
@@ -113,18 +118,18 @@ class Simulations:
             raise LookupError("This simulation is no longer here: open it again.")
         return session
 
-    async def _build(self, build: Callable[[*Given], Built], *given: *Given) -> Built:
+    async def _build(self, build: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._builders, build, *given)
+        return await loop.run_in_executor(self._builders, build, *arguments)
 
     async def _choices(self, _: Request) -> Response:
-        return json_answer(await run_in_threadpool(choices))
+        return json_answer(await run_in_threadpool(list_choices))
 
     async def _upload(self, request: Request) -> Response:
         content = await body_of(request, LARGEST_UPLOAD, "text/csv")
         name = request.query_params.get("name", "")
         key, table = await self._build(self._uploads.add, content, name)
-        return json_answer(described(key, table))
+        return json_answer(describe_upload(key, table))
 
     async def _open(self, request: Request) -> Response:
         opening = await json_of(request, Opening)
@@ -138,10 +143,10 @@ class Simulations:
         return json_answer({})
 
     async def _events(self, request: Request) -> Response:
-        messages = self._find(request).messages(self._joined)
+        messages = self._find(request).messages(self._on_join)
         return stream_answer(request, messages)
 
-    def _joined(self, session: Session) -> None:
+    def _on_join(self, session: Session) -> None:
         """Compute the theory of what somebody looks at; nobody waits for the rest."""
         if session.claim_theory():
             with contextlib.suppress(RuntimeError):  # the server is closing
