@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairgossip.algorithms.steps import averaged
+from pairgossip.algorithms.steps import average
 from pairgossip.arrays import FloatArray, PairArray
 
 
@@ -26,4 +26,4 @@ def init(values: FloatArray) -> State:
 def step(state: State, exchanges: PairArray) -> State:
     """One exchange: the two nodes of the edge take their mean."""
     ((i, j),) = exchanges
-    return State(averaged(state.z, i, j))
+    return State(average(state.z, i, j))

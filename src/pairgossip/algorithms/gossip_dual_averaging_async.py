@@ -15,7 +15,7 @@ import numpy as np
 
 from pairgossip.algorithms.dual_averaging import ProximalMap
 from pairgossip.algorithms.gossip_dual_averaging_sync import PairGradient
-from pairgossip.algorithms.steps import own_observations, swapped
+from pairgossip.algorithms.steps import own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 StepSize = Callable[[float], float]
@@ -57,7 +57,7 @@ def step(
     """One exchange: swap, average once, then both nodes take a step on their new pair."""
     ((i, j),) = exchanges
     both = np.array([i, j])
-    held = swapped(state.held, i, j)
+    held = swap(state.held, i, j)
     average = (state.z[i] + state.z[j]) / 2
     gradients = g(state.theta[both], both, held[both])
     z, theta, mean = state.z.copy(), state.theta.copy(), state.mean.copy()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pairgossip.algorithms import dual_averaging
 from pairgossip.algorithms.dual_averaging import ProximalMap
-from pairgossip.algorithms.steps import averaged, own_observations, swapped
+from pairgossip.algorithms.steps import average, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 PairGradient = Callable[[FloatArray, IntArray, IntArray], FloatArray]
@@ -31,8 +31,8 @@ def step(
 ) -> State:
     """One edge averages and swaps; then all nodes take a dual averaging step on their pair."""
     ((i, j),) = exchanges
-    held = swapped(state.held, i, j)
-    z = averaged(state.models.z, i, j)
+    held = swap(state.held, i, j)
+    z = average(state.models.z, i, j)
     nodes = own_observations(len(held))
 
     def gradient(theta: FloatArray) -> FloatArray:

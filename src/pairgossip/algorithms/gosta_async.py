@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, swapped
+from pairgossip.algorithms.steps import PairValues, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -32,7 +32,7 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
     """One exchange: swap, average once, then both nodes fold in their new pair."""
     ((i, j),) = exchanges
     both = np.array([i, j])
-    held = swapped(state.held, i, j)
+    held = swap(state.held, i, j)
     picks = state.picks.copy()
     picks[both] += 1
     average = (state.z[i] + state.z[j]) / 2

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, averaged, own_observations, swapped
+from pairgossip.algorithms.steps import PairValues, average, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import ORDERS, choice
 
@@ -34,8 +34,8 @@ def step(state: State, exchanges: PairArray, h: PairValues, order: str = "update
     t, held, z = state.t + 1, state.held, state.z
     if choice("order", order, ORDERS) == "update-first":  # as printed in Algorithm 1
         z = update(z, held, t, h)
-        return State(t, swapped(held, i, j), averaged(z, i, j))
-    held, z = swapped(held, i, j), averaged(z, i, j)  # as in the proofs
+        return State(t, swap(held, i, j), average(z, i, j))
+    held, z = swap(held, i, j), average(z, i, j)  # as in the proofs
     return State(t, held, update(z, held, t, h))
 
 

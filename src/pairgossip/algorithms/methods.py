@@ -20,7 +20,7 @@ Estimated = Literal["statistic", "row-mean", "mean"]
 Updates = Literal["first", "last", "either"]
 
 
-def current_z(state: Any) -> FloatArray:
+def read_z(state: Any) -> FloatArray:
     """Read the estimates of a state that keeps them in ``z``."""
     z: FloatArray = state.z
     return z
@@ -36,7 +36,7 @@ class Plain(NamedTuple):
 
     init: Callable[..., Any]
     step: Callable[..., Any]
-    read: Callable[[Any], FloatArray] = current_z
+    read: Callable[[Any], FloatArray] = read_z
 
 
 class Twin(Enum):
@@ -129,11 +129,11 @@ class Method:
             *(("clock of a twin", clock, self.clocks) for clock in self.twins),
             *(("clock of an expectation", clock, self.clocks) for clock in self.expectations),
         ]
-        for what, given, allowed in choices:
-            if given not in allowed:
+        for what, value, allowed in choices:
+            if value not in allowed:
                 listed = " or ".join(f"'{choice}'" for choice in allowed)
                 raise InputError(
-                    f"The {what} is '{given}' in method '{self.name}', but must be {listed}."
+                    f"The {what} is '{value}' in method '{self.name}', but must be {listed}."
                 )
         if self.estimates == "mean" and self.swaps:
             raise InputError(

@@ -17,14 +17,14 @@ def own_observations(n: int) -> IntArray:
     return np.arange(n, dtype=np.intp)
 
 
-def swapped(held: IntArray, i: int, j: int) -> IntArray:
+def swap(held: IntArray, i: int, j: int) -> IntArray:
     """Return who holds what after nodes ``i`` and ``j`` swapped."""
     after = held.copy()
     after[i], after[j] = held[j], held[i]
     return after
 
 
-def averaged(z: FloatArray, i: int, j: int) -> FloatArray:
+def average(z: FloatArray, i: int, j: int) -> FloatArray:
     """Return the estimates after nodes ``i`` and ``j`` took their mean."""
     after = z.copy()
     after[i] = after[j] = (z[i] + z[j]) / 2

@@ -6,7 +6,7 @@ Node k estimates (1/n) sum_l h(x_k, x_l); nothing is averaged between nodes.
 from __future__ import annotations
 
 from pairgossip.algorithms.gosta_sync import State, init, update
-from pairgossip.algorithms.steps import PairValues, swapped
+from pairgossip.algorithms.steps import PairValues, swap
 from pairgossip.arrays import PairArray
 
 __all__ = ["State", "init", "step"]
@@ -15,5 +15,5 @@ __all__ = ["State", "init", "step"]
 def step(state: State, exchanges: PairArray, h: PairValues) -> State:
     """One iteration: one edge (i, j) swaps, then all nodes update."""
     ((i, j),) = exchanges
-    held = swapped(state.held, i, j)
+    held = swap(state.held, i, j)
     return State(state.t + 1, held, update(state.z, held, state.t + 1, h))

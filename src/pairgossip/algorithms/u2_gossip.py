@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, swapped
+from pairgossip.algorithms.steps import PairValues, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -34,4 +34,4 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
     (i, j), (k, m) = exchanges
     t = state.t + 1
     z = (t - 1) / t * state.z + h(state.first, state.second) / t
-    return State(t, swapped(state.first, i, j), swapped(state.second, k, m), z)
+    return State(t, swap(state.first, i, j), swap(state.second, k, m), z)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.steps import PairValues, own_observations, swapped
+from pairgossip.algorithms.steps import PairValues, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
@@ -39,7 +39,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, weights: FloatArray)
     """One exchange: swap, average once, then both nodes add their new pair."""
     ((i, j),) = exchanges
     both = np.array([i, j])
-    held = swapped(state.held, i, j)
+    held = swap(state.held, i, j)
     mass = state.mass.copy()
     average = (state.mass[i] + state.mass[j]) / 2
     values = h(both, held[both])

@@ -1,4 +1,7 @@
-"""The random exchanges of one trial: which edges ring, and when."""
+"""The randomness of a trial: its seeds, which edges ring, and when.
+
+Every source of randomness of every trial is a numbered child of one seed.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,10 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, edge_law
 
-# Seeds: every source of randomness of every trial is a numbered child of one seed.
-
-
 TRIAL_PROBLEM = 1 << 16
-"""The child of a trial's seed for what its problem draws; exchanges and clock have the first."""
+"""The number of the child that a trial's problem draws from; exchanges and clock have the first."""
+
+SKIPPED_AT_ONCE = 1 << 16
 
 
 def root_seed(seed: int | None) -> SeedSequence:
@@ -37,11 +39,8 @@ def stream(seed: SeedSequence, number: int) -> Generator:
     return Generator(SFC64(child(seed, number)))
 
 
-# Poisson clocks: when the exchanges of an asynchronous run happen.
-
-
 class PoissonClock:
-    """The event times of a Poisson process, drawn only where somebody looks.
+    """The times of the exchanges of an asynchronous run, drawn only where they are read.
 
     A run makes hundreds of millions of exchanges and reads the time at a few dozen. The duration
     of a block of B events is Gamma(B), and given that duration the times inside the block are
@@ -86,9 +85,6 @@ class PoissonClock:
         start, end = self._start, self._end
         gaps = np.cumsum(stream(self._seed, number + 1).standard_exponential(self.block))
         return (start + (end - start) * gaps / gaps[-1]) / self._rate
-
-
-SKIPPED_AT_ONCE = 1 << 16
 
 
 class Schedule:

@@ -1,4 +1,4 @@
-"""What a trial sends over the network: exchanges between sites, and the bytes they carry.
+"""The traffic of a trial: exchanges between sites, and the bytes they carry.
 
 An exchange between two rows of one site is free and counted apart. A message carries one
 observation (of whole sets: the set that is held) and the numbers that the method averages, 8 bytes
@@ -21,7 +21,7 @@ BYTES_PER_NUMBER = 8
 
 
 class Counts(NamedTuple):
-    """How much was sent until a moment."""
+    """The traffic up to one moment."""
 
     network: int
     local: int
@@ -30,7 +30,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Payload:
-    """What one message carries."""
+    """The content of one message."""
 
     observation: int
     """Numbers of one observation; 0 where none travels."""

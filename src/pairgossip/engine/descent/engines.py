@@ -30,7 +30,7 @@ class DescentEngine(Protocol):
         """Read the state of every node without disturbing the run."""
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped after so many iterations."""
+        """Go on from where another run stopped, after this many iterations."""
 
 
 def build_descent(name: str, descent: Descent) -> DescentEngine:

@@ -19,8 +19,8 @@ NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
 
 
-class _Walking:
-    """What all engines share: who holds whose observation, and the new pairs of a block."""
+class _Engine:
+    """The base of all engines: knows who holds whose observation, and the new pairs of a block."""
 
     def __init__(self, descent: Descent) -> None:
         self._descent = descent
@@ -64,7 +64,7 @@ class _Walking:
         return np.ascontiguousarray(self._descent.steps(np.maximum(t, 1.0)), dtype=np.float64)
 
 
-class LineDescent(_Walking):
+class LineDescent(_Engine):
     """Synchronous, by the line trick: no constraint, a ball, a squared l2 penalty, or both."""
 
     def __init__(self, descent: Descent) -> None:
@@ -121,7 +121,7 @@ class LineDescent(_Walking):
         return Snapshot(self._held.copy(), z, theta, sums / max(self._iterations, 1), none)
 
 
-class _WithRows(_Walking):
+class _RowEngine(_Engine):
     """Engines that keep accumulator, model and mean of a node in one row."""
 
     def __init__(self, descent: Descent) -> None:
@@ -142,7 +142,7 @@ class _WithRows(_Walking):
         self._iterations = iterations
 
 
-class VectorDescent(_WithRows):
+class VectorDescent(_RowEngine):
     """Synchronous, every node every iteration: l1 and box, whose models leave the line."""
 
     def __init__(self, descent: Descent) -> None:
@@ -167,7 +167,7 @@ class VectorDescent(_WithRows):
         )  # fmt: skip
 
 
-class AsyncDescent(_WithRows):
+class AsyncDescent(_RowEngine):
     """Asynchronous: two nodes per exchange."""
 
     def __init__(self, descent: Descent) -> None:

@@ -1,4 +1,4 @@
-"""What every engine offers, and which one runs a given problem."""
+"""The reference engine of estimation, and which engine runs a given problem."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from pairgossip.extras import needed_for_speed
 from pairgossip.kernels import PairProblem, Pairs
 from pairgossip.kernels.pairs import Means
 
-# The reference engine: the algorithms as written, one iteration at a time.
-
 
 class PlainEngine:
-    """Steps the algorithm of a method through a schedule."""
+    """Steps the algorithm of a method as written, one iteration at a time."""
 
     def __init__(
         self,

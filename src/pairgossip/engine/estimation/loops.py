@@ -1,8 +1,15 @@
-"""Compiled loops that do not know the kernel: who holds whose observation, and the sums.
+"""Compiled loops of estimation: first those that do not know the kernel, then those that do.
 
-Module-level functions with plain arguments only, so that the compiled code is kept on disk and
-reused by the next process. ``components`` is a tuple with one entry per component kernel: the
-compiler knows its length K.
+Only module-level functions with plain arguments: their compiled code is kept on disk and reused by
+the next process. Everything inside a loop is inlined, because passing ``rows`` to a function that
+is not costs more than the arithmetic. Tuples have a length that the compiler knows.
+
+Loops that do not know the kernel take the values of new pairs; ``components`` is a tuple with one
+entry per component kernel, K in all. The others have the built-in kernels inside, selected by
+their numbers, ``formulas``. There a row of ``rows`` is one node: its observation, its auxiliary
+observation, one sum per component kernel, and the number of the last update those sums include.
+``columns`` is the number of columns of an observation, or None for one: numba prunes branches on
+None, so the common case of one column compiles to code without column loops.
 """
 
 from __future__ import annotations
@@ -13,6 +20,18 @@ from numba import njit
 from pairgossip.kernels import Formula
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
+inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+VARIANCE = int(Formula.VARIANCE)
+GINI = int(Formula.GINI)
+DISTANCE = int(Formula.DISTANCE)
+KENDALL = int(Formula.KENDALL)
+CONCORDANT = int(Formula.CONCORDANT)
+COMPARABLE = int(Formula.COMPARABLE)
+AUC_ORDERED = int(Formula.AUC_ORDERED)
+AUC_COMPARED = int(Formula.AUC_COMPARED)
+RANKING_RISK = int(Formula.RANKING_RISK)
+SCATTER_SQUARED = int(Formula.SCATTER_SQUARED)
+SCATTER_PLAIN = int(Formula.SCATTER_PLAIN)
 
 
 @loop
@@ -52,7 +71,7 @@ def walk_twice(exchanges, others, first, second, nodes, firsts, seconds):  # typ
 
 @loop
 def accumulate(rows, components, nodes, values, start, averages):  # type: ignore[no-untyped-def]
-    """Bring the touched nodes' sums up to date, note their new values, average if asked.
+    """Bring the touched nodes' sums up to date, set their new values, and average if asked.
 
     A row is one node: K sums, its K current values, and the last update included in the sums.
     ``values`` has shape (touched per iteration, block, K); ``start`` is the number of updates
@@ -126,34 +145,6 @@ def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
         there = site_of[np.uint64(exchanges[s, 1])]
         count += here != there
     return count
-
-
-# Compiled loops with the built-in kernels inside, selected by their number.
-#
-# A row of ``rows`` is one node: its observation, its auxiliary observation, one sum per component
-# kernel, and the number of the last update those sums include. ``columns`` is the number of columns
-# of an observation, or None for one: numba prunes branches on None, so the common case of one
-# column compiles to code without column loops. ``formulas`` and ``parameters`` are tuples, whose
-# length is known to the compiler.
-#
-# Only module-level functions with such plain arguments: their compiled code is kept on disk and
-# reused by the next process. Everything inside a loop is inlined, because passing ``rows`` to a
-# function that is not costs more than the arithmetic.
-
-
-VARIANCE = int(Formula.VARIANCE)
-GINI = int(Formula.GINI)
-DISTANCE = int(Formula.DISTANCE)
-KENDALL = int(Formula.KENDALL)
-CONCORDANT = int(Formula.CONCORDANT)
-COMPARABLE = int(Formula.COMPARABLE)
-AUC_ORDERED = int(Formula.AUC_ORDERED)
-AUC_COMPARED = int(Formula.AUC_COMPARED)
-RANKING_RISK = int(Formula.RANKING_RISK)
-SCATTER_SQUARED = int(Formula.SCATTER_SQUARED)
-SCATTER_PLAIN = int(Formula.SCATTER_PLAIN)
-
-inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 
 @inlined

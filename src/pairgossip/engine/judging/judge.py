@@ -1,4 +1,4 @@
-"""What a trial's models are judged by at a checkpoint: their objectives and their gradients.
+"""Judges of a trial's models at a checkpoint: their objectives and their gradients.
 
 A run spends more time here than in its exchanges, as every node's model meets every pair: that is
 n^3 margins at every checkpoint, unless the loss is one of AUC or ranking, which take n^2 log n. So
@@ -33,12 +33,12 @@ from pairgossip.losses.sums import DEGREE, RATES, boundary, centered, ranking_ri
 SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
 DIRECT_LOGISTIC, DIRECT_HINGES = 2**8, 2**10
-"""Up to so many pairs of a span are summed one by one."""
+"""Up to this many pairs of a span are summed one by one."""
 FEW_MARGINS = 2**16
 """Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
 MARGINS_UNASKED, FEWEST_JUDGED = 2**26, 10
-"""Margins computed at a checkpoint unless asked for more: tenths of a second; and the fewest
-models that still make a curve."""
+"""Margins computed at a checkpoint by default: tenths of a second; and the fewest models that
+still make a curve."""
 NUMBERS_KEPT = 2**23
 """Numbers of all pairs' features that are kept from one checkpoint to the next: 64 MB."""
 PAIRS_AT_ONCE = 2**9
@@ -46,7 +46,7 @@ PAIRS_AT_ONCE = 2**9
 
 
 class Judge(Protocol):
-    """What `LearningProblem` says of models; a twin of it says the same sooner."""
+    """The part of a `LearningProblem` that judges models; its twins are faster."""
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model, shape (r,)."""
@@ -139,15 +139,15 @@ class RankingJudge:
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every node's share at the node's model, shape (n, p)."""
         ordered = theta[self._order]
-        found = np.empty_like(ordered)
+        by_label = np.empty_like(ordered)
         for start in range(0, len(ordered), self._step):
             chunk = slice(start, start + self._step)
             self._loops.write_gradients(
                 start, ordered[chunk], self._features, self._lower, int(self._phi), self._scores,
-                self._spare, self._bits, self._bits.view(np.float64), found[chunk],
+                self._spare, self._bits, self._bits.view(np.float64), by_label[chunk],
             )  # fmt: skip
-        gradients = np.empty_like(found)
-        gradients[self._order] = found
+        gradients = np.empty_like(by_label)
+        gradients[self._order] = by_label
         return gradients
 
 

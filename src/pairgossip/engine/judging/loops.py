@@ -21,7 +21,7 @@ from pairgossip.engine.descent.loops import (
     vectorized,
     write_exponentials,
 )
-from pairgossip.engine.judging.hinge_loops import hinge_sum, logistic_sum
+from pairgossip.engine.judging.sum_loops import hinge_sum, logistic_sum
 
 
 @vectorized

@@ -1,7 +1,12 @@
-"""Sums of hinge functions of x - y over two sets of scores, compiled: the twin of `hinge_sums`.
+"""Sums of phi(x - y) over two sets of scores, compiled twins of `pairgossip.losses.sums`.
 
-Scores are counted into buckets. That alone is enough for the hinge and its square; the others, and
-scores that crowd, are sorted, and the integrals are those of `pairgossip.losses.sums`.
+For hinge functions scores are counted into buckets. That alone is enough for the hinge and its
+square; the others, and scores that crowd, are sorted, and integrated as there. The sort is
+written here: numba's own takes longer to compile than all else together.
+
+For the logistic function the panels, the polynomials and the three ways of treating a pair of
+panels are those of the twin, whose tables come in as arguments. A model at a time
+fits in the cache, and scores need not be sorted: it is enough to count them into their panels.
 """
 
 from __future__ import annotations
@@ -11,13 +16,15 @@ import numpy as np
 from pairgossip.engine.descent.loops import SMOOTHED_HINGE, SQUARED_HINGE, inlined, loop, vectorized
 from pairgossip.losses.sums import COARSE, DEGREE, NEAR, RATES, WIDTH
 
-# Sorting scores, compiled: numba's own sort takes longer to compile than all else together.
-
-
 MOVES = 16
 """Moves per score after which finishing by insertion is given up."""
 TINY = 1e-290
 """A spread below which buckets per unit may overflow."""
+CROWDED = 24
+"""Scores in one bucket beyond which all are sorted."""
+COUNT = len(RATES)
+PADDED = DEGREE + DEGREE % 2
+"""Moments per panel in memory: a zero more, so that pairs of them fill vector registers."""
 
 
 @loop
@@ -65,7 +72,7 @@ def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
     """Count ``scores - start`` into as many buckets of equal width; write them in that order.
 
     Afterward bucket k is out[counts[k] : counts[k + 1]]. Return the lowest value, the number of
-    buckets per unit (0 where that is no finite number), and the size of the fullest bucket.
+    buckets per unit (0 where that is not finite), and the size of the fullest bucket.
     """
     n = len(scores)
     low = high = scores[0]
@@ -74,7 +81,7 @@ def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
         high = max(high, score)
     low -= start
     high -= start
-    # One bucket for all where they are equal, or so close or far that the scale is no number.
+    # One bucket for all where they are equal, or so close or far that the scale is not finite.
     scale = (n - 1) / (high - low) if np.inf > high - low > TINY else 0.0
     for k in range(n + 2):
         counts[k] = 0
@@ -90,10 +97,6 @@ def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
         out[counts[at + 1]] = scores[q] - start
         counts[at + 1] += 1
     return low, scale, crowd
-
-
-CROWDED = 24
-"""Scores in one bucket beyond which all are sorted."""
 
 
 @loop
@@ -212,18 +215,6 @@ def hinge_sum(above, below, phi, counts, ordered):  # type: ignore[no-untyped-de
         return sweep(x, y, 1.0, squared)
     # Where y + 1 cannot be told from y, the smooth part of the function is beyond rounding.
     return smoothed_sweep(x, y) if y[-1] < COARSE else sweep(x, y, 0.5, False)
-
-
-# Sums of log(1 + e^-(x - y)) over two sets of scores, compiled: the twin of `logistic_sums`.
-#
-# The panels, the polynomials and the three ways of treating a pair of panels are those of
-# `pairgossip.losses.sums`, whose tables come in as arguments. A model at a time fits in the
-# cache, and scores need not be sorted: it is enough to count them into their panels.
-
-
-COUNT = len(RATES)
-PADDED = DEGREE + DEGREE % 2
-"""Moments per panel in memory: a zero more, so that pairs of them fill vector registers."""
 
 
 @loop
