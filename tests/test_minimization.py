@@ -185,7 +185,9 @@ def test_a_fit_is_drawn(what: str) -> None:
     assert ax.get_xscale() == "log"
     assert len(ax.get_lines()) >= 1
     pyplot.close("all")
-    with pytest.raises(InputError, match="drawn as 'objective' or 'bias', not 'error'"):
+    with pytest.raises(
+        InputError, match="drawn as 'objective', 'disagreement' or 'bias', not 'error'"
+    ):
         fit().plot("error")
 
 
