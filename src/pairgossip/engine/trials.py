@@ -119,11 +119,11 @@ class Outcome(NamedTuple, Generic[R]):
     """Which trials these are: an interrupted run may keep the third without the second."""
 
 
-class Stopped(Exception):
+class _Stopped(Exception):
     """Ends a trial in a worker thread once the run was interrupted."""
 
 
-class Workshop(Generic[R]):
+class _Workshop(Generic[R]):
     """What trials of this process share: progress, the stop flag, records being written.
 
     Sent to another process it arrives empty: there a trial runs silently to its end, and its
@@ -140,15 +140,15 @@ class Workshop(Generic[R]):
         return {"_on_progress": None, "stopped": False, "unfinished": {}, "remote": True}
 
     def report(self, iterations: int) -> None:
-        """Report progress, or raise `Stopped` if the run was interrupted."""
+        """Report progress; end the trial if the run was interrupted."""
         if self.stopped:
-            raise Stopped
+            raise _Stopped
         if self._on_progress is not None:
             self._on_progress(iterations)
 
 
-def one_trial(
-    experiment: Experiment[R], root: SeedSequence, number: int, workshop: Workshop[R]
+def _one_trial(
+    experiment: Experiment[R], root: SeedSequence, number: int, workshop: _Workshop[R]
 ) -> tuple[int, R, bool]:
     """Run the numbered trial; also say whether its progress went unseen in another process."""
     trial = experiment.start(child(root, number))
@@ -170,7 +170,7 @@ def run_trials(
     Threads by default, since compiled code and NumPy release the interpreter; inside
     ``joblib.parallel_config`` whatever backend it names.
     """
-    workshop: Workshop[R] = Workshop(on_progress)
+    workshop: _Workshop[R] = _Workshop(on_progress)
     finished: dict[int, R] = {}
     chosen = list(numbers)
     results = _results(experiment, root, chosen, n_jobs, workshop)
@@ -193,13 +193,13 @@ def _results(
     root: SeedSequence,
     numbers: list[int],
     n_jobs: int | None,
-    workshop: Workshop[R],
+    workshop: _Workshop[R],
 ) -> Any:
     if len(numbers) == 1:
-        return (one_trial(experiment, root, number, workshop) for number in numbers)
+        return (_one_trial(experiment, root, number, workshop) for number in numbers)
     with needed_for("Running several trials"):
         from joblib import Parallel, delayed
-    jobs = [delayed(one_trial)(experiment, root, number, workshop) for number in numbers]
+    jobs = [delayed(_one_trial)(experiment, root, number, workshop) for number in numbers]
     try:
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(jobs)
     except ValueError:  # a backend that gives its results only all at once

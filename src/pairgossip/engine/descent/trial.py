@@ -147,8 +147,8 @@ class DescentTrial(Trial[DescentRecord]):
             record.disagreement[at] = disagreement(now.mean)
         if self._before is not None:
             meant = self._judge if record.reports is None else self._descent.problem
-            record.gradient_bias[at] = gradient_bias(self._descent, meant, self._before, now)
-            record.network_model[at] = network_model(self._descent, self._before, self.done - 1)
+            record.gradient_bias[at] = _gradient_bias(self._descent, meant, self._before, now)
+            record.network_model[at] = _network_model(self._descent, self._before, self.done - 1)
         record.state = now
 
 
@@ -164,7 +164,7 @@ def _penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))
 
 
-def gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapshot) -> FloatArray:
+def _gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapshot) -> FloatArray:
     """The mean over nodes of the gradient taken minus the gradient meant.
 
     Taken: at the pair the node holds after the exchange; meant: of the node's share of the
@@ -175,7 +175,7 @@ def gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapsho
     return (taken - judge.own_gradients(before.theta)).mean(axis=0)
 
 
-def network_model(descent: Descent, before: Snapshot, t: int) -> FloatArray:
+def _network_model(descent: Descent, before: Snapshot, t: int) -> FloatArray:
     """The model of the network's mean accumulator, T(mean z; gamma(t), t)."""
     gamma = descent.steps(np.array([max(t, 1)], dtype=np.float64))[0]
     return descent.proximal.map(before.z.mean(axis=0), gamma, t)

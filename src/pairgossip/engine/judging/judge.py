@@ -114,7 +114,7 @@ class RankingJudge:
         self._lower = np.searchsorted(labels, labels).astype(np.int64)
         self._plan = spans(labels, direct)
         self._features = np.ascontiguousarray(centered(problem.data[:, :-1])[self._order].T)
-        self._tables = padded_tables()
+        self._tables = _padded_tables()
         self._room = _room(problem.n)
         self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
         self._bits = np.zeros(problem.n, dtype=np.int64)
@@ -239,7 +239,7 @@ def spans(labels: FloatArray, direct: int) -> IntArray:
     return np.array(plan, dtype=np.int64).reshape(-1, 3)
 
 
-def padded_tables() -> tuple[FloatArray, FloatArray, FloatArray]:
+def _padded_tables() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Make `tables` of the logistic sums ready for loops over an even number of moments."""
     forms, falling, rising = tables()
     return np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
