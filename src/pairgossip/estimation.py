@@ -266,7 +266,9 @@ class EstimationRequest(Request):
         pairs.check()
         return pairs
 
-    def _whole_sets(self, rows: Pairs | Means | PrivatePairs, site_of: IntArray) -> WholeSets:
+    def _whole_sets(
+        self, rows: Pairs | Means | PrivatePairs, site_of: IntArray
+    ) -> WholeSets | PrivateSets:
         """Return the problem of sites that swap all their rows at once."""
         if isinstance(rows, Means) or not self._method.swaps:
             raise InputError(

@@ -14,7 +14,7 @@ from pairgossip.kernels.builtin import (
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe, exact, row_means
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
-from pairgossip.kernels.pairs import PairProblem, Pairs
+from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs
 from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Pairs",
     "Ratio",
     "Summary",
+    "TrialPairs",
     "WholeSets",
     "as_kernel",
     "auc",

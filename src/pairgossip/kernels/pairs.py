@@ -138,10 +138,10 @@ class Pairs:
 
 
 class PairProblem(Protocol):
-    """One value per ordered pair of nodes, whose average over all n^2 pairs is the target.
+    """A statistic of pairs of nodes, estimated in trials.
 
-    `Pairs` gives a node one observation, `WholeSets` a site's whole set of them; other problems
-    may draw what they add anew for every trial.
+    `Pairs` gives a node one observation, `WholeSets` a site's whole set of them. What nodes add is
+    known to the problem of a trial only: private problems draw reports anew for every trial.
     """
 
     @property
@@ -176,11 +176,8 @@ class PairProblem(Protocol):
     def fusible(self) -> bool:
         """Whether compiled code may evaluate the kernel on `data` itself."""
 
-    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each node adds for what it holds, shape (m, components)."""
-
     def matrix(self, component: int = 0) -> FloatArray:
-        """Return the values of one component for all pairs of nodes, shape (n, n)."""
+        """Return what all pairs of nodes add for one component, on average over trials."""
 
     def row_means(self) -> FloatArray:
         """Return the mean of every row of `matrix`, for a single kernel."""
@@ -188,8 +185,15 @@ class PairProblem(Protocol):
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: SeedSequence) -> TrialPairs:
         """Return the problem of one trial, all its randomness drawn from this seed."""
+
+
+class TrialPairs(PairProblem, Protocol):
+    """One value per ordered pair of nodes, whose average over all n^2 pairs is the target."""
+
+    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
+        """Return what each node adds for what it holds, shape (m, components)."""
 
 
 # One value per node and their mean: the separable problem beside the pairwise one.
@@ -213,6 +217,6 @@ class Means:
         """Return the mean."""
         return float(self.data.mean())
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: SeedSequence) -> Means:
         """Return itself: nothing about it is random."""
         return self

@@ -90,6 +90,11 @@ LARGEST_TABLE = 2**24
 """Up to so many numbers, what pairs of sites add is remembered: 128 MB."""
 
 
+def set_scale(sites: int, rows: int, target: str) -> float:
+    """Return the factor that turns sums over pairs of rows into the statistic of all rows."""
+    return sites**2 / (float(rows) * float(rows if target == "v" else rows - 1))
+
+
 class WholeSets:
     """What site u adds when it holds the set of site v: the sum of h over all pairs of their rows.
 
@@ -114,8 +119,7 @@ class WholeSets:
         self.data, self.dimension = pairs.data, pairs.dimension
         self.kernel, self.components = pairs.kernel, pairs.components
         self.target, self.n = pairs.target, self.sets.n
-        rows = float(pairs.n)
-        self.scale = self.n**2 / (rows * (rows if self.target == "v" else rows - 1))
+        self.scale = set_scale(self.n, pairs.n, self.target)
         shape = (self.n, self.n, self.components)
         self._known = np.full(shape, np.nan) if np.prod(shape) <= LARGEST_TABLE else None
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -163,7 +163,7 @@ class LearningProblem:
         """Whether compiled code knows the form of the loss."""
         return isinstance(self.loss, Loss)
 
-    def for_trial(self, seed: SeedSequence) -> Self:
+    def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
         """Return itself: nothing about it is random."""
         return self
 
@@ -230,7 +230,7 @@ class WholeSetsLearning:
 
     compilable = False
 
-    def __init__(self, rows: LearningProblem, site_of: IntArray) -> None:
+    def __init__(self, rows: PairwiseLearning, site_of: IntArray) -> None:
         self.rows = rows
         self.sets = SiteSets(site_of)
         self.data, self.loss, self.dimension = rows.data, rows.loss, rows.dimension

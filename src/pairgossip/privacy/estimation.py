@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -12,14 +12,34 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import Kernel, Progress, Ratio
 from pairgossip.kernels.pairs import Means, Pairs
-from pairgossip.kernels.whole_sets import WholeSets
+from pairgossip.kernels.whole_sets import SiteSets, set_scale
 from pairgossip.privacy.columns import Cells, Classes, Grid
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
 from pairgossip.privacy.response import trial_source
 
 
-class PrivatePairs:
+class _Private:
+    """What the problems of private rows share: everything is that of the raw data.
+
+    Compiled code cannot run them, for it would read the raw data.
+    """
+
+    fusible = False
+
+    def __init__(self, truth: Pairs, mechanism: RandomizedResponse, n: int, scale: float) -> None:
+        self.data, self.dimension = truth.data, truth.dimension
+        self.kernel, self.components = truth.kernel, truth.components
+        self.target, self.mechanism, self.n, self.scale = truth.target, mechanism, n, scale
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.kernel.name}, {self.target.upper()}-statistic, "
+            f"n={self.n}, epsilon={self.mechanism.epsilon:g})"
+        )
+
+
+class PrivatePairs(_Private):
     """A pairwise statistic of raw data that nodes estimate from one report each.
 
     It knows the true statistic, which estimates are compared with. What nodes add comes from
@@ -49,9 +69,6 @@ class PrivatePairs:
         The kernel on reports.
     """
 
-    fusible = False
-    """Compiled code would read the raw data."""
-
     def __init__(
         self,
         data: Any,
@@ -63,11 +80,9 @@ class PrivatePairs:
         seeded: bool = True,
     ) -> None:
         check_mechanism(mechanism)
-        truth = Pairs(mechanism.numbers(data, labels), kernel, target)
-        self.truth, self.mechanism, self.seeded = truth, mechanism, seeded
-        self.data, self.n, self.dimension = truth.data, truth.n, truth.dimension
-        self.kernel, self.components = truth.kernel, truth.components
-        self.target, self.scale = truth.target, truth.scale
+        self.truth = Pairs(mechanism.numbers(data, labels), kernel, target)
+        super().__init__(self.truth, mechanism, self.truth.n, self.truth.scale)
+        self.seeded = seeded
         self.debiased = mechanism.debiased(self.kernel)
 
     def check(self) -> None:
@@ -94,13 +109,6 @@ class PrivatePairs:
         """Predict how far the statistic of the reports is off the exact one."""
         return predicted_error(self.debiased, self.data, self.target, exact)
 
-    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Refuse: nodes add nothing before there are reports."""
-        raise InputError(
-            "Private observations have to be reported before nodes use them: "
-            "take for_trial(seed) or with_reports(reports)."
-        )
-
     def for_trial(self, seed: SeedSequence) -> ReportedPairs:
         """Return the problem with reports drawn for this trial."""
         return self.with_reports(self.mechanism.randomize(self.data, trial_source(self, seed)))
@@ -109,14 +117,8 @@ class PrivatePairs:
         """Return the problem with these reports, one row per observation."""
         return ReportedPairs(self, reports)
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.kernel.name}, {self.target.upper()}-statistic, "
-            f"n={self.n}, epsilon={self.mechanism.epsilon:g})"
-        )
 
-
-class ReportedPairs(PrivatePairs):
+class ReportedPairs(_Private):
     """What node k adds when it holds the report of observation l, in the target's units.
 
     Between different observations it is the debiased kernel. A node that holds its own report
@@ -130,8 +132,8 @@ class ReportedPairs(PrivatePairs):
     """
 
     def __init__(self, problem: PrivatePairs, reports: Cells) -> None:
-        self.__dict__.update(problem.__dict__)
-        self.reports = reports
+        super().__init__(problem.truth, problem.mechanism, problem.n, problem.scale)
+        self.debiased, self.reports = problem.debiased, reports
         self.cells = self.mechanism.flat(reports)
         if len(self.cells) != self.n:
             raise InputError(
@@ -168,6 +170,10 @@ class ReportedPairs(PrivatePairs):
         np.fill_diagonal(matrix, 0.0 if self.target == "u" else own)
         return matrix
 
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: the reports are drawn."""
+        return self
+
 
 def check_mechanism(mechanism: Any) -> None:
     """Raise `InputError` unless it is a mechanism."""
@@ -203,13 +209,10 @@ class PrivateMeans(Means):
         self.mechanism, self.seeded = mechanism, seeded
         self.debiased = mechanism.debiased(Kernel(middle, name="mean"))
 
-    def for_trial(self, seed: SeedSequence) -> ReportedMeans:
-        """Return the values of reports drawn for this trial."""
-        return self.with_reports(self.mechanism.randomize(self.data, trial_source(self, seed)))
-
-    def with_reports(self, reports: Cells) -> ReportedMeans:
-        """Return the values of these reports, one row per observation."""
-        return ReportedMeans(self, reports)
+    def for_trial(self, seed: SeedSequence) -> Means:
+        """Return what reports drawn for this trial say of the values, unbiased."""
+        reports = self.mechanism.randomize(self.data, trial_source(self, seed))
+        return Means(self.debiased.own(reports)[:, 0])
 
     def expected(self) -> Means:
         """Return what nodes average, in expectation over the reports."""
@@ -221,45 +224,37 @@ class PrivateMeans(Means):
         return predicted_error(self.debiased, self.data, "v", exact)
 
 
-class ReportedMeans(PrivateMeans):
-    """What reports say of the values they are reports of: unbiased, and far from each of them."""
-
-    def __init__(self, problem: PrivateMeans, reports: Cells) -> None:
-        self.__dict__.update(problem.__dict__)
-        self.reports = reports
-        self.data = problem.debiased.own(reports)[:, 0]
-
-
 # Sites that swap whole sets of reports.
 
 
-class PrivateSets(WholeSets):
+class PrivateSets(_Private):
     """A statistic of raw rows that sites estimate from sets of reports, one report per row.
 
     Attributes
     ----------
-    private
+    rows
         The rows, and how they are reported.
-    mechanism
-        The randomized response that makes the reports.
+    sets
+        Which rows belong to which site.
     """
 
     def __init__(self, rows: PrivatePairs, site_of: IntArray) -> None:
-        super().__init__(rows.truth, site_of)
-        self.private = rows
+        self.rows, self.sets = rows, SiteSets(site_of)
+        scale = set_scale(self.sets.n, rows.n, rows.target)
+        super().__init__(rows.truth, rows.mechanism, self.sets.n, scale)
 
-    @property
-    def mechanism(self) -> RandomizedResponse:
-        """The randomized response that makes the reports."""
-        return self.private.mechanism
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the statistic of the raw data."""
+        return self.rows.exact(progress)
 
-    def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Refuse: sites add nothing before there are reports."""
-        return self.private.values(nodes, held)
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        return self.matrix().mean(axis=1)
 
     def matrix(self, component: int = 0) -> FloatArray:
         """Return what pairs of sites add on average over the reports, shape (n, n)."""
-        table = self.private.debiased.cell_tables[component]
+        table = self.rows.debiased.cell_tables[component]
         laws, sites = laws_by_row(self.mechanism, self.data), np.zeros((self.n, len(table)))
         np.add.at(sites, self.sets.site_of, laws)
         own = -np.einsum("ix,ix->i", laws @ table, laws)
@@ -271,14 +266,14 @@ class PrivateSets(WholeSets):
 
     def for_trial(self, seed: SeedSequence) -> ReportedSets:
         """Return the problem with reports drawn for this trial."""
-        return ReportedSets(self, self.private.for_trial(seed))
+        return ReportedSets(self, self.rows.for_trial(seed))
 
     def predicted_error(self, exact: float) -> PrivacyError:
         """Predict how far the statistic of the reports is off the exact one."""
-        return self.private.predicted_error(exact)
+        return self.rows.predicted_error(exact)
 
 
-class ReportedSets(PrivateSets):
+class ReportedSets(_Private):
     """What site u adds when it holds the reports of site v: sums over all pairs of their rows.
 
     Sums over rows are products of the sites' histograms of reports with the debiased kernel. A
@@ -286,10 +281,10 @@ class ReportedSets(PrivateSets):
     """
 
     def __init__(self, problem: PrivateSets, reported: ReportedPairs) -> None:
-        self.__dict__.update(problem.__dict__)
-        self.private, self.reported = reported, reported
+        super().__init__(problem.rows.truth, problem.mechanism, problem.n, problem.scale)
+        self.reported = reported
         debiased = reported.debiased
-        cells, site_of = reported.cells, self.sets.site_of
+        cells, site_of = reported.cells, problem.sets.site_of
         self._histograms = np.zeros((self.n, reported.mechanism.cells))
         np.add.at(self._histograms, (site_of, cells), 1.0)
         self._met = self._histograms @ debiased.tables  # (components, n, K)
@@ -315,6 +310,15 @@ class ReportedSets(PrivateSets):
     def exact(self, progress: Progress | None = None) -> float:
         """Return the debiased statistic of the reports, to which gossip converges."""
         return self.reported.exact(progress)
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        return self.matrix().mean(axis=1)
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: the reports are drawn."""
+        return self
 
 
 # A mechanism as plain texts and numbers, for the files of results.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -72,7 +72,7 @@ class PrivateLearning(LearningProblem):
         return ReportedLearning(self, reports)
 
 
-class ReportedLearning(PrivateLearning):
+class ReportedLearning:
     """What node k adds to its gradient when it holds the report of observation l.
 
     Between different observations it is the debiased gradient. A node that holds its own report
@@ -80,9 +80,13 @@ class ReportedLearning(PrivateLearning):
     n/(n - 1). Objectives remain those of the raw data.
     """
 
+    compilable = False
+
     def __init__(self, problem: PrivateLearning, reports: Cells) -> None:
-        self.__dict__.update(problem.__dict__)
-        self.reports = reports
+        self.raw, self.reports = problem, reports
+        self.data, self.n, self.marks = problem.data, problem.n, problem.marks
+        self.loss, self.dimension = problem.loss, problem.dimension
+        self.debiased, self.target = problem.debiased, problem.target
         self._weights = self.debiased.weights(reports)
         self._total = self._weights.sum(axis=0)
         if len(self._weights) != self.n:
@@ -108,6 +112,10 @@ class ReportedLearning(PrivateLearning):
             found[own] = self.debiased.own(models[own], self.reports[nodes[own]])
         return found
 
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return the objective of every model on the raw data, shape (r,)."""
+        return self.raw.objectives(models)
+
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the mean over all l of `gradient` at theta_k, for every node k."""
         others = self._total - self._weights
@@ -115,6 +123,10 @@ class ReportedLearning(PrivateLearning):
         if self.target == "v":
             found += self.debiased.own(theta, self.reports)
         return found / self.n
+
+    def for_trial(self, seed: SeedSequence) -> Self:
+        """Return itself: the reports are drawn."""
+        return self
 
 
 def reports_of(problem: PairwiseLearning) -> Cells | None:

@@ -99,7 +99,7 @@ class Run(Counts):
         records = outcome.records
         kept = min(record.written for record in records)
         pairs = None if isinstance(setup.problem, Means) else setup.problem
-        site_of = pairs.sets.site_of if isinstance(pairs, WholeSets) else None
+        site_of = pairs.sets.site_of if isinstance(pairs, WholeSets | PrivateSets) else None
         groups, construction = groups_of(setup.graph, site_of)
         return cls(
             kernel=pairs.kernel.name if pairs else "",

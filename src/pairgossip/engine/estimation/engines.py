@@ -10,7 +10,7 @@ from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.extras import needed_for_speed
-from pairgossip.kernels import PairProblem, Pairs
+from pairgossip.kernels import PairProblem, Pairs, TrialPairs
 from pairgossip.kernels.pairs import Means
 
 
@@ -19,7 +19,7 @@ class PlainEngine:
 
     def __init__(
         self,
-        problem: PairProblem | Means,
+        problem: TrialPairs | Means,
         method: Method,
         clock: str,
         order: str,
@@ -74,7 +74,7 @@ class Engine(Protocol):
 class LoneNode:
     """A network of one node, which meets nobody: its answer is its own pair."""
 
-    def __init__(self, problem: PairProblem | Means) -> None:
+    def __init__(self, problem: TrialPairs | Means) -> None:
         own = np.zeros(1, dtype=np.intp)
         if isinstance(problem, Means):
             self._values = problem.data[:, None]
@@ -119,7 +119,7 @@ def check_engine(name: str, problem: PairProblem | Means, method: Method, clock:
 
 def build_engine(
     name: str,
-    problem: PairProblem | Means,
+    problem: TrialPairs | Means,
     method: Method,
     clock: str,
     order: str,

@@ -8,7 +8,7 @@ from pairgossip.algorithms import Method, Twin, weighted_gosta
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
-from pairgossip.kernels import PairProblem
+from pairgossip.kernels import TrialPairs
 
 NUMBERS_AT_ONCE = 1 << 13
 """Numbers per array handed to the kernel: above 128 KB its memory is mapped anew each time."""
@@ -19,7 +19,7 @@ class TokenEngine:
 
     def __init__(
         self,
-        pairs: PairProblem,
+        pairs: TrialPairs,
         method: Method,
         clock: str,
         order: str,

@@ -18,6 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.kernels import PairProblem, WholeSets
 from pairgossip.kernels.pairs import Means
+from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
 
 
@@ -57,7 +58,7 @@ class Setup:
         """Return a new meter of what a trial sends."""
         problem, method = self.problem, self.method
         observation = problem.dimension if method.swaps and not isinstance(problem, Means) else 0
-        sizes = problem.sets.sizes if isinstance(problem, WholeSets) else None
+        sizes = problem.sets.sizes if isinstance(problem, WholeSets | PrivateSets) else None
         payload = Payload(observation, method.numbers_averaged(problem.components), sizes)
         walks, compiled = method.exchanges_per_iteration, self.engine != "plain"
         return Meter(self.graph, payload, walks, compiled)
