@@ -14,9 +14,9 @@ from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
 from pairgossip.experiments.auc_maximization.findings import (
     SCALINGS,
     WORDS,
+    judge_vanishing,
     largest_share,
-    scaled,
-    vanished,
+    scale_rows,
 )
 from pairgossip.experiments.framework.experiment import Experiment, Plan
 from pairgossip.experiments.framework.running import run_experiment
@@ -25,7 +25,7 @@ from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.paper_setup import (
     GRAPHS,
     Dealt,
-    dealt,
+    deal_rows,
     dispersion_verdict,
     faster_verdict,
     paper_graph,
@@ -91,7 +91,7 @@ def test_the_size_of_the_bias_depends_on_the_scaling(
 @pytest.mark.parametrize("scaling", ["raw", *SCALINGS])
 def test_scalings(scaling: str) -> None:
     X = np.random.default_rng(0).uniform(1, 10, size=(20, 3))
-    rows = scaled(Dealt(X, np.arange(20)), scaling).X
+    rows = scale_rows(Dealt(X, np.arange(20)), scaling).X
     assert {
         "raw": np.array_equal(rows, X),
         "standardized": np.allclose([rows.mean(axis=0), rows.std(axis=0)], [[0] * 3, [1] * 3]),
@@ -109,7 +109,7 @@ def test_the_figures_known_of_the_data(found: tuple[Experiment, dict[str, Any]])
 
 
 def test_the_minimum_is_one(found: tuple[Experiment, dict[str, Any]]) -> None:
-    X, y = dealt(*pg.datasets.breast_cancer_wisconsin(), 676, PLAN.seed)
+    X, y = deal_rows(*pg.datasets.breast_cancer_wisconsin(), 676, PLAN.seed)
     theta = np.array(found[1]["optimum"]["torus"]["model"])
     risks = pg.losses.risks(
         np.array([theta, *(theta + 1e-3 * np.eye(9)), *(theta - 1e-3 * np.eye(9))]),
@@ -175,7 +175,7 @@ def test_numbers_in_the_findings_come_from_the_results(
     ],
 )
 def test_chance_makes_no_verdict_better(least: float, most: float, verdict: str) -> None:
-    assert vanished(least, most) == verdict
+    assert judge_vanishing(least, most) == verdict
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from pairgossip.datasets import breast_cancer_wisconsin
 from pairgossip.experiments import estimation_comparison
 from pairgossip.experiments.estimation_comparison import AUC, METHODS, SCATTER
-from pairgossip.experiments.estimation_comparison.findings import Measured, reached
+from pairgossip.experiments.estimation_comparison.findings import Measured, messages_to_reach
 from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.paper_setup import GRAPHS, dealt
+from pairgossip.experiments.paper_setup import GRAPHS, deal_rows
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.exact import row_means
 from tests.experiments.running import PLAN, results_of, texts, verdicts
@@ -67,7 +67,7 @@ def test_row_means_are_as_far_as_the_package_says(
 ) -> None:
     results = request.getfixturevalue(statistic)
     X, y = breast_cancer_wisconsin()
-    rows = dealt(X, y, 676, PLAN.seed)
+    rows = deal_rows(X, y, 676, PLAN.seed)
     if statistic == "scatter":
         means = row_means(rows.X, within_cluster_scatter(), labels=rows.y)
     else:
@@ -156,6 +156,6 @@ def test_the_slope_of_a_power_is_its_exponent() -> None:
 
 def test_messages_until_a_level_are_interpolated() -> None:
     curve = measured_power(-0.5)
-    assert reached(curve, 0.1) == pytest.approx(200, rel=0.01)
-    assert reached(curve, 0.001) == "not reached"
-    assert reached(curve, 2.0) == 2
+    assert messages_to_reach(curve, 0.1) == pytest.approx(200, rel=0.01)
+    assert messages_to_reach(curve, 0.001) == "not reached"
+    assert messages_to_reach(curve, 2.0) == 2

@@ -24,7 +24,7 @@ from pairgossip.experiments.metric_learning.findings import (
     digits_claim,
     images,
     mixture,
-    paired,
+    paired_difference,
     shares,
 )
 from pairgossip.experiments.paper_setup import GRAPHS
@@ -135,8 +135,8 @@ def test_differences_are_paired_as_in_the_test_of_mcnemar() -> None:
     hits, rival = np.array([1, 1, 1, 0, 1, 0]), np.array([1, 0, 0, 1, 1, 0], dtype=bool)
     ahead, behind, points = 2, 1, 6
     variance = (ahead + behind - (ahead - behind) ** 2 / points) / (points - 1)
-    assert paired(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
-    assert paired(rival.astype(float), rival) == 0.0
+    assert paired_difference(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
+    assert paired_difference(rival.astype(float), rival) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from pairgossip.experiments import report as pieces
-from pairgossip.experiments import reproduce
-from pairgossip.experiments.framework.section import Claim, Table, written
+from pairgossip.experiments import Section, reproduce
+from pairgossip.experiments.framework.experiment import Plan
+from pairgossip.experiments.framework.section import Claim, Table, format_cell
+from pairgossip.experiments.report import Contents, render_report
+
+from .toy import TOY
 
 pytestmark = pytest.mark.usefixtures("toy_catalog")
 
@@ -77,15 +80,13 @@ ERRATA = Table("Errata", ("lines", "printed", "evidence"), [("301, 323, 415", ""
 
 
 @pytest.fixture(params=[PHONE, DESK])
-def measured(
-    browser: Browser, report: Path, request: pytest.FixtureRequest
-) -> tuple[int, dict[str, float]]:
-    """Lay the report out with tables of long texts in it, and measure it."""
-    text = report.read_text(encoding="utf-8")
-    long = pieces.verdicts(("toy", claim) for claim in CLAIMS) + pieces.table(ERRATA)
+def measured(browser: Browser, request: pytest.FixtureRequest) -> tuple[int, dict[str, float]]:
+    """Lay out a report with tables of long texts in it, and measure it."""
+    sections = {"toy": Section([], tables=[ERRATA], claims=CLAIMS)}
+    contents = Contents({"toy": TOY}, sections, {}, Plan(True, 2, 0), [])
     context = browser.new_context(viewport={"width": request.param, "height": 800})
     page = context.new_page()
-    page.set_content(text.replace("</body>", f"{long}</body>"))
+    page.set_content(render_report(contents, {}))
     found: dict[str, float] = page.evaluate(
         """() => ({
             page: document.documentElement.scrollWidth,
@@ -116,7 +117,7 @@ def test_tables_of_text_can_be_read_on_a_phone(measured: tuple[int, dict[str, fl
     [(None, ""), (True, "yes"), (12345, "12,345"), (0.123456, "0.1235"), ("a", "a")],
 )
 def test_written(value: bool | int | float | str | None, text: str) -> None:
-    assert written(value) == text
+    assert format_cell(value) == text
 
 
 def test_figures_go_where_they_belong_from_wherever_it_is_called(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments import scaling
-from pairgossip.experiments.framework.experiment import power_law, straight_line
+from pairgossip.experiments.framework.experiment import fit_line, fit_power_law
 from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.scaling import SCALING
 from pairgossip.experiments.scaling.findings import Point
@@ -94,8 +94,8 @@ def test_lines_are_those_of_numpy() -> None:
     rng = np.random.default_rng(0)
     x, y = np.arange(9.0), rng.normal(size=9)
     coefficients, covariance = np.polyfit(x, y, 1, cov=True)
-    line = straight_line(x, y)
+    line = fit_line(x, y)
     assert line.slope == pytest.approx(coefficients[0])
     assert line.error == pytest.approx(np.sqrt(covariance[0, 0]))
     assert line.explained == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
-    assert power_law([1, 10, 100], [5, 0.5, 0.05]).slope == pytest.approx(-1)
+    assert fit_power_law([1, 10, 100], [5, 0.5, 0.05]).slope == pytest.approx(-1)

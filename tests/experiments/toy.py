@@ -15,7 +15,7 @@ from pairgossip.experiments.framework.experiment import (
     Simulation,
 )
 from pairgossip.experiments.framework.figures import Sheet
-from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, compared
+from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, ratio_row
 
 DATA = [1.0, 2.0, 4.0, 7.0, 7.5]
 ITERATIONS = 200
@@ -51,7 +51,7 @@ def report(results: Mapping[str, Any]) -> Section:
     return Section(
         [f"The mean is {ours:.6f} < & > of {run.trials} trials."],
         [Picture("error", "The error <falls>.", sheet)],
-        [Table("Means", ("what", "printed", "ours", "ratio"), [compared("gini", 3.0, ours)])],
+        [Table("Means", ("what", "printed", "ours", "ratio"), [ratio_row("gini", 3.0, ours)])],
         [Claim("toy", "It works.", "the toy", "holds", f"{results['exact']['gini']:.6f}")],
     )
 

@@ -1,4 +1,4 @@
-"""The paper's experiments, one file each, and the command that reproduces them."""
+"""The paper's experiments, a module or a folder each, and what runs and reports them."""
 
 from pairgossip.experiments.framework.section import Claim, Picture, Section, Table
 from pairgossip.experiments.reproduction import CATALOG, Reproduction, reproduce

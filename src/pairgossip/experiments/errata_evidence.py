@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan
+from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan, grade
 from pairgossip.experiments.framework.section import Claim, Section, Table
 from pairgossip.theory.errata import ERRATA
 
@@ -51,7 +51,7 @@ def _report(results: Mapping[str, Any]) -> Section:
                 "errata",
                 "Every erratum is shown by numbers computed here, within the paper's hypotheses.",
                 "this project's errata",
-                "holds" if shown == len(rows) else "does not hold",
+                grade([shown == len(rows)]),
                 f"{shown} of {len(rows)} rows have evidence that shows what the row says, by an "
                 "example that satisfies all hypotheses the row names.",
             )

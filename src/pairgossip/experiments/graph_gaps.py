@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan
+from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan, grade
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import (
     Cell,
@@ -17,7 +17,7 @@ from pairgossip.experiments.framework.section import (
     Picture,
     Section,
     Table,
-    compared,
+    ratio_row,
 )
 from pairgossip.experiments.paper_setup import (
     COLORS,
@@ -202,7 +202,7 @@ def _paper_table(graphs: Mapping[str, Any]) -> Table:
     columns = ("graph", "nodes", "edges", "lambda_(n-1)", "printed", "ours", "ratio", "dense")
     rows: list[tuple[Cell, ...]] = []
     for name, facts in graphs.items():
-        _, *comparison = compared(name, PRINTED_GAPS[name], facts["gap"])
+        _, *comparison = ratio_row(name, PRINTED_GAPS[name], facts["gap"])
         sizes = (name, facts["nodes"], facts["edges"], facts["lambda"])
         rows.append((*sizes, *comparison, facts["dense"]))
     note = (
@@ -215,7 +215,7 @@ def _paper_table(graphs: Mapping[str, Any]) -> Table:
 def _grid_table(graphs: Mapping[str, Any], others: Mapping[str, Any]) -> Table:
     grids = {f"torus {SIDE} x {SIDE}": graphs["torus"], **others}
     rows = [
-        (name, f["nodes"], *compared(name, PRINTED_GAPS["torus"], f["gap"])[1:])
+        (name, f["nodes"], *ratio_row(name, PRINTED_GAPS["torus"], f["gap"])[1:])
         for name, f in grids.items()
     ]
     return Table('What "2D grid" can mean', ("grid", "nodes", "printed", "ours", "ratio"), rows)
@@ -243,15 +243,15 @@ def _near_claim(name: str, graphs: Mapping[str, Any]) -> Claim:
     off = ours / printed - 1.0
     return Claim(
         f"gap-{name}",
-        f"lambda_(n-1) / |E| = {printed:.2e} for the {_spoken(name)}.",
+        f"lambda_(n-1) / |E| = {printed:.2e} for the {_describe_graph(name)}.",
         f"paper, line {LINES[name]}",
-        "holds" if abs(off) < CLOSE else "does not hold",
+        grade([abs(off) < CLOSE]),
         f"Ours is {ours:.4e}, {100 * off:+.2f} % from the printed value "
         f"({100 * CLOSE:g} % was allowed).",
     )
 
 
-def _spoken(name: str) -> str:
+def _describe_graph(name: str) -> str:
     return f"2D grid, taken as the {SIDE} x {SIDE} torus" if name == "torus" else f"{name} graph"
 
 
@@ -266,7 +266,7 @@ def _seeds_claim(drawn: Mapping[str, Sequence[float]]) -> Claim:
         "gap-watts-strogatz",
         f"lambda_(n-1) / |E| = {printed:.2e} for the Watts-Strogatz graph with k = 5.",
         f"paper, line {LINES['watts-strogatz']}",
-        "holds" if any(inside.values()) else "does not hold",
+        grade([any(inside.values())]),
         f"Some reading of k = 5 has to fit. Over {SEEDS} seeds: {places}.",
     )
 
@@ -283,7 +283,7 @@ def _largest_claim(
         "complete-largest",
         "For a fixed number of nodes, the complete graph maximizes the spectral gap.",
         "paper, line 617",
-        "holds" if holds else "does not hold",
+        grade([holds]),
         f"Its gap is {complete:.6f} times 2 / (n - 1), which the trace of the Laplacian allows "
         f"no graph to exceed; the {len(rest)} other graphs here reach {min(rest):.2e} to "
         f"{max(rest):.2e} of it.",

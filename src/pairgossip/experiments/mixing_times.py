@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan
+from pairgossip.experiments.framework.experiment import (
+    Case,
+    Computation,
+    Experiment,
+    Plan,
+    geometric_grid,
+    grade,
+)
 from pairgossip.experiments.framework.figures import Sheet
 from pairgossip.experiments.framework.section import Claim, Picture, Section, Table
 from pairgossip.experiments.paper_setup import GRAPHS as PAPER
@@ -63,7 +70,7 @@ def _nodes(name: str, plan: Plan) -> int:
 def _mixing(name: str, plan: Plan) -> Mapping[str, Any]:
     graph = network(name, _nodes(name, plan), plan.seed)
     x, corrected = graph.normalized_gap(), graph.mixing_time(EPSILON)
-    times = np.unique(np.rint(np.geomspace(1, 2 * corrected, POINTS)).astype(int))
+    times = geometric_grid(1, 2 * corrected, POINTS)
     return {
         "nodes": graph.n,
         "gap": x,
@@ -134,7 +141,7 @@ def _printed_claim(found: Mapping[str, Any]) -> Claim:
         "On a connected, non-bipartite graph, after tau(eps) = log(sqrt(n)/eps)/log c(G) "
         "iterations the total variation is at most eps.",
         "paper, lines 482, 490 and 507-508",
-        "holds" if len(enough) == len(assumed) else "does not hold",
+        grade([len(enough) == len(assumed)]),
         f"It is between {low:.3f} and {high:.3f} at eps = {EPSILON:g}, and long enough on "
         f"{len(enough)} of the {len(assumed)} graphs here that are not bipartite; their exact "
         f"times run from {min(item['exact'] for item in assumed):,} to "
@@ -155,7 +162,7 @@ def _corrected_claim(found: Mapping[str, Any]) -> Claim:
         "The total variation is at most sqrt(n - 1)/2 (1 - lambda/|E|)^t, so that "
         "log(sqrt(n - 1)/(2 eps))/(-log(1 - lambda/|E|)) iterations are enough.",
         "theory",
-        "holds" if below else "does not hold",
+        grade([below]),
         f"On {len(found)} graphs, at all times computed; the corrected time is {min(ratios):.2f} "
         f"to {max(ratios):.2f} times the exact one.",
     )
@@ -169,7 +176,7 @@ def _bipartite_claim(found: Mapping[str, Any]) -> Claim:
         "Observations mix on every connected graph of three nodes or more, bipartite ones too.",
         "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite (line 301), is "
         "sufficient, and this is weaker",
-        "holds" if len(mixed) == len(bipartite) else "does not hold",
+        grade([len(mixed) == len(bipartite)]),
         f"Of the {len(bipartite)} bipartite graphs ({', '.join(bipartite)}), {len(mixed)} mix: an "
         "exchange leaves all nodes but two in place, so that no walk alternates between two "
         "sides.",

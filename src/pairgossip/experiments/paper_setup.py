@@ -54,7 +54,7 @@ def dispersion_verdict(best: float, middle: float, worst: float) -> Verdict:
     return "holds" if middle < (1 + ALIKE) * worst else "holds in part"
 
 
-def in_order_from(
+def describe_order(
     iterations: IntArray, best: FloatArray, middle: FloatArray, worst: FloatArray
 ) -> str:
     """Say from which iteration on three curves are in this order up to the end."""
@@ -84,7 +84,7 @@ def paper_graph(name: str, seed: int) -> Graph:
     return watts_strogatz(NODES, k=4, p=0.3, seed=seed)
 
 
-def dealt(X: FloatArray, y: Any, nodes: int, seed: int) -> Dealt:
+def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> Dealt:
     """Deal rows to nodes at random; rows beyond the number of nodes stay unused."""
     order: IntArray = np.random.default_rng([seed, DEALING]).permutation(len(X))[:nodes]
     return Dealt(X[order], np.asarray(y)[order])
@@ -111,7 +111,7 @@ def network(name: str, nodes: int, seed: int) -> Graph:
 def incomes(nodes: int, seed: int) -> FloatArray:
     """Deal the incomes of as many households of Engel's to the nodes, in Belgian francs."""
     income = engel()["income"]
-    return dealt(income, income, nodes, seed).X
+    return deal_rows(income, income, nodes, seed).X
 
 
 def income_quantiles(nodes: int) -> FloatArray:
@@ -124,7 +124,7 @@ def income_quantiles(nodes: int) -> FloatArray:
 
 def patients(graph: str, seed: int) -> Dealt:
     """Deal the rows of Breast Cancer Wisconsin to the nodes of one of the paper's graphs."""
-    return dealt(*breast_cancer_wisconsin(), paper_graph(graph, seed).n, seed)
+    return deal_rows(*breast_cancer_wisconsin(), paper_graph(graph, seed).n, seed)
 
 
 # The three parts of an error: the bias, the nodes' disagreement, their mean's fluctuation.

@@ -98,6 +98,7 @@ def reproduce(
     """
     with needed_for("Reproducing the paper"):
         # To know now, not after a long run.
+        import jinja2  # noqa: F401
         import joblib  # noqa: F401
         import matplotlib.figure  # noqa: F401
         import scipy  # noqa: F401

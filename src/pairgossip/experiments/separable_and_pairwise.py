@@ -17,12 +17,20 @@ from pairgossip.experiments.framework.experiment import (
     Line,
     Plan,
     Simulation,
-    graded,
-    power_law,
-    straight_line,
+    fit_line,
+    fit_power_law,
+    geometric_grid,
+    grade,
 )
 from pairgossip.experiments.framework.figures import Panel, Sheet
-from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, Verdict
+from pairgossip.experiments.framework.section import (
+    Claim,
+    Picture,
+    Section,
+    Table,
+    Verdict,
+    list_values,
+)
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
@@ -67,7 +75,7 @@ class Rates(NamedTuple):
 
 def about(run: Run, rates: Mapping[str, Rates]) -> list[str]:
     """Say what was run, and how fast averaging is."""
-    listed = ", ".join(f"{found.times_bound:.2f} ({name})" for name, found in rates.items())
+    listed = list_values({name: found.times_bound for name, found in rates.items()}, ".2f")
     return [
         f"The mean and the Gini mean difference of the same {run.nodes} incomes, {run.trials} "
         "trials on each network. Averaging has all values at the start; GoSta must first "
@@ -184,7 +192,7 @@ def slower_claim(rates: Mapping[str, Rates]) -> Claim:
         "Pairwise estimation is slower: its bias falls like 1/t and the fluctuation of the "
         "network's mean like 1/sqrt(t), powers of t and not geometrically.",
         "paper, line 312, made exact by theory",
-        graded(near),
+        grade(near),
         f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "
         f"of the network's mean {np.mean(means):.3f} on average ({min(means):.3f} to "
         f"{max(means):.3f}); within {NEAR:g} of -1 and of -1/2 was asked for.",
@@ -246,7 +254,7 @@ LENGTHS = (100_000, 20_000)
 """Iterations of GoSta, in full and quick."""
 AVERAGING_LAST, AVERAGING_POINTS = 6_000, 61
 CHECKPOINTS = 33
-TRIALS_PER_TRIAL, LEAST_TRIALS = 10, 60
+REPEATS, LEAST_TRIALS = 10, 60
 WINDOW = (1e-10, 1e-2)
 """The geometric rate is fitted where the error is between these shares of its start."""
 SETTLED = 5.0
@@ -255,7 +263,7 @@ SETTLED = 5.0
 
 def _cases(plan: Plan) -> Sequence[Case]:
     last = plan.choose(*LENGTHS)
-    trials = max(LEAST_TRIALS, TRIALS_PER_TRIAL * plan.trials)
+    trials = plan.repeat(REPEATS, LEAST_TRIALS)
     found: list[Case] = []
     for name in GRAPHS:
         averaging = partial(_average, name, plan)
@@ -271,7 +279,7 @@ def _averaging_grid() -> IntArray:
 
 
 def _gosta_grid(last: int) -> IntArray:
-    return np.unique(np.rint(np.geomspace(1, last, CHECKPOINTS)).astype(int))
+    return geometric_grid(1, last, CHECKPOINTS)
 
 
 def _average(name: str, plan: Plan, **how: Any) -> Run:
@@ -333,17 +341,17 @@ def _rates(averaging: Run, gosta: Run, parts: ErrorParts, exact: Mapping[str, An
         _geometric(averaging.iterations, averaging.error, exact["start"]),
         rate,
         rate / 2,
-        power_law(t, gosta.error[late]),
-        power_law(t, parts.bias[late]),
-        power_law(t, parts.disagreement[late]),
-        power_law(t, parts.mean_fluctuation[late]),
+        fit_power_law(t, gosta.error[late]),
+        fit_power_law(t, parts.bias[late]),
+        fit_power_law(t, parts.disagreement[late]),
+        fit_power_law(t, parts.mean_fluctuation[late]),
     )
 
 
 def _geometric(t: IntArray, errors: FloatArray, start: float) -> Line:
     """Fit the logarithm of an error linearly in t, between first decay and rounding."""
     inside = (errors > WINDOW[0] * start) & (errors < WINDOW[1] * start)
-    return straight_line(t[inside], np.log(errors[inside]))
+    return fit_line(t[inside], np.log(errors[inside]))
 
 
 def _report(results: Mapping[str, Any]) -> Section:

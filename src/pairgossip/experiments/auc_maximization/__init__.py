@@ -17,7 +17,7 @@ from pairgossip.experiments.auc_maximization.findings import (
     faster_claim,
     magnitude_claim,
     objective_picture,
-    scaled,
+    scale_rows,
     scaling_table,
     vanishing_claim,
 )
@@ -67,7 +67,7 @@ def _case(graph: str, scaling: str) -> str:
 
 
 def _fit(graph: str, scaling: str, clock: str, last: int, plan: Plan, **how: Any) -> Fit:
-    X, y = scaled(patients(graph, plan.seed), scaling)
+    X, y = scale_rows(patients(graph, plan.seed), scaling)
     return minimize(
         X,
         y,

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.experiment import graded
+from pairgossip.experiments.framework.experiment import grade
 from pairgossip.experiments.framework.figures import Panel, Sheet
-from pairgossip.experiments.framework.section import Claim, Picture, Table, Verdict
+from pairgossip.experiments.framework.section import Claim, Picture, Table, Verdict, list_values
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
     MATTERS,
     Dealt,
+    describe_order,
     dispersion_verdict,
     faster_verdict,
-    in_order_from,
 )
 from pairgossip.results import Fit
 
@@ -64,9 +64,9 @@ def dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
         SAID[clock].format(641),
         dispersion_verdict(*spreads),
         "Features as in the file. Standard deviation of the objective over nodes at the end: "
-        + ", ".join(f"{s:.2e} ({name})" for name, s in zip(GRAPHS, spreads, strict=True))
+        + list_values(dict(zip(GRAPHS, spreads, strict=True)), ".2e")
         + ". "
-        + in_order_from(fits[GRAPHS[0]].iterations, *curves),
+        + describe_order(fits[GRAPHS[0]].iterations, *curves),
     )
 
 
@@ -92,7 +92,7 @@ def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
         f"bias-vanishes-{clock}",
         "In all considered networks, the bias term (bias . model) rapidly converges to zero.",
         SAID[clock].format(643),
-        vanished(least, most),
+        judge_vanishing(least, most),
         "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
         f"with its standard error, after its largest value: {', '.join(told)}. With "
         f"{STANDARD_ERRORS:.0f} standard errors, {100 * least:.0f} to {100 * most:.0f} % of the "
@@ -100,7 +100,7 @@ def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
     )
 
 
-def vanished(least: float, most: float) -> Verdict:
+def judge_vanishing(least: float, most: float) -> Verdict:
     """Judge by what may be left at least and at most."""
     if most < VANISHED:
         return "holds"
@@ -212,7 +212,7 @@ ByScaling = Mapping[str, Mapping[str, Fit]]
 """By the names of scalings and graphs."""
 
 
-def scaled(rows: Dealt, scaling: str) -> Dealt:
+def scale_rows(rows: Dealt, scaling: str) -> Dealt:
     """Scale the features of the rows on the nodes."""
     return rows if scaling == RAW else Dealt(SCALINGS[scaling](rows.X), rows.y)
 
@@ -237,10 +237,10 @@ def magnitude_claim(found: ByScaling, zero: Mapping[str, float]) -> Claim:
         "In all considered networks, the bias term (bias . model) remains several orders of "
         "magnitude smaller than the objective value throughout the optimization process.",
         "paper, line 643",
-        graded(share < SEVERAL_ORDERS for share in shares.values()),
+        grade(share < SEVERAL_ORDERS for share in shares.values()),
         "It depends on the scaling of features, which the paper does not state. At its largest, "
         "over iterations and graphs, the mean over trials is "
-        + ", ".join(f"{share:.2g} ({WORDS[scaling]})" for scaling, share in shares.items())
+        + list_values({WORDS[scaling]: share for scaling, share in shares.items()}, ".2g")
         + f" times the objective; below {SEVERAL_ORDERS:g} counts as several orders. The smaller "
         "the features, the less is learned in these steps: the objective ends at "
         + ", ".join(f"{end:.3f}" for end in ends.values())

@@ -22,7 +22,7 @@ from pairgossip.experiments.estimation_comparison.findings import (
     equal_messages_claim,
     final_table,
     gap_table,
-    measured,
+    measure_run,
     notes,
     price_table,
     slope_claim,
@@ -221,7 +221,7 @@ def _report(statistic: str, results: Mapping[str, Any]) -> Section:
     targets = results["targets"]
     found = {
         graph: {
-            method: measured(results[f"{graph}-{method}"], target["value"], target["gap"])
+            method: measure_run(results[f"{graph}-{method}"], target["value"], target["gap"])
             for method in METHODS
         }
         for graph, target in targets.items()

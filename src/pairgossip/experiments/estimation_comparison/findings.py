@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
-from pairgossip.experiments.framework.experiment import graded
-from pairgossip.experiments.framework.section import Cell, Claim, Table
-from pairgossip.experiments.paper_setup import GRAPHS, in_order_from
+from pairgossip.experiments.framework.experiment import fit_line, fit_power_law, grade
+from pairgossip.experiments.framework.section import Cell, Claim, Table, list_values
+from pairgossip.experiments.paper_setup import GRAPHS, describe_order
 from pairgossip.results import Run
 
 # What is measured of one method on one graph: relative errors, slopes, prices.
@@ -45,7 +45,7 @@ class Measured:
         """The exponent with which the error falls at the end."""
         begin = max(self.iterations[-1] / 10, min(self.relaxation, self.iterations[-1] / 2))
         late = self.iterations >= begin
-        return float(np.polyfit(np.log(self.iterations[late]), np.log(self.error[late]), 1)[0])
+        return fit_power_law(self.iterations[late], self.error[late]).slope
 
     def error_at(self, messages: IntArray) -> FloatArray:
         """Interpolate the error at numbers of messages, on logarithmic scales."""
@@ -64,7 +64,7 @@ def final_errors(found: Found) -> dict[str, list[float]]:
     }
 
 
-def measured(run: Run, value: float, gap: float) -> Measured:
+def measure_run(run: Run, value: float, gap: float) -> Measured:
     """Take from a run what the report needs, relative to the statistic's value."""
     return Measured(
         iterations=run.iterations,
@@ -77,7 +77,7 @@ def measured(run: Run, value: float, gap: float) -> Measured:
     )
 
 
-def reached(m: Measured, level: float) -> int | str:
+def messages_to_reach(m: Measured, level: float) -> int | str:
     """Return the messages after which the error stays below a level, or "not reached"."""
     above = np.flatnonzero(m.error >= level)
     last = int(above[-1]) if len(above) else -1
@@ -126,7 +126,7 @@ def equal_messages_claim(statistic: str, found: Found) -> Claim:
         "GoSta estimates better than U2 at equal numbers of messages (checked from where either "
         f"has a relative error below {MEANINGFUL:g}).",
         "Colin et al. 2015",
-        graded(ahead),
+        grade(ahead),
         "Over three graphs and both clocks of GoSta, U2's error is "
         f"{min(last):.3g} to {max(last):.3g} times GoSta's when as many messages are sent as "
         "GoSta sends in the whole run, "
@@ -163,11 +163,11 @@ def connected_claim(statistic: str, found: Found) -> Claim:
         f"connected-{statistic}",
         "Better-connected graphs converge faster.",
         "Colin et al. 2015",
-        graded(passed),
+        grade(passed),
         f"Final relative errors on the complete, Watts-Strogatz and torus graphs: {listed} "
         f"(differences below {100 * SAME:g} % count as none). Those of GoSta (synchronous) "
         "were compared at all checkpoints. "
-        + in_order_from(
+        + describe_order(
             found[GRAPHS[0]]["gosta-sync"].iterations,
             *(found[graph]["gosta-sync"].error for graph in GRAPHS),
         ),
@@ -189,7 +189,7 @@ def slope_claim(statistic: str, found: Found) -> Claim:
         f"slope-{statistic}",
         "The error of GoSta (synchronous) falls at least as fast as t^(-1/2).",
         "paper, line 329",
-        graded(slope <= slowest for slope in slopes["gosta-sync"]),
+        grade(slope <= slowest for slope in slopes["gosta-sync"]),
         "Slopes at the end of the runs, on the complete, Watts-Strogatz and torus graphs: "
         + "; ".join(
             f"{method} " + ", ".join(f"{slope:.2f}" for slope in each)
@@ -211,10 +211,8 @@ def bound_claim(statistic: str, found: Found, targets: Mapping[str, Any]) -> Cla
         f"bound-{statistic}",
         "The expected deviation of GoSta (synchronous) stays below the theorem's bound.",
         "paper, line 325, in its centered form",
-        graded([ratio <= 1.0 for ratio in ratios.values()]),
-        "The largest ratio of error to bound over all checkpoints is "
-        + ", ".join(f"{ratio:.3g} ({graph})" for graph, ratio in ratios.items())
-        + ".",
+        grade([ratio <= 1.0 for ratio in ratios.values()]),
+        "The largest ratio of error to bound over all checkpoints is " + list_values(ratios) + ".",
     )
 
 
@@ -229,7 +227,7 @@ def u1_claim(statistic: str, found: Found, targets: Mapping[str, Any]) -> Claim:
         f"u1-{statistic}",
         "U1 alone does not reach the statistic: a node's estimate tends to its own row's mean.",
         "theory: paper, line 901",
-        graded(passed),
+        grade(passed),
         "Relative to the statistic, the final estimates of U1 and the row means are this far "
         f"from it: {', '.join(listed)}; the errors are those to the row means.",
     )
@@ -305,7 +303,7 @@ def final_table(found: Found) -> Table:
 def price_table(found: Found) -> Table:
     """List messages until a level is reached."""
     rows: list[tuple[Cell, ...]] = [
-        (graph, f"{100 * level:g} %", *(reached(m, level) for m in by_method.values()))
+        (graph, f"{100 * level:g} %", *(messages_to_reach(m, level) for m in by_method.values()))
         for level in LEVELS
         for graph, by_method in found.items()
     ]
@@ -320,7 +318,7 @@ def price_table(found: Found) -> Table:
 def _gap_exponents(found: Found, targets: Mapping[str, Any]) -> dict[str, float]:
     gaps = np.log([targets[graph]["gap"] for graph in GRAPHS])
     return {
-        method: float(np.polyfit(gaps, np.log(errors), 1)[0])
+        method: fit_line(gaps, np.log(errors)).slope
         for method, errors in final_errors(found).items()
     }
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairgossip.arrays import IntArray
 from pairgossip.experiments.framework.section import Section, Verdict
 from pairgossip.results import Fit, Run
 
@@ -24,6 +25,10 @@ class Plan(NamedTuple):
     def choose(self, full: int, quick: int) -> int:
         """Return the full or the quick length of something."""
         return quick if self.quick else full
+
+    def repeat(self, times: int, least: int = 0) -> int:
+        """Return the trials of an experiment that runs a multiple of the plan's."""
+        return max(least, times * self.trials)
 
 
 class RunTrials(Protocol):
@@ -67,18 +72,17 @@ class Experiment:
     report: Callable[[Results], Section]
 
 
-# How verdicts are given where a claim has several parts.
-
-
-def graded(passed: Iterable[bool]) -> Verdict:
-    """A claim holds if all of its parts do, and in part if some do."""
-    found = [bool(part) for part in passed]
-    if all(found):
+def grade(passed: Iterable[bool]) -> Verdict:
+    """Judge a claim: it holds if all of its parts do, and in part if some do."""
+    parts = [bool(part) for part in passed]
+    if all(parts):
         return "holds"
-    return "holds in part" if any(found) else "does not hold"
+    return "holds in part" if any(parts) else "does not hold"
 
 
-# Straight lines through curves on logarithmic axes: exponents and geometric rates.
+def geometric_grid(first: int, last: int, count: int) -> IntArray:
+    """Return whole numbers at about equal ratios, each once."""
+    return np.unique(np.rint(np.geomspace(first, last, count)).astype(int))
 
 
 class Line(NamedTuple):
@@ -91,18 +95,16 @@ class Line(NamedTuple):
     """Share of the variance that the line explains (R squared)."""
 
 
-def straight_line(x: ArrayLike, y: ArrayLike) -> Line:
-    """Fit y = slope x + constant; two points leave no scatter."""
-    across, up = (np.asarray(values, dtype=np.float64) for values in (x, y))
-    dx, dy = across - across.mean(), up - up.mean()
-    slope = float(dx @ dy / (dx @ dx))
-    residual = float(((dy - slope * dx) ** 2).sum())
-    error = np.sqrt(residual / max(len(dx) - 2, 1) / (dx @ dx))
-    return Line(slope, float(error), 1.0 - residual / float(dy @ dy))
+def fit_line(x: ArrayLike, y: ArrayLike) -> Line:
+    """Fit y = slope x + constant."""
+    from scipy.stats import linregress
+
+    fit = linregress(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64))
+    return Line(float(fit.slope), float(fit.stderr), float(fit.rvalue**2))
 
 
-def power_law(x: ArrayLike, y: ArrayLike) -> Line:
+def fit_power_law(x: ArrayLike, y: ArrayLike) -> Line:
     """Fit y = constant x^slope to the points whose y is above 0."""
     across, up = (np.asarray(values, dtype=np.float64) for values in (x, y))
     positive = up > 0
-    return straight_line(np.log(across[positive]), np.log(up[positive]))
+    return fit_line(np.log(across[positive]), np.log(up[positive]))

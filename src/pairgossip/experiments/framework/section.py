@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,8 +53,8 @@ class Section:
     claims: Sequence[Claim] = ()
 
 
-def written(value: Cell, digits: int = 4) -> str:
-    """Write a cell of a table: numbers with so many significant digits."""
+def format_cell(value: Cell, digits: int = 4) -> str:
+    """Write a cell of a table; numbers have this many significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -64,6 +64,11 @@ def written(value: Cell, digits: int = 4) -> str:
     return f"{value:#.{digits}g}" if isinstance(value, float) else value
 
 
-def compared(name: str, printed: float, ours: float) -> tuple[Cell, ...]:
+def ratio_row(name: str, printed: float, ours: float) -> tuple[Cell, ...]:
     """Return the row of a table with columns: what, printed, ours, ratio."""
     return (name, float(printed), float(ours), float(ours) / float(printed))
+
+
+def list_values(values: Mapping[str, float], style: str = ".3g") -> str:
+    """Write values out, each with its name in parentheses."""
+    return ", ".join(f"{value:{style}} ({name})" for name, value in values.items())

@@ -74,7 +74,7 @@ class Store:
             self.results.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise InputError(f"Cannot create {self.results}: {problem.strerror}.") from None
-        write_text(path, [_as_json(settings)])
+        write_text(path, [_to_json(settings)])
 
     def saved_plan(self) -> Plan:
         """Return the plan that the folder was made for."""
@@ -94,18 +94,18 @@ class Store:
         if not path.exists():
             return None
         if isinstance(case, Simulation):
-            result = _loaded(path, case, plan)
+            result = _load(path, case, plan)
             return result if result.trials >= case.trials else None
         document = _read_json(path, {"seed": int, "trials": int, "result": dict})
         if document["seed"] != plan.seed:
-            raise _of_another(path)
+            raise _other_plan_error(path)
         # What is computed may depend on the number of trials.
         return document["result"] if document["trials"] == plan.trials else None
 
     def finished_trials(self, experiment: str, case: Simulation, plan: Plan) -> Run | Fit | None:
         """Return the finished trials of a case, whether or not all are, or None."""
         paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
-        found = [_loaded(path, case, plan) for path in paths if path.exists()]
+        found = [_load(path, case, plan) for path in paths if path.exists()]
         return max(found, key=lambda result: result.trials, default=None)
 
     def provenance(self) -> list[dict[str, Any]]:
@@ -152,7 +152,7 @@ class Store:
             "versions": versions(),
             "result": result,
         }
-        write_text(path, [_as_json(document)])
+        write_text(path, [_to_json(document)])
 
     def results_of(self, experiment: Experiment, plan: Plan) -> dict[str, Any] | None:
         """Return all results of an experiment, read from disk; None if any is missing."""
@@ -186,24 +186,24 @@ def _check_same(
             resumable = name == "trials" and value > before.get("trials", 0)
             remedy = "{argument} to add trials to it" if resumable else "give the same"
             raise InputError(
-                f"{folder} holds a reproduction with {name} {_spoken(before.get(name))}, not "
-                f"{_spoken(value)}: give another folder, or {remedy}.",
+                f"{folder} holds a reproduction with {name} {_format_setting(before.get(name))}, "
+                f"not {_format_setting(value)}: give another folder, or {remedy}.",
                 "resume",
                 value=True,
             )
 
 
-def _spoken(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else str(value)
 
 
-def _loaded(path: Path, case: Simulation, plan: Plan) -> Run | Fit:
+def _load(path: Path, case: Simulation, plan: Plan) -> Run | Fit:
     try:
         result: Run | Fit = load(path)
     except InputError:
-        raise _damaged(path) from None
+        raise _damaged_error(path) from None
     if result.seed != plan.seed or result.iterations[-1] != case.iterations:
-        raise _of_another(path)
+        raise _other_plan_error(path)
     return result
 
 
@@ -212,16 +212,16 @@ def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     try:
         found = json.loads(read_bytes(path))
     except ValueError:
-        raise _damaged(path) from None
+        raise _damaged_error(path) from None
     is_sound = isinstance(found, dict) and all(
         isinstance(found.get(name), kind) for name, kind in kinds.items()
     )
     if not is_sound:
-        raise _damaged(path)
+        raise _damaged_error(path)
     return dict(found)
 
 
-def _damaged(path: Path) -> InputError:
+def _damaged_error(path: Path) -> InputError:
     if path.name == SETTINGS:
         return InputError(f"{path} is damaged: give another folder with {{argument}}.", "out")
     return InputError(
@@ -231,7 +231,7 @@ def _damaged(path: Path) -> InputError:
     )
 
 
-def _of_another(path: Path) -> InputError:
+def _other_plan_error(path: Path) -> InputError:
     return InputError(
         f"{path} is of another seed or length than this reproduction: give another folder with "
         "{argument}, or delete it.",
@@ -239,5 +239,5 @@ def _of_another(path: Path) -> InputError:
     )
 
 
-def _as_json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, indent=1, default=plain_value) + "\n"

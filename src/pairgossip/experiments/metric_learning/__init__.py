@@ -28,17 +28,17 @@ from pairgossip.experiments.metric_learning.findings import (
     best_metric,
     concentration_claim,
     convergence_claim,
+    describe_setup,
     diagonal_loss,
     diagonal_risks,
     digits_claim,
     dispersion_claim,
     faster_claim,
     grand_mean,
-    how_it_ran,
     images,
     mixture,
     mixture_claim,
-    recognized,
+    recognize,
     results_table,
     scores,
     share_of,
@@ -242,14 +242,14 @@ def _central(task: Task, sides: tuple[int, int], seed: int) -> Mapping[str, Any]
     }
 
 
-def _measured(task: Task, results: Mapping[str, Any]) -> Measures:
+def _measure(task: Task, results: Mapping[str, Any]) -> Measures:
     """Score nodes' models on the held-out points, which the fits' seed brings back."""
     fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
     first = fits[GRAPHS[0]]
     split = task.draw(first.nodes, first.seed)
     nodes: IntArray = np.linspace(0, first.nodes - 1, SCORED).astype(np.int64)
     found = {
-        name: np.array([[recognized(m, split) for m in trial[nodes]] for trial in fit.models])
+        name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
         for name, fit in fits.items()
     }
     data = np.column_stack(split[:2])
@@ -259,22 +259,22 @@ def _measured(task: Task, results: Mapping[str, Any]) -> Measures:
         {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
         {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
         {
-            "scaled data": recognized(np.ones(split.X.shape[1]), split),
-            "data as they are": recognized(split.scale**2, split),
+            "scaled data": recognize(np.ones(split.X.shape[1]), split),
+            "data as they are": recognize(split.scale**2, split),
         },
         {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
     )
 
 
 def _mixture_report(results: Mapping[str, Any]) -> Section:
-    measured = _measured(MIXTURE_TASK, results)
+    measured = _measure(MIXTURE_TASK, results)
     share = {name: shares(fit) for name, fit in measured.fits.items()}
     first = measured.fits[GRAPHS[0]]
     findings = [
         f"{first.nodes:,} points of ten Gaussian classes in {DIMENSIONS} dimensions, one per node; "
         f"the classes' centers differ in {INFORMATIVE} dimensions only, and every dimension is "
         "scaled to variance 1, so that no scale gives them away. "
-        + how_it_ran(MIXTURE_TASK.step, measured),
+        + describe_setup(MIXTURE_TASK.step, measured),
         f"Of the learned weight {100 * grand_mean(share):.0f} % is on the {INFORMATIVE} "
         f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
         f"centralized minimum: {100 * share_of(measured.central['model']):.0f} %). "
@@ -299,11 +299,12 @@ def _mixture_report(results: Mapping[str, Any]) -> Section:
 
 
 def _digits_report(results: Mapping[str, Any]) -> Section:
-    measured = _measured(DIGITS_TASK, results)
+    measured = _measure(DIGITS_TASK, results)
     first = measured.fits[GRAPHS[0]]
     findings = [
         f"{first.nodes:,} images of handwritten digits, 8 x 8 pixels, one per node; pixels are "
-        "scaled to variance 1 over the nodes' images. " + how_it_ran(DIGITS_TASK.step, measured),
+        "scaled to variance 1 over the nodes' images. "
+        + describe_setup(DIGITS_TASK.step, measured),
         scores(measured) + " Gray levels as they are, unscaled, give "
         f"{100 * measured.central['unscaled']:.1f} % without any learning.",
     ]

@@ -12,15 +12,15 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.datasets import digits
-from pairgossip.experiments.framework.experiment import graded
-from pairgossip.experiments.framework.section import Claim, Table
+from pairgossip.experiments.framework.experiment import grade
+from pairgossip.experiments.framework.section import Claim, Table, list_values
 from pairgossip.experiments.paper_setup import (
     GRAPHS,
     MATTERS,
-    dealt,
+    deal_rows,
+    describe_order,
     dispersion_verdict,
     faster_verdict,
-    in_order_from,
 )
 from pairgossip.losses import Loss, metric_loss
 from pairgossip.results import Fit
@@ -71,7 +71,7 @@ def mixture(nodes: int, seed: int) -> Split:
 
 def images(nodes: int, seed: int) -> Split:
     """Deal images of digits to nodes at random, and set others aside."""
-    X, y = dealt(*digits(), nodes + HELD_OUT, seed)
+    X, y = deal_rows(*digits(), nodes + HELD_OUT, seed)
     return _split(X, np.asarray(y, dtype=np.float64), nodes)
 
 
@@ -161,7 +161,7 @@ def best_metric(X: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
     return found.x, float(found.fun)
 
 
-def recognized(weights: FloatArray, split: Split) -> BoolArray:
+def recognize(weights: FloatArray, split: Split) -> BoolArray:
     """Tell of every held-out point whether the nearest training points vote for its class."""
     roots = np.sqrt(weights)
     known, asked = split.X * roots, split.X_held_out * roots
@@ -174,7 +174,7 @@ def recognized(weights: FloatArray, split: Split) -> BoolArray:
 
 def accuracy(weights: FloatArray, split: Split) -> float:
     """Return the share of held-out points that are recognized under these weights."""
-    return float(recognized(weights, split).mean())
+    return float(recognize(weights, split).mean())
 
 
 # What theory and the paper say of metric learning by gossip, and what came out.
@@ -209,10 +209,6 @@ class Measures(NamedTuple):
         return np.asarray(self.fits[graph].objective - self.central["objective"])
 
 
-def _listed(values: Mapping[str, float], style: str) -> str:
-    return ", ".join(f"{value:{style}} ({name})" for name, value in values.items())
-
-
 def convergence_claim(name: str, measured: Measures) -> Claim:
     """Check how much of the way from the start to the minimum is left on every graph."""
     central = measured.central
@@ -223,10 +219,10 @@ def convergence_claim(name: str, measured: Measures) -> Claim:
         "Gossip dual averaging converges as centralized dual averaging does, up to a bias that "
         "vanishes, whatever the connected network.",
         "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
-        graded([value < CONVERGED for value in left.values()]),
+        grade([value < CONVERGED for value in left.values()]),
         f"Of the way from the zero metric ({central['objective_of_zero']:.4f}) to the centralized "
         f"minimum ({central['objective']:.4f}) there is left at the end: "
-        f"{_listed(left, '.1%')}; at most {CONVERGED:.0%} counts as converged.",
+        f"{list_values(left, '.1%')}; at most {CONVERGED:.0%} counts as converged.",
     )
 
 
@@ -251,10 +247,11 @@ def faster_claim(name: str, measured: Measures) -> Claim:
         SAID,
         faster_verdict(best, middle, worst),
         "At the end the objective of the mean of all nodes' metrics is above the centralized "
-        f"minimum by {_listed(excess, '.2e')}: the torus is {apart:+.0%} and the Watts-Strogatz "
-        f"graph {middle / best - 1:+.0%} from the complete graph; {MATTERS:.0%} count as a "
+        f"minimum by {list_values(excess, '.2e')}: the torus is {apart:+.0%} and the "
+        f"Watts-Strogatz graph {middle / best - 1:+.0%} from the complete graph; {MATTERS:.0%} "
+        "count as a "
         "difference."
-        + (f" In standard errors of the trials: {_listed(ahead, '+.1f')}." if ahead else ""),
+        + (f" In standard errors of the trials: {list_values(ahead, '+.1f')}." if ahead else ""),
     )
 
 
@@ -269,15 +266,16 @@ def dispersion_claim(name: str, measured: Measures) -> Claim:
     apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
     spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
     curves = [measured.fits[graph].disagreement for graph in GRAPHS]
+    order = describe_order(measured.fits[GRAPHS[0]].iterations, *curves)
     return Claim(
         f"dispersion-{name}",
         "The dispersion of the local estimates decreases as network connectivity improves.",
         SAID,
         dispersion_verdict(*apart.values()),
         "Root mean square distance of all nodes' metrics from their mean at the end: "
-        f"{_listed(apart, '.2e')}. {in_order_from(measured.fits[GRAPHS[0]].iterations, *curves)} "
+        f"{list_values(apart, '.2e')}. {order} "
         "Standard deviation of the objective over the nodes judged, which need not have that "
-        f"order: {_listed(spreads, '.2e')}.",
+        f"order: {list_values(spreads, '.2e')}.",
     )
 
 
@@ -288,8 +286,8 @@ def concentration_claim(share: Mapping[str, FloatArray], chance: float) -> Claim
         "concentration",
         "The learned metric concentrates on the dimensions in which classes differ.",
         "theory: the centralized minimum does",
-        graded([value > MAJORITY for value in least.values()]),
-        f"Share of the weight on them in the least favorable trial: {_listed(least, '.1%')}; "
+        grade([value > MAJORITY for value in least.values()]),
+        f"Share of the weight on them in the least favorable trial: {list_values(least, '.1%')}; "
         f"equal weights would give {chance:.1%}, and more than {MAJORITY:.0%} was asked for.",
     )
 
@@ -304,9 +302,10 @@ def mixture_claim(measured: Measures) -> Claim:
         "Nearest neighbors find the class of held-out points more often with the learned metric "
         "than with the Euclidean distance.",
         "theory: what metric learning is for",
-        graded([min(least.values()) > rival for rival in rivals]),
-        f"In the least favorable trial {_listed(least, '.1%')}, against {rivals[0]:.1%} with the "
-        f"Euclidean distance of scaled dimensions, {rivals[1]:.1%} with that of data as they are, "
+        grade([min(least.values()) > rival for rival in rivals]),
+        f"In the least favorable trial {list_values(least, '.1%')}, against {rivals[0]:.1%} with "
+        f"the Euclidean distance of scaled dimensions, {rivals[1]:.1%} with that of data as they "
+        "are, "
         "in which the informative dimensions vary more, and "
         f"{central['accuracy']:.1%} with the centralized minimum.",
     )
@@ -320,27 +319,28 @@ def digits_claim(measured: Measures) -> Claim:
     central = measured.central
     means = {graph: float(values.mean()) for graph, values in measured.accuracies.items()}
     ahead = {
-        rival: {graph: paired(measured.hits[graph], hits) for graph in GRAPHS}
+        rival: {graph: paired_difference(measured.hits[graph], hits) for graph in GRAPHS}
         for rival, hits in measured.rival_hits.items()
     }
     beaten = [min(found.values()) > CLEARLY for found in ahead.values()]
     wins = any(min(found.values()) < -CLEARLY for found in ahead.values())
-    differences = "; ".join(f"to {rival}, {_listed(f, '+.1f')}" for rival, f in ahead.items())
+    differences = "; ".join(f"to {rival}, {list_values(f, '+.1f')}" for rival, f in ahead.items())
     return Claim(
         "accuracy-digits",
         "Nearest neighbors do better on held-out digits with the learned metric than with the "
         "Euclidean distance, of scaled pixels as of gray levels as they are.",
         "theory: what metric learning is for",
-        "does not hold" if wins else graded(beaten),
-        f"Mean over trials {_listed(means, '.2%')}, against {central['euclidean']:.2%} with scaled "
-        f"pixels, in whose units the metric is learned, {central['unscaled']:.2%} with gray levels "
+        "does not hold" if wins else grade(beaten),
+        f"Mean over trials {list_values(means, '.2%')}, against {central['euclidean']:.2%} with "
+        f"scaled pixels, in whose units the metric is learned, {central['unscaled']:.2%} with "
+        "gray levels "
         f"as they are, and {central['accuracy']:.2%} with the centralized minimum of the same "
         f"objective. Differences on the same {HELD_OUT} images, in their standard errors: "
         f"{differences}; {CLEARLY:g} on every graph count as clear.",
     )
 
 
-def paired(hits: FloatArray, rival: BoolArray) -> float:
+def paired_difference(hits: FloatArray, rival: BoolArray) -> float:
     """Return how far one accuracy is above another on the same points, in standard errors.
 
     As in McNemar's test, points that both recognize, or neither, do not count as noise.
@@ -360,7 +360,7 @@ def shares(fit: Fit) -> FloatArray:
     return np.asarray((weights[..., :INFORMATIVE].sum(-1) / weights.sum(-1)).mean(axis=1))
 
 
-def how_it_ran(step: float, measured: Measures) -> str:
+def describe_setup(step: float, measured: Measures) -> str:
     """Say what was run, and why the metric is diagonal."""
     first = measured.fits[GRAPHS[0]]
     return (

@@ -15,6 +15,7 @@ from pairgossip.experiments.framework.experiment import (
     Experiment,
     Plan,
     Simulation,
+    geometric_grid,
 )
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import Cell, Picture, Section, Table
@@ -29,8 +30,8 @@ from pairgossip.experiments.private_estimation.findings import (
     Drawn,
     bin_choice,
     bins_claim,
-    drawn,
-    drawn_by_size,
+    draw_reports,
+    draw_reports_by_size,
     error_at,
     gossip_claim,
     households,
@@ -180,7 +181,7 @@ GRAPHS = ("complete", "watts-strogatz")
 NODES, GOSSIP_EPSILON = 49, 4.0
 LENGTHS = (200_000, 40_000)
 """Iterations, in full and quick."""
-TRIALS_PER_TRIAL = 2
+REPEATS = 2
 CHECKPOINTS = 25
 
 
@@ -198,26 +199,24 @@ def _cases(plan: Plan) -> Sequence[Case]:
     several = plan.choose(SIZE_DRAWS, QUICK_SIZE_DRAWS)
     for epsilon in SIZE_EPSILONS:
         for size in SIZES:
-            by_size = partial(drawn_by_size, size, epsilon, several, plan.seed)
+            by_size = partial(draw_reports_by_size, size, epsilon, several, plan.seed)
             found.append(Computation(f"size-{epsilon:g}-{size}", by_size))
     own = plan.choose(OWN_DRAWS, QUICK_OWN_DRAWS)
     owning = partial(own_pairs, OWN_PEOPLE, OWN_EPSILON, OWN_BINS, own, plan.seed)
     found.append(Computation("own-pairs", owning))
     found += [
-        Simulation(
-            f"gossip-{name}", last, TRIALS_PER_TRIAL * plan.trials, partial(_run, name, last, plan)
-        )
+        Simulation(f"gossip-{name}", last, plan.repeat(REPEATS), partial(_run, name, last, plan))
         for name in GRAPHS
     ]
     return found
 
 
 def _gini(epsilon: float, draws: int, seed: int) -> Mapping[str, Any]:
-    return drawn(income_problem(households(), epsilon), draws, seed)
+    return draw_reports(income_problem(households(), epsilon), draws, seed)
 
 
 def _auc(epsilon: float, draws: int, seed: int) -> Mapping[str, Any]:
-    return drawn(score_problem(epsilon), draws, seed)
+    return draw_reports(score_problem(epsilon), draws, seed)
 
 
 def _run(name: str, last: int, plan: Plan, **how: Any) -> Run:
@@ -228,7 +227,7 @@ def _run(name: str, last: int, plan: Plan, **how: Any) -> Run:
         privacy=RandomizedResponse(GOSSIP_EPSILON, INCOME_BINS, INCOME_RANGE),
         target=TARGET,
         iterations=last,
-        checkpoints=np.unique(np.rint(np.geomspace(10, last, CHECKPOINTS)).astype(int)),
+        checkpoints=geometric_grid(10, last, CHECKPOINTS),
         record="summary",
         seed=plan.seed,
         **how,

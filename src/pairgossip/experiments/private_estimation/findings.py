@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray
 from pairgossip.datasets import breast_cancer_wisconsin, engel
-from pairgossip.experiments.framework.experiment import Line, graded, power_law
+from pairgossip.experiments.framework.experiment import Line, fit_power_law, grade
 from pairgossip.experiments.framework.section import Claim
 from pairgossip.experiments.paper_setup import income_quantiles
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, advise_bins
@@ -49,7 +49,7 @@ def households() -> FloatArray:
     return engel()["income"]
 
 
-def drawn(problem: PrivatePairs, draws: int, seed: int) -> Mapping[str, Any]:
+def draw_reports(problem: PrivatePairs, draws: int, seed: int) -> Mapping[str, Any]:
     """Draw all reports many times; return their statistics beside what is predicted of them."""
     exact = problem.exact()
     predicted = problem.predicted_error(exact)
@@ -62,9 +62,9 @@ def drawn(problem: PrivatePairs, draws: int, seed: int) -> Mapping[str, Any]:
     }
 
 
-def drawn_by_size(nodes: int, epsilon: float, draws: int, seed: int) -> Mapping[str, Any]:
+def draw_reports_by_size(nodes: int, epsilon: float, draws: int, seed: int) -> Mapping[str, Any]:
     """The same for the quantiles of the incomes: the same distribution at any size."""
-    return drawn(income_problem(income_quantiles(nodes), epsilon), draws, seed)
+    return draw_reports(income_problem(income_quantiles(nodes), epsilon), draws, seed)
 
 
 def own_pairs(nodes: int, epsilon: float, bins: int, draws: int, seed: int) -> Mapping[str, Any]:
@@ -169,7 +169,7 @@ def predicted_claim(statistics: Mapping[str, ByEpsilon]) -> Claim:
         f"conditional variance (rule: within {ERRORS:g} standard errors at every epsilon; the AUC, "
         f"whose variance is linearized, where its predicted standard error is at most {LINEAR:g}).",
         "theory",
-        graded(distance <= ERRORS for distance in apart),
+        grade(distance <= ERRORS for distance in apart),
         f"{sum(distance <= ERRORS for distance in apart)} of {len(apart)} settings are within; the "
         f"furthest is {max(apart):.2f} standard errors off. {left_out} settings of the AUC are too "
         "noisy to be judged.",
@@ -187,7 +187,7 @@ def unbiased_claim(by_epsilon: ByEpsilon) -> Claim:
         "Debiased statistics of reports are unbiased for the statistic of the cells (rule: within "
         f"{ERRORS:g} standard errors at every epsilon, Gini's mean difference).",
         "theory",
-        graded(distance <= ERRORS for distance in apart),
+        grade(distance <= ERRORS for distance in apart),
         f"The mean over draws is at most {max(apart):.2f} standard errors off.",
     )
 
@@ -206,7 +206,7 @@ def own_pairs_claim(case: Drawn) -> Claim:
         "amount, and it is unbiased with the debiased own pair (rule: "
         f"{ERRORS:g} standard errors).",
         "theory, about what lines 679-682 of the paper leave open",
-        graded([unbiased, biased, known]),
+        grade([unbiased, biased, known]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "
         f"where {case['naive_expected']:.4g} is predicted.",
@@ -226,7 +226,7 @@ def bins_claim(choices: Mapping[float, Drawn]) -> Claim:
         f"(rule: its error is at most {NEAR_BEST:g} times the smallest on the grid, at every "
         "epsilon).",
         "theory",
-        graded(ratio <= NEAR_BEST for ratio in ratios.values()),
+        grade(ratio <= NEAR_BEST for ratio in ratios.values()),
         f"Its error relative to the smallest: {listed}.",
     )
 
@@ -241,7 +241,7 @@ def exponents(by_size: BySize) -> dict[float, Line]:
     found = {}
     for epsilon, cases in by_size.items():
         sizes = [size for size in cases if size >= LARGE]
-        found[epsilon] = power_law(sizes, [np.std(cases[size]["values"]) for size in sizes])
+        found[epsilon] = fit_power_law(sizes, [np.std(cases[size]["values"]) for size in sizes])
     return found
 
 
@@ -255,7 +255,7 @@ def size_claim(by_size: BySize) -> Claim:
         f"deviation over sizes from {LARGE:,} on is within {TOLERANCE:g} of -1/2, at every "
         "epsilon).",
         "theory; Bell et al., as the paper cites them",
-        graded(abs(line.slope + 0.5) <= TOLERANCE for line in lines.values()),
+        grade(abs(line.slope + 0.5) <= TOLERANCE for line in lines.values()),
         f"Fitted exponents: {listed}.",
     )
 
@@ -271,7 +271,7 @@ def gossip_claim(runs: Mapping[str, Run]) -> Claim:
         f"mean square distance from it is at most {SETTLED:g} of the predicted error of the "
         "reports).",
         "theory",
-        graded(share <= SETTLED for share in shares.values()),
+        grade(share <= SETTLED for share in shares.values()),
         f"After {iterations:,} iterations: {listed}.",
     )
 

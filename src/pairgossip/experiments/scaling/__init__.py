@@ -16,13 +16,14 @@ from pairgossip.experiments.framework.experiment import (
     Experiment,
     Plan,
     Simulation,
+    geometric_grid,
 )
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.paper_setup import (
     FRANCS,
     NETWORK_COLORS,
-    dealt,
+    deal_rows,
     income_quantiles,
     network,
 )
@@ -137,7 +138,7 @@ COMMON = 49
 """The size at which networks are compared with each other."""
 LENGTHS = (200_000, 20_000)
 """Iterations, in full and quick."""
-TRIALS_PER_TRIAL, LEAST_TRIALS = 2, 40
+REPEATS, LEAST_TRIALS = 2, 40
 """A standard deviation over few trials has no exponent."""
 LATE = 10**9
 """Where t x bias no longer changes; the exact expectation costs the same at any t."""
@@ -148,7 +149,7 @@ CHECKPOINTS = 25
 
 def _cases(plan: Plan) -> Sequence[Case]:
     last, found = plan.choose(*LENGTHS), list[Case]()
-    trials = max(LEAST_TRIALS, TRIALS_PER_TRIAL * plan.trials)
+    trials = plan.repeat(REPEATS, LEAST_TRIALS)
     for name, nodes in _settings(plan):
         run = partial(_run, name, nodes, last, plan)
         found.append(Simulation(f"{name}-{nodes}", last, trials, run))
@@ -165,12 +166,12 @@ def _settings(plan: Plan) -> list[tuple[str, int]]:
 
 
 def _grid(last: int) -> IntArray:
-    return np.unique(np.rint(np.geomspace(10, last, CHECKPOINTS)).astype(int))
+    return geometric_grid(10, last, CHECKPOINTS)
 
 
 def _data(nodes: int, seed: int) -> FloatArray:
     quantiles = income_quantiles(nodes)
-    return dealt(quantiles, quantiles, nodes, seed).X
+    return deal_rows(quantiles, quantiles, nodes, seed).X
 
 
 def _run(name: str, nodes: int, last: int, plan: Plan, **how: Any) -> Run:

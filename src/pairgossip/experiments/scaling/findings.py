@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.experiments.framework.experiment import Line, graded, power_law
+from pairgossip.experiments.framework.experiment import Line, fit_power_law, grade
 from pairgossip.experiments.framework.section import Cell, Claim, Table
 from pairgossip.experiments.paper_setup import ErrorParts, error_parts
 from pairgossip.results import Run
@@ -58,7 +58,7 @@ class Point:
 def in_nodes(points: Mapping[int, Point]) -> Fits:
     """Fit exponents in the number of nodes: of t x bias, of the error at the end, of bounds."""
     scales = [1 / point.exact["gap"] for point in points.values()]
-    return {"scale": power_law(list(points), scales), **_ends(list(points), points.values())}
+    return {"scale": fit_power_law(list(points), scales), **_ends(list(points), points.values())}
 
 
 def in_gap(points: Mapping[str, Point]) -> Fits:
@@ -69,13 +69,13 @@ def in_gap(points: Mapping[str, Point]) -> Fits:
 def _ends(x: Sequence[float], points: Any) -> dict[str, Line]:
     found = list(points)
     measured = {
-        key: power_law(x, [float(point.measured()[key][-1]) for point in found])
+        key: fit_power_law(x, [float(point.measured()[key][-1]) for point in found])
         for key in found[0].measured()
     }
     return measured | {
-        "bias": power_law(x, [point.exact["late"] for point in found]),
-        "bias_bound": power_law(x, [point.exact["late_bound"] for point in found]),
-        "error_bound": power_law(x, [point.exact["error_bound"][-1] for point in found]),
+        "bias": fit_power_law(x, [point.exact["late"] for point in found]),
+        "bias_bound": fit_power_law(x, [point.exact["late_bound"] for point in found]),
+        "error_bound": fit_power_law(x, [point.exact["error_bound"][-1] for point in found]),
     }
 
 
@@ -85,8 +85,8 @@ def in_time(points: Mapping[int, Point]) -> Mapping[int, Fits]:
     for nodes, point in points.items():
         late = point.settled
         t = point.run.iterations[late]
-        curves = {key: power_law(t, curve[late]) for key, curve in point.measured().items()}
-        bias = power_law(point.exact["far"], point.exact["far_bias"])
+        curves = {key: fit_power_law(t, curve[late]) for key, curve in point.measured().items()}
+        bias = fit_power_law(point.exact["far"], point.exact["far_bias"])
         fits[nodes] = {"bias": bias, **curves}
     return fits
 
@@ -132,8 +132,9 @@ def about_parts(families: Families, time: InTime) -> list[str]:
         f"of the error, but for what chance leaves ({100 * left:.1f} % of it at most at the last "
         f"iteration). There, relative to the error, {listed}.",
         f"From {SETTLED:g} |E|/lambda iterations on, the exponent of the nodes' disagreement in t "
-        f"is {_spoken(slopes['disagreement'])}, that of the fluctuation of the network's mean "
-        f"{_spoken(slopes['mean_fluctuation'])}" + _slowest(slopes, _slopes(time, "bias")),
+        f"is {_describe_slopes(slopes['disagreement'])}, that of the fluctuation of the network's "
+        f"mean {_describe_slopes(slopes['mean_fluctuation'])}"
+        + _slowest(slopes, _slopes(time, "bias")),
     ]
 
 
@@ -156,7 +157,7 @@ def _slopes(time: InTime, key: str) -> FloatArray:
     return np.array([fits[key].slope for by_nodes in time.values() for fits in by_nodes.values()])
 
 
-def _spoken(slopes: FloatArray) -> str:
+def _describe_slopes(slopes: FloatArray) -> str:
     return f"{slopes.mean():.2f} on average ({slopes.min():.2f} to {slopes.max():.2f})"
 
 
@@ -234,7 +235,7 @@ def time_claims(time: InTime) -> list[Claim]:
             "bias-in-time",
             "The bias of GoSta falls at least as fast as 1/t.",
             "paper, line 312",
-            graded(bias <= BIAS_IN_TIME + EXACT_TOLERANCE),
+            grade(bias <= BIAS_IN_TIME + EXACT_TOLERANCE),
             f"Exact exponents on {len(bias)} networks are between {bias.min():.3f} and "
             f"{bias.max():.3f}; at most {BIAS_IN_TIME + EXACT_TOLERANCE:g} was asked for.",
         ),
@@ -242,10 +243,12 @@ def time_claims(time: InTime) -> list[Claim]:
             "error-in-time",
             "The error of GoSta falls at least as fast as 1/sqrt(t).",
             "paper, line 329",
-            graded(error <= ERROR_IN_TIME + NOISY_TOLERANCE),
-            f"Over {len(error)} networks the exponent of a node's error is {_spoken(error)}; at "
-            f"most {ERROR_IN_TIME + NOISY_TOLERANCE:g} was asked for. That of the fluctuation of "
-            f"the network's mean alone is {_spoken(_slopes(time, 'mean_fluctuation'))}.",
+            grade(error <= ERROR_IN_TIME + NOISY_TOLERANCE),
+            f"Over {len(error)} networks the exponent of a node's error is "
+            f"{_describe_slopes(error)}; "
+            f"at most {ERROR_IN_TIME + NOISY_TOLERANCE:g} was asked for. That of the fluctuation "
+            "of "
+            f"the network's mean alone is {_describe_slopes(_slopes(time, 'mean_fluctuation'))}.",
         ),
     ]
 
@@ -258,7 +261,7 @@ def bounds_claim(families: Families) -> Claim:
         "below-bounds",
         "Bias and error of a node stay below their bounds.",
         "theory: the bound on the bias for any kernel; paper, line 325, in its centered form",
-        graded(value <= 1.0 for value in largest.values()),
+        grade(value <= 1.0 for value in largest.values()),
         f"On {len(ratios)} networks and at all checkpoints the exact bias is at most "
         f"{largest['bias']:.3g} of its bound, the root mean square error {largest['error']:.3g} "
         "of its own.",

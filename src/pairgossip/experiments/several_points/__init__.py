@@ -17,6 +17,7 @@ from pairgossip.experiments.framework.experiment import (
     Experiment,
     Plan,
     Simulation,
+    geometric_grid,
 )
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import Picture, Section
@@ -174,7 +175,7 @@ def _draw_prices(
 KERNEL = "gini"
 NETWORK_EXCHANGES = (100_000, 20_000)
 """Exchanges between sites that every run makes, about, in full and quick."""
-TRIALS_PER_TRIAL, LEAST_TRIALS = 3, 50
+REPEATS, LEAST_TRIALS = 3, 50
 """Errors of few trials, and so their ratios, are noisy."""
 CHECKPOINTS = (30, 14)
 """In full and quick; on such small networks they take longer than the exchanges between them."""
@@ -182,7 +183,7 @@ UNWEIGHTED = "unweighted"
 
 
 def _cases(plan: Plan) -> Sequence[Case]:
-    trials = max(LEAST_TRIALS, TRIALS_PER_TRIAL * plan.trials)
+    trials = plan.repeat(REPEATS, LEAST_TRIALS)
     exchanges = plan.choose(*NETWORK_EXCHANGES)
     found: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _places(plan):
@@ -212,7 +213,7 @@ def _iterations(place: Place, construction: str, exchanges: int) -> int:
 
 
 def _run(place: Place, construction: str, last: int, plan: Plan, **how: Any) -> Run:
-    grid = np.unique(np.rint(np.geomspace(1, last, plan.choose(*CHECKPOINTS))).astype(int))
+    grid = geometric_grid(1, last, plan.choose(*CHECKPOINTS))
     how |= {"iterations": last, "checkpoints": grid, "record": "summary", "seed": plan.seed}
     if construction == UNWEIGHTED:
         # The nodes are sites that take one another's sets for equally large.

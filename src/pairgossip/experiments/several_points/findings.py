@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.experiments.framework.experiment import graded
-from pairgossip.experiments.framework.section import Cell, Claim, Table
+from pairgossip.experiments.framework.experiment import grade
+from pairgossip.experiments.framework.section import Cell, Claim, Table, list_values
 from pairgossip.experiments.several_points.measures import SITES, Curve, ratio_at_end
 
 # What theory says of the three constructions, and what was measured.
@@ -51,10 +51,11 @@ def agreement_claim(equal: Curves, facts: Facts) -> Claim:
         "equally good at equal numbers of messages: local exchanges are free, but do not help the "
         "slowest mode.",
         "theory: gap per exchange between sites, x/k for both",
-        graded([apart < SAME_GAP, *(abs(np.log(r)) <= np.log1p(AGREE) for r in ratios.values())]),
+        grade([apart < SAME_GAP, *(abs(np.log(r)) <= np.log1p(AGREE) for r in ratios.values())]),
         f"Gaps per exchange between sites differ by {apart:.1g} relatively. At equal messages at "
-        f"the end, the error of the blow-up is {_listed(ratios)} times that of the lexicographic "
-        f"construction, with standard errors of up to {max(map(_noise, places.values())):.2g}; "
+        f"the end, the error of the blow-up is {list_values(ratios)} times that of the "
+        "lexicographic construction, with standard errors of up to "
+        f"{max(map(_noise, places.values())):.2g}; "
         f"within {100 * AGREE:g} % was asked for.",
     )
 
@@ -75,15 +76,16 @@ def complete_claim(equal: Curves, facts: Facts) -> Claim:
         "On a complete graph the lexicographic construction is ahead of the blow-up: its gap per "
         "message is larger, and its error at equal numbers of messages no larger.",
         "theory: gap per exchange between sites",
-        graded(
+        grade(
             [
                 min(gaps.values()) > 1 + SAME_GAP,
                 *(ratios[name] >= 1 - STANDARD_ERRORS * noise[name] for name in places),
             ]
         ),
-        f"Its gap per exchange between sites is {_listed(gaps)} times that of the blow-up. At "
-        f"equal messages at the end, the error of the blow-up is {_listed(ratios)} times its own, "
-        f"{mean:.3g} times on average with a standard error of {scatter:.2g}; not below 1 by more "
+        f"Its gap per exchange between sites is {list_values(gaps)} times that of the blow-up. At "
+        f"equal messages at the end, the error of the blow-up is {list_values(ratios)} times its "
+        f"own, {mean:.3g} times on average with a standard error of {scatter:.2g}; not below 1 by "
+        "more "
         f"than {STANDARD_ERRORS:g} standard errors was asked for.",
     )
 
@@ -100,9 +102,9 @@ def messages_claim(equal: Curves, facts: Facts) -> Claim:
         "several-points-messages",
         "Sites that swap whole sets of k rows need 1/k of the messages.",
         "theory: gap per exchange, x for whole sets and x/k for rows",
-        graded(passed),
+        grade(passed),
         "To reach the final error of the lexicographic construction, whole sets need "
-        f"{_listed(shares)} of its messages; at most {FEWER:g}/k was asked for.",
+        f"{list_values(shares)} of its messages; at most {FEWER:g}/k was asked for.",
     )
 
 
@@ -121,10 +123,10 @@ def bytes_claim(equal: Curves, facts: Facts) -> Claim:
         "A message of whole sets carries k times the observations, and they are no worse than rows "
         "at equal numbers of bytes.",
         "theory: (k + 1)/2 times the bytes in 1/k of the messages, for one column",
-        graded(passed),
-        f"Messages are {_listed(longer)} times as long. At equal bytes at the end, the error of "
-        f"whole sets is {_listed(ratios)} times that of the lexicographic construction; at most "
-        f"{1 + NO_WORSE:g} was asked for.",
+        grade(passed),
+        f"Messages are {list_values(longer)} times as long. At equal bytes at the end, the error "
+        f"of whole sets is {list_values(ratios)} times that of the lexicographic construction; at "
+        f"most {1 + NO_WORSE:g} was asked for.",
     )
 
 
@@ -140,7 +142,7 @@ def unequal_claim(unequal: Curves) -> Claim:
         "several-points-unequal",
         "With unequal sites, all three constructions converge to the statistic of all rows.",
         "theory: rows are nodes, and whole sets weigh pairs by the numbers of rows",
-        graded(passed),
+        grade(passed),
         f"Final relative errors, and exponents of their fall: {'; '.join(listed)}. Below "
         f"{REACHED:g} and {FALLING:g} were asked for.",
     )
@@ -160,7 +162,7 @@ def unweighted_claim(unequal: Curves, facts: Facts) -> Claim:
         "Sites of unequal sizes that swap whole sets and forget the sizes estimate another "
         "statistic.",
         "theory: the mean over pairs of sites, not of rows",
-        graded(passed),
+        grade(passed),
         f"Final relative errors are {', '.join(listed)}.",
     )
 
@@ -180,7 +182,7 @@ def gap_claim(facts: Facts) -> Claim:
         "several-points-gap",
         "The gap of the virtual graph comes exactly from a matrix of sites by sites.",
         "theory: the spectrum of the virtual graph",
-        graded([apart < SAME_GAP]),
+        grade([apart < SAME_GAP]),
         f"Over {len(pairs)} virtual graphs and laws, equal and unequal sizes, the gap differs from "
         f"that of the listed edges by {apart:.1g} relatively; {SAME_GAP:g} was asked for.",
     )
@@ -203,10 +205,6 @@ def _per_message(fact: Mapping[str, Any], construction: str) -> float:
     """The gap per exchange between sites: local exchanges are free."""
     graph = fact["graphs"][construction]
     return float(graph["gaps"]["uniform-edges"][0] / graph["share"])
-
-
-def _listed(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{value:.3g} ({name})" for name, value in values.items())
 
 
 LEVEL = 0.1
@@ -279,8 +277,8 @@ def about_prices(equal: Curves, facts: Facts) -> str:
             key=lambda place: facts[place]["sizes"][0],
         )
         prices = [
-            f"{construction} {_spoken(curve.needed(LEVEL, 'messages'))} messages and "
-            f"{_spoken(curve.needed(LEVEL, 'bytes'))} bytes"
+            f"{construction} {_format_price(curve.needed(LEVEL, 'messages'))} messages and "
+            f"{_format_price(curve.needed(LEVEL, 'bytes'))} bytes"
             for construction, curve in equal[name].items()
         ]
         listed.append(f"on {name}, {'; '.join(prices)}")
@@ -342,5 +340,5 @@ def _price(amount: float | None) -> Cell:
     return "not reached" if amount is None else round(amount)
 
 
-def _spoken(amount: float | None) -> str:
+def _format_price(amount: float | None) -> str:
     return "more than all" if amount is None else f"{round(amount):,}"

@@ -10,7 +10,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ROW_CONSTRUCTIONS
-from pairgossip.experiments.paper_setup import dealt, income_quantiles, network
+from pairgossip.experiments.framework.experiment import fit_power_law
+from pairgossip.experiments.paper_setup import deal_rows, income_quantiles, network
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.results import Run
 
@@ -68,7 +69,7 @@ class Curve:
     def slope(self) -> float:
         """The exponent with which the error falls in the last decade of messages."""
         late = self.messages >= self.messages[-1] / 10
-        return float(np.polyfit(np.log(self.messages[late]), np.log(self.error[late]), 1)[0])
+        return fit_power_law(self.messages[late], self.error[late]).slope
 
     @property
     def bytes_per_message(self) -> float:
@@ -154,7 +155,7 @@ class Place:
         quantiles = income_quantiles(int(self.sizes.sum()))
         if self.rows == UNEQUAL:
             return quantiles
-        return dealt(quantiles, quantiles, len(quantiles), self.seed).X
+        return deal_rows(quantiles, quantiles, len(quantiles), self.seed).X
 
     def virtual(self, construction: str) -> GroupedGraph:
         """The graph on the rows."""

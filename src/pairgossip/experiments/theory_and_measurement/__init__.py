@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.experiments.framework.experiment import Experiment
-from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework.section import Section, list_values
 from pairgossip.experiments.theory_and_measurement.findings import (
     Measured,
     about_deviations,
@@ -48,7 +48,7 @@ def _report(results: Mapping[str, Any]) -> Section:
     }
     examples = results["examples"]
     example_runs = {name: results[f"example-{name}"] for name in EXAMPLES}
-    measured = {name: _measured_example(run, name) for name, run in example_runs.items()}
+    measured = {name: _measure_example(run, name) for name, run in example_runs.items()}
     ratios = deviation_ratios(runs, exact)
     return Section(
         [_about(runs), *_about_async(runs), about_deviations(ratios)],
@@ -76,7 +76,7 @@ def _report(results: Mapping[str, Any]) -> Section:
 
 def _about(runs: Mapping[tuple[str, str], Run]) -> str:
     run = runs["gosta", GRAPHS[0]]
-    gaps = ", ".join(f"{runs['gosta', g].graph.normalized_gap():.2e} ({g})" for g in GRAPHS)
+    gaps = list_values({g: runs["gosta", g].graph.normalized_gap() for g in GRAPHS}, ".2e")
     return (
         f"Gini mean difference of {run.nodes} of Engel's incomes (in Belgian francs), one per "
         f"node, {run.trials} trials of {run.iterations[-1]:,} iterations of every algorithm. "
@@ -99,7 +99,7 @@ def _about_async(runs: Mapping[tuple[str, str], Run]) -> list[str]:
     ]
 
 
-def _measured_example(run: Run, name: str) -> Measured:
+def _measure_example(run: Run, name: str) -> Measured:
     """Return t x the size of the mean over trials minus the target, at every checkpoint."""
     assert run.history is not None
     nodes = slice(-1, None) if name == "u1" else slice(None)

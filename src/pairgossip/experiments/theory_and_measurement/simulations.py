@@ -10,7 +10,13 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
-from pairgossip.experiments.framework.experiment import Case, Computation, Plan, Simulation
+from pairgossip.experiments.framework.experiment import (
+    Case,
+    Computation,
+    Plan,
+    Simulation,
+    geometric_grid,
+)
 from pairgossip.experiments.paper_setup import incomes, network
 from pairgossip.graphs import Graph, path
 from pairgossip.kernels import Pairs
@@ -34,7 +40,7 @@ KERNEL = "gini"
 LENGTHS = (30_000, 5_000)
 """Iterations, in full and quick."""
 CHECKPOINTS = 10
-TRIALS_PER_TRIAL, LEAST_TRIALS = 10, 60
+REPEATS, LEAST_TRIALS = 10, 60
 """Trials are short, and means over them are compared in standard errors: there are many."""
 SYNC: Mapping[str, Mapping[str, Any]] = {
     "gosta": {"method": "gosta", "order": "update-first"},
@@ -52,7 +58,7 @@ EXAMPLES = {"gosta": 1_000, "u1": 200}
 
 def cases(plan: Plan) -> Sequence[Case]:
     """List the simulations and exact computations."""
-    last, trials = plan.choose(*LENGTHS), max(LEAST_TRIALS, TRIALS_PER_TRIAL * plan.trials)
+    last, trials = plan.choose(*LENGTHS), plan.repeat(REPEATS, LEAST_TRIALS)
     found: list[Case] = []
     for graph in GRAPHS:
         found += [
@@ -68,7 +74,7 @@ def cases(plan: Plan) -> Sequence[Case]:
 
 
 def _grid(first: int, last: int) -> IntArray:
-    return np.unique(np.rint(np.geomspace(first, last, CHECKPOINTS)).astype(int))
+    return geometric_grid(first, last, CHECKPOINTS)
 
 
 def _run(name: str, graph: str, last: int, plan: Plan, **how: Any) -> Run:
@@ -96,7 +102,7 @@ def _exact(name: str, last: int, plan: Plan) -> Mapping[str, Any]:
         "algorithms": {
             algorithm: {
                 "expected": expected_estimates(H, graph, grid, **options),
-                **compared_with_bounds(H, graph, options),
+                **compare_with_bounds(H, graph, options),
             }
             for algorithm, options in SYNC.items()
         },
@@ -108,7 +114,7 @@ def _exact(name: str, last: int, plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def compared_with_bounds(
+def compare_with_bounds(
     H: FloatArray, graph: Graph, options: Mapping[str, Any]
 ) -> dict[str, FloatArray]:
     """Return bias and bounds, root mean squares over nodes, and the ratios that must be <= 1."""
