@@ -12,7 +12,7 @@ import time
 import httpx
 
 from benchmarks.timing import only_help, row
-from pairgossip.watch.server.server import Place, Service
+from pairgossip.watch.server.server import ServerAddress, Service
 
 SECONDS = 5.0
 CASES = ((100, "1000"), (1_000, "1000"), (1_000, "max"), (10_000, "10000"), (10_000, "max"))
@@ -49,7 +49,7 @@ def watched(client: httpx.Client, nodes: int, speed: str) -> tuple[int, int, int
 def main() -> None:
     """Print one line per case."""
     only_help(__doc__)
-    service = Service(Place())
+    service = Service(ServerAddress())
     started = threading.Event()
     thread = threading.Thread(target=service.run, args=(started.set,))
     thread.start()

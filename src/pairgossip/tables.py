@@ -34,14 +34,14 @@ _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
 
 class BadCell(NamedTuple):
-    """An entry that is no number, and where it stands."""
+    """An entry that is not a number, and where it stands."""
 
     column: str
     line: int
     text: str
 
     def __str__(self) -> str:
-        place = f"column '{shown(self.column)}', line {self.line}"
+        place = f"column '{column_name(self.column)}', line {self.line}"
         return f"{place}, is not a number: {self.text[:40]!r}{_guess(self.column, self.text)}"
 
 
@@ -111,7 +111,7 @@ class Table:
     def holds_numbers(self, name: str) -> bool:
         """Tell whether every entry of a column that is not missing reads as a number."""
         texts = self._filled(name)
-        return bool(texts) and all(_parsed(text) is not None for _, text in texts)
+        return bool(texts) and all(_parse_number(text) is not None for _, text in texts)
 
     def count_values(self, name: str, most: int) -> int:
         """Count the different entries of a column, missing ones aside, up to a number of them."""
@@ -125,27 +125,27 @@ class Table:
     def resembles_numbers(self, name: str) -> bool:
         """Tell whether some entry of a column reads as a number, or would with a decimal point."""
         return any(
-            _parsed(text) is not None or _DECIMAL_COMMA.fullmatch(text)
+            _parse_number(text) is not None or _DECIMAL_COMMA.fullmatch(text)
             for _, text in self._filled(name)
         )
 
     def first_bad_cell(self, name: str) -> BadCell | None:
         """Return the first entry of a column that is neither missing nor a number, if any."""
-        bad = ((line, text) for line, text in self._filled(name) if _parsed(text) is None)
+        bad = ((line, text) for line, text in self._filled(name) if _parse_number(text) is None)
         return next((BadCell(name, line, text) for line, text in bad), None)
 
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
-        columns = {name: self._converted(name) for name in names}
+        columns = {name: self._convert(name) for name in names}
         if not all(np.isfinite(column).all() for column in columns.values()):
             self.refuse_gaps(names)
             raise _not_numbers(self.path, [cell for name in names for cell in self._bad(name)])
         return replace(self, columns=columns)
 
-    def _converted(self, name: str) -> FloatArray:
+    def _convert(self, name: str) -> FloatArray:
         """Return a column as numbers, with NaN for what is none."""
         place = self._position(name)
-        parsed = (_parsed(row[place]) for row in self.cells)
+        parsed = (_parse_number(row[place]) for row in self.cells)
         return np.array([math.nan if number is None else number for number in parsed])
 
     def _gaps(self, name: str) -> list[int]:
@@ -159,7 +159,7 @@ class Table:
         return [
             BadCell(name, line, text)
             for line, text in self._filled(name)
-            if (number := _parsed(text)) is None or not math.isfinite(number)
+            if (number := _parse_number(text)) is None or not math.isfinite(number)
         ]
 
     def _filled(self, name: str) -> list[tuple[int, str]]:
@@ -190,7 +190,7 @@ def read_columns(
     is_piped = Path(path) == STANDARD_INPUT
     file = Path("standard input" if is_piped else path)  # as messages call it
     lines = _text_lines(file, is_piped)
-    rows, starts = _rows(lines, delimiter or _sniffed(lines), file)
+    rows, starts = _rows(lines, delimiter or _find_delimiter(lines), file)
     _check_header(rows[0], file)
     _check_shape(rows, starts, file)
     table = Table(file, tuple(rows[0]), {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
@@ -199,21 +199,23 @@ def read_columns(
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
-def shown(name: str) -> str:
+def column_name(name: str) -> str:
     """Return the name by which messages call a column."""
     return name or UNNAMED
 
 
-def listed(names: Sequence[str]) -> str:
+def list_columns(names: Sequence[str]) -> str:
     """List columns as messages call them."""
-    return ", ".join(map(shown, names))
+    return ", ".join(map(column_name, names))
 
 
 def no_numbers(table: Table, names: Sequence[str]) -> InputError:
     """Build the error for a file in which none of these columns holds numbers."""
     bad = next(filter(None, map(table.first_bad_cell, names)), None)
     reason = "their entries are all missing" if bad is None else str(bad)
-    return InputError(f"{table.path} has no column of numbers among {listed(names)}: {reason}.")
+    return InputError(
+        f"{table.path} has no column of numbers among {list_columns(names)}: {reason}."
+    )
 
 
 def _number_columns(table: Table) -> list[str]:
@@ -236,7 +238,7 @@ def _text_lines(file: Path, is_piped: bool) -> list[str]:
     return io.StringIO(text, newline=None).readlines()
 
 
-def _sniffed(lines: list[str]) -> str:
+def _find_delimiter(lines: list[str]) -> str:
     """Choose the delimiter that splits the first lines alike, into most fields."""
 
     sample = [line for line in lines if line.strip()][:SNIFFED_LINES]
@@ -274,7 +276,7 @@ def _rows(lines: list[str], delimiter: str, file: Path) -> tuple[list[list[str]]
 
 
 def _check_header(header: list[str], file: Path) -> None:
-    if all(_parsed(name) is not None for name in header):
+    if all(_parse_number(name) is not None for name in header):
         raise InputError(f"The first line of {file} looks like data: it must name the columns.")
     repeated = next((name for name, count in Counter(header).items() if count > 1), None)
     if repeated == "":
@@ -299,7 +301,7 @@ def _is_missing(text: str) -> bool:
     return text.lower() in MISSING
 
 
-def _parsed(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     # float() would also take digit groups such as 1_000, which are names more often than numbers.
     if "_" in text:
         return None
@@ -313,26 +315,27 @@ def _not_numbers(file: Path, cells: Sequence[BadCell]) -> InputError:
     if len(cells) == 1:
         column, line, text = cells[0]
         return InputError(
-            f"Column '{shown(column)}' of {file}, line {line}, is not a number: "
+            f"Column '{column_name(column)}' of {file}, line {line}, is not a number: "
             f"{text[:40]!r}{_guess(column, text)}."
         )
     named = [
-        f"column '{shown(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
+        f"column '{column_name(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
         for column, line, text in cells[:MOST_NAMED]
     ]
-    return InputError(
-        f"{file} has {len(cells):,} entries that are not numbers: {_some(named, len(cells), '; ')}."
-    )
+    places = _join_first(named, len(cells), "; ")
+    return InputError(f"{file} has {len(cells):,} entries that are not numbers: {places}.")
 
 
 def _guess(column: str, text: str) -> str:
-    """Guess why an entry is no number: a hint in brackets, or nothing."""
+    """Guess why an entry is not a number: a hint in brackets, or nothing."""
     if _DECIMAL_COMMA.fullmatch(text):
         return " (decimal comma?)"
     # Spaces must separate numbers only: '12 kg' in a column 'weight kg' is one field.
     for delimiter, name, enough in (("|", "'|'", any), (None, "spaces", all)):
         fields, names = text.split(delimiter), column.split(delimiter)
-        if len(fields) == len(names) > 1 and enough(_parsed(field) is not None for field in fields):
+        if len(fields) == len(names) > 1 and enough(
+            _parse_number(field) is not None for field in fields
+        ):
             return f" (fields separated by {name}? use commas)"
     return ""
 
@@ -346,21 +349,21 @@ def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
     if count == 1:
         ((column, (line,)),) = gaps.items()
         return InputError(
-            f"Column '{shown(column)}' of {file}, line {line}, is missing: fill it in or drop the "
-            "line."
+            f"Column '{column_name(column)}' of {file}, line {line}, is missing: fill it in or "
+            "drop the line."
         )
     places = [
-        f"column '{shown(column)}' on line{'s' * (len(lines) > 1)} "
-        + _some([str(line) for line in lines[:MOST_NAMED]], len(lines), ", ")
+        f"column '{column_name(column)}' on line{'s' * (len(lines) > 1)} "
+        + _join_first([str(line) for line in lines[:MOST_NAMED]], len(lines), ", ")
         for column, lines in list(gaps.items())[:MOST_NAMED]
     ]
     return InputError(
-        f"{file} has {count:,} missing entries, in {_some(places, len(gaps), '; ', ' columns')}: "
-        "fill them in or drop the lines."
+        f"{file} has {count:,} missing entries, in "
+        f"{_join_first(places, len(gaps), '; ', ' columns')}: fill them in or drop the lines."
     )
 
 
-def _some(named: Sequence[str], count: int, separator: str, what: str = "") -> str:
+def _join_first(named: Sequence[str], count: int, separator: str, what: str = "") -> str:
     """List what is named, and count the rest of all there are."""
     if count > len(named):
         named = [*named, f"{count - len(named):,} more{what}"]
@@ -371,5 +374,5 @@ def _some(named: Sequence[str], count: int, separator: str, what: str = "") -> s
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else f"it has {listed(names)}."
-    return InputError(f"There is no column '{shown(name)}' in {file}: {hint}")
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {list_columns(names)}."
+    return InputError(f"There is no column '{column_name(name)}' in {file}: {hint}")

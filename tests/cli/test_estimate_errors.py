@@ -114,7 +114,7 @@ def test_gaps_of_all_columns_are_listed_at_once(
         (["--graph", "cycle", "--graph-file", "x.txt"], "Give --graph or --graph-file, not both."),
         (["--save", "no/run.npz"], "Cannot write no/run.npz: there is no folder no."),
         (["--csv", "."], ". is a folder: give the name of a file."),
-        (["--plot", "run.bmp"], "run.bmp is no figure: end its name in .png, .pdf or .svg."),
+        (["--plot", "run.bmp"], "run.bmp is not a figure: end its name in .png, .pdf or .svg."),
         (
             ["--save", "run.x", "--csv", "./run.x"],
             "run.x is named twice: give every output a file of its own.",

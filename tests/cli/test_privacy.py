@@ -144,7 +144,7 @@ def test_a_saved_run_is_drawn(cli: CommandLine, incomes: Path, tmp_path: Path) -
         (("--epsilon", "inf", "--range", "0,20"), "epsilon is infinite, which promises nothing"),
         (("--epsilon", "nan", "--range", "0,20"), "epsilon is NaN, which promises nothing"),
         (("--epsilon", 50, "--range", "0,20"), "epsilon is 50, which protects nobody"),
-        (("--epsilon", 1, "--range", "0"), "'0' is no range: give --range lowest,highest"),
+        (("--epsilon", 1, "--range", "0"), "'0' is not a range: give --range lowest,highest"),
         (("--epsilon", 1, "--range", "a,b"), "'a,b' are not numbers"),
         (("--epsilon", 1, "--range", "20,0"), "The range (20, 0) is empty"),
         (("--epsilon", 1, "--range", "0,inf"), "The range (0, inf) is infinite"),

@@ -141,7 +141,7 @@ def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
         (["--column", "z"], "There is no column 'z' in {file}: it has x, y, state, class, grade."),
         (["--column", "class"], "Column 'class' is the label: leave it out of --column."),
         (["--graph", "ring"], "Unknown graph 'ring'"),
-        (["--plot", "fit.txt"], "fit.txt is no figure: end its name in .png, .pdf or .svg."),
+        (["--plot", "fit.txt"], "fit.txt is not a figure: end its name in .png, .pdf or .svg."),
     ],
 )
 def test_wrong_options(

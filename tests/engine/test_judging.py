@@ -21,7 +21,7 @@ from pairgossip.engine.judging.judge import (
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
 from pairgossip.losses.builtin import difference, higher_label
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.losses.sums import centered, ranking_risks
+from pairgossip.losses.sums import center, ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
@@ -103,7 +103,7 @@ def test_outliers_and_ties_that_crowd_one_bucket(phi: str) -> None:
     )
     for scores in cases:
         judge = RankingJudge(LearningProblem(scores[:, None], f"auc-{phi}", labels))
-        exact = brute_ranking(centered(scores[:, None])[:, 0], labels, phi) / 400**2
+        exact = brute_ranking(center(scores[:, None])[:, 0], labels, phi) / 400**2
         assert relative_error(judge.objectives(np.ones((1, 1))), np.array([exact])) < 1e-12
 
 

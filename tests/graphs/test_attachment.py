@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 from pairgossip.graphs import Graph, barabasi_albert
-from pairgossip.graphs.random_families import attached_edges
+from pairgossip.graphs.random_families import attach_edges
 
 
 @pytest.mark.parametrize(
     ("n", "m"), [(2, 1), (3, 2), (50, 1), (60, 50), (200, 3), (1000, 1), (1000, 7), (500, 100)]
 )
 def test_counts_are_those_of_networkx(n: int, m: int) -> None:
-    edges = attached_edges(n, m, np.random.default_rng(0))
+    edges = attach_edges(n, m, np.random.default_rng(0))
     graph = Graph(n, edges)
     other = nx.barabasi_albert_graph(n, m, seed=0)
     assert graph.edge_count == other.number_of_edges() == m * (n - m)
@@ -41,7 +41,7 @@ def test_a_target_is_proportional_to_its_degree() -> None:
     # With m = 1, node 3 finds three nodes in a row: the middle one has half of the four ends.
     hits = 0
     for seed in range(4000):
-        edges = attached_edges(4, 1, np.random.default_rng(seed))
+        edges = attach_edges(4, 1, np.random.default_rng(seed))
         middle = np.bincount(edges[:2].ravel()).argmax()
         hits += edges[2, 1] == middle
     assert hits / 4000 == pytest.approx(0.5, abs=0.04)

@@ -14,7 +14,7 @@ from pairgossip.graphs import (
     erdos_renyi,
     grid,
     path,
-    restored,
+    restore_graph,
     spectrum,
     star,
     torus,
@@ -26,7 +26,7 @@ KEPT = [cycle(700), path(100_000), star(700), grid(20, 40), torus(30, 26), cycle
 def again(graph: Graph, **changes: Any) -> Graph:
     parts = {"family": graph.family, "parameters": graph.parameters} | changes
     edges = None if graph.is_complete else graph.edges.copy()
-    return restored(graph.n, edges, parts["family"], parts["parameters"], None, None)
+    return restore_graph(graph.n, edges, parts["family"], parts["parameters"], None, None)
 
 
 @pytest.mark.parametrize("graph", KEPT, ids=repr)
@@ -40,19 +40,19 @@ def test_families_keep_their_formulas(graph: Graph) -> None:
 
 
 def test_any_complete_graph_comes_back() -> None:
-    back = restored(2_000_000_000, None, "complete", {}, None, None)
+    back = restore_graph(2_000_000_000, None, "complete", {}, None, None)
     assert back == complete(2_000_000_000)
-    named = restored(3, None, "erdos-renyi", {"p": 1.0, "seed": 0}, "abc", [[0, 0]] * 3)
+    named = restore_graph(3, None, "erdos-renyi", {"p": 1.0, "seed": 0}, "abc", [[0, 0]] * 3)
     assert named.is_complete
     assert (named.family, named.parameters) == ("erdos-renyi", {"p": 1.0, "seed": 0})
     assert named.names == ("a", "b", "c")
     assert named.positions is not None
-    assert restored(3, None, None, None, None, None).family is None
+    assert restore_graph(3, None, None, None, None, None).family is None
 
 
 def test_names_and_positions_come_back() -> None:
     places = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
-    back = restored(3, [[0, 1], [1, 2]], "path", {}, ["x", "y", "z"], places)
+    back = restore_graph(3, [[0, 1], [1, 2]], "path", {}, ["x", "y", "z"], places)
     assert back.names == ("x", "y", "z")
     assert back.positions is not None and back.positions.tolist() == places
     assert distances.closed_diameter(back) == 2
@@ -74,7 +74,7 @@ def test_names_and_positions_come_back() -> None:
     ],
 )
 def test_a_label_alone_brings_no_formula(edges: Any, family: str | None, parameters: Any) -> None:
-    back = restored(12, edges, family, parameters, None, None)
+    back = restore_graph(12, edges, family, parameters, None, None)
     assert (back.family, back.parameters) == (family, parameters or {})
     assert back.edges.tolist() == edges.tolist()
     assert spectrum.closed_form(back) is None
@@ -91,4 +91,4 @@ def test_random_families_come_back_as_they_were() -> None:
 
 def test_edges_from_a_damaged_file_are_refused() -> None:
     with pytest.raises(InputError, match="is disconnected"):
-        restored(4, [[0, 1], [2, 3]], "path", {}, None, None)
+        restore_graph(4, [[0, 1], [2, 3]], "path", {}, None, None)

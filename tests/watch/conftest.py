@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from pairgossip.watch.server.server import Place
+from pairgossip.watch.server.server import ServerAddress
 
 from .serving import Served
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
-    server = Served(Place())
+    server = Served(ServerAddress())
     yield server
     server.stop()
 

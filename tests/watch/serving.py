@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from pairgossip.watch.server.server import Place, Service
+from pairgossip.watch.server.server import ServerAddress, Service
 
 Fields = dict[str, str | list[str]]
 GINI: Fields = {
@@ -25,7 +25,7 @@ GINI: Fields = {
 class Served:
     """A running server, asked as its own page asks."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ServerAddress) -> None:
         self._service = Service(place)
         started = threading.Event()
         self._thread = threading.Thread(target=self._service.run, args=(started.set,))

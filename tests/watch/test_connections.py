@@ -11,7 +11,7 @@ import pytest
 
 from pairgossip.watch.server import guard
 from pairgossip.watch.server.guard import MOST_CONNECTIONS
-from pairgossip.watch.server.server import Place
+from pairgossip.watch.server.server import ServerAddress
 
 from .serving import GINI, Served
 
@@ -21,7 +21,7 @@ UPLOT = "/vendor/uPlot.iife.min.js"
 @pytest.fixture
 def server() -> Iterator[Served]:
     """A server of its own: its connections are counted."""
-    server = Served(Place())
+    server = Served(ServerAddress())
     yield server
     server.stop()
 

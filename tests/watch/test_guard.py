@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from pairgossip.errors import InputError
 from pairgossip.watch.server.guard import Guard
 from pairgossip.watch.server.page_files import FILES, FOLDER
-from pairgossip.watch.server.server import Place, Service
+from pairgossip.watch.server.server import ServerAddress, Service
 
 from .serving import GINI, Served
 
@@ -139,16 +139,25 @@ def test_it_listens_on_this_machine_only(served: Served) -> None:
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        (Place("0.0.0.0"), "The host is 0.0.0.0, which is every address at once: "),
-        (Place("::"), "The host is ::, which is every address at once: "),
-        (Place("example.org"), "Others could read along on example.org: give --certificate"),
-        (Place("example.org", 0, Path("a.pem")), "Others could read along on example.org"),
-        (Place("example.org", 0, Path("a"), Path("b")), "There is no file a: check the path."),
-        (Place(port=70_000), "The port is 70000: give 1 to 65,535."),
-        (Place(certificate=Path("a")), "A certificate is for another host than this machine"),
+        (ServerAddress("0.0.0.0"), "The host is 0.0.0.0, which is every address at once: "),
+        (ServerAddress("::"), "The host is ::, which is every address at once: "),
+        (
+            ServerAddress("example.org"),
+            "Others could read along on example.org: give --cert",
+        ),
+        (ServerAddress("example.org", 0, Path("a.pem")), "Others could read along on example.org"),
+        (
+            ServerAddress("example.org", 0, Path("a"), Path("b")),
+            "There is no file a: check the path.",
+        ),
+        (ServerAddress(port=70_000), "The port is 70000: give 1 to 65,535."),
+        (
+            ServerAddress(certificate=Path("a")),
+            "A certificate is for another host than this",
+        ),
     ],
 )
-def test_places_that_are_refused(place: Place, sentence: str) -> None:
+def test_places_that_are_refused(place: ServerAddress, sentence: str) -> None:
     with pytest.raises(InputError) as problem:
         Service(place)
     assert sentence in str(problem.value)
@@ -157,7 +166,7 @@ def test_places_that_are_refused(place: Place, sentence: str) -> None:
 @pytest.mark.parametrize("host", ["0", "0x0", "00.0.0.0", "::ffff:0.0.0.0"])
 def test_other_spellings_of_every_address(tmp_path: Path, host: str) -> None:
     with pytest.raises(InputError, match="which is every address at once"):
-        Service(Place(host, 0, *self_signed(tmp_path)))
+        Service(ServerAddress(host, 0, *self_signed(tmp_path)))
 
 
 @pytest.mark.parametrize("target", ["http://evil.example/", "http://evil.example/api/views", "*"])
@@ -180,12 +189,12 @@ def test_there_are_no_web_sockets(served: Served) -> None:
 
 def test_a_port_in_use_is_named(served: Served) -> None:
     with pytest.raises(InputError, match=f"Cannot open port {served.port} on 127.0.0.1"):
-        Service(Place(port=served.port))
+        Service(ServerAddress(port=served.port))
 
 
 def test_another_host_takes_tls_and_the_token(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
-    server = Served(Place("127.0.0.2", 0, certificate, key))
+    server = Served(ServerAddress("127.0.0.2", 0, certificate, key))
     trust = ssl.create_default_context(cafile=str(certificate))
     base = f"https://127.0.0.2:{server.port}"
     try:

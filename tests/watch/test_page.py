@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import pairgossip as pg
-from pairgossip.watch.server.server import Place
+from pairgossip.watch.server.server import ServerAddress
 
 from .serving import GINI, Fields, Served
 
@@ -478,7 +478,7 @@ def test_no_request_leaves_this_machine(page: Page, served: Served) -> None:
 
 
 def test_a_restart_of_the_server(page: Page) -> None:
-    first = Served(Place())
+    first = Served(ServerAddress())
     page.goto(first.link(**LONG, speed="200", seed="6"))
     expect(page.locator("canvas[data-done]")).to_be_visible()
     page.click("#start")
@@ -486,7 +486,7 @@ def test_a_restart_of_the_server(page: Page) -> None:
     first.stop()
     expect(page.locator("#connection")).to_have_text("disconnected, trying again")
     expect(page.locator("#start")).to_be_disabled()
-    again = Served(Place(port=first.port))
+    again = Served(ServerAddress(port=first.port))
     try:
         expect(page.locator("#connection")).to_have_text("connected")
         status(page, "running")
@@ -503,7 +503,7 @@ def test_a_restart_of_the_server(page: Page) -> None:
 def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "heights.csv"
     file.write_text("height\n" + "\n".join(str(k % 11) for k in range(30)) + "\n")
-    first = Served(Place())
+    first = Served(ServerAddress())
     page.goto(first.link(**GINI))
     expect(page.locator("canvas[data-done]")).to_be_visible()
     page.set_input_files("#file", file)
@@ -511,7 +511,7 @@ def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
     key = address(page)["data"]
     first.stop()
     expect(page.locator("#connection")).to_have_text("disconnected, trying again")
-    again = Served(Place(port=first.port))
+    again = Served(ServerAddress(port=first.port))
     try:
         expect(page.locator("#connection")).to_have_text("connected")
         expect(page.locator("article .sub")).to_contain_text("30 nodes")

@@ -446,10 +446,10 @@ def test_frames_are_planned_at_least_ten_times_a_second() -> None:
 
 
 def test_old_sessions_make_room_but_not_watched_ones() -> None:
-    from pairgossip.watch.server.server import Place
+    from pairgossip.watch.server.server import ServerAddress
     from pairgossip.watch.simulation.view import MOST_SESSIONS
 
-    server = Served(Place())
+    server = Served(ServerAddress())
     try:
         keys = [server.open(**GINI, seed=str(seed)) for seed in range(MOST_SESSIONS)]
         with server.watching(keys[0]) as events:

@@ -11,14 +11,14 @@ from typing import Any
 import httpx
 
 from pairgossip.watch.server.requests import View
-from pairgossip.watch.server.server import Place, Service
+from pairgossip.watch.server.server import ServerAddress, Service
 
 
 class Viewed:
     """A running server, asked as its own page asks."""
 
     def __init__(self, views: Sequence[View], port: int = 0) -> None:
-        self._service = Service(Place(port=port), views)
+        self._service = Service(ServerAddress(port=port), views)
         started = threading.Event()
         self._thread = threading.Thread(target=self._service.run, args=(started.set,))
         self._thread.start()

@@ -99,8 +99,8 @@ def new_table(columns: Sequence[str], *, numbers: bool = True) -> Table:
     return table
 
 
-def spelled(value: object, digits: int = 6) -> str:
-    """Spell a number for a table; what is missing becomes "unknown"."""
+def format_value(value: object, digits: int = 6) -> str:
+    """Format a value for a table; what is missing becomes "unknown"."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "unknown"
     if isinstance(value, bool):
@@ -111,7 +111,7 @@ def spelled(value: object, digits: int = 6) -> str:
 
 
 @contextmanager
-def spoken_warnings() -> Iterator[None]:
+def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         for category in (InterruptedRun, UnknownTarget):

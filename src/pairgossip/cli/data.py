@@ -59,15 +59,15 @@ class Specified(NamedTuple):
 
         return None if self.spec.privacy is None else mechanism_of(self.spec)
 
-    def settled(self, options: Options, **said: Any) -> Options:
+    def fill_in(self, options: Options, **said: Any) -> Options:
         """Fill options in with what the specification says; refuse those that say otherwise."""
         for name, value in said.items():
             given = getattr(options, name)
             if given is not None and not _is_same(name, given, value):
-                wanted = f"no --{name}" if value is None else f"--{name} {_spelled(value)}"
+                wanted = f"no --{name}" if value is None else f"--{name} {_format_option(value)}"
                 raise InputError(
-                    f"{self.path} asks for {wanted}, not for {_spelled(given)}: leave --{name} "
-                    "out, or change the specification."
+                    f"{self.path} asks for {wanted}, not for {_format_option(given)}: leave "
+                    f"--{name} out, or change the specification."
                 )
         return replace(options, **said)
 
@@ -117,7 +117,7 @@ def _is_same(name: str, given: Any, said: Any) -> bool:
     return bool(given == said)
 
 
-def _spelled(value: Any) -> str:
+def _format_option(value: Any) -> str:
     return ",".join(value) if isinstance(value, list) else str(value)
 
 
@@ -136,7 +136,7 @@ class GroupOptions:
     """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
     one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
 
-    def chosen(self, spec: Path | None) -> str:
+    def find_construction(self, spec: Path | None) -> str:
         """Return the construction; refuse one without sites, and sites of a specification."""
         if self.group_by is not None and spec is not None:
             raise InputError(
@@ -185,18 +185,18 @@ class Observations(NamedTuple):
         sites = self.sites
         return len(self.values) if sites is None else len(sites)
 
-    def spelled_lines(self, rows: Sequence[int]) -> str:
+    def format_lines(self, rows: Sequence[int]) -> str:
         """Name up to two lines of the file and count the rest: "lines 3, 17 and 5 more"."""
         return format_rows([self.lines[row] for row in rows], "line")
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
-        from pairgossip.tables import listed
+        from pairgossip.tables import list_columns
 
         number = "column" if len(self.columns) == 1 else "columns"
         label = "" if self.label is None else f"; label: {self.label}"
         sites = "" if self.group_by is None else f"; sites: {self.group_by}"
-        return f"{number}: {listed(self.columns)}{label}{sites}"
+        return f"{number}: {list_columns(self.columns)}{label}{sites}"
 
 
 def read_observations(
@@ -277,7 +277,7 @@ def _check_unnamed(
 
     To guess which of several is meant invites mistakes.
     """
-    from pairgossip.tables import listed, no_numbers
+    from pairgossip.tables import list_columns, no_numbers
 
     others = " and ".join(f"the {what} '{name}'" for what, name in named.items() if name)
     if not names:
@@ -290,7 +290,7 @@ def _check_unnamed(
     bad = next(filter(None, map(table.first_bad_cell, likely)), None)
     raise InputError(
         f"{table.path} has {len(names)} columns{others and f' besides {others}'}: choose with "
-        f"--column, one or several of {listed(names)}{'' if bad is None else f'; {bad}'}."
+        f"--column, one or several of {list_columns(names)}{'' if bad is None else f'; {bad}'}."
     )
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pairgossip.cli.console import (
     EXIT_INTERRUPTED,
+    format_value,
     new_table,
     optional_work,
-    spelled,
-    spoken_warnings,
     tell,
+    tell_warnings,
     working_on,
     write_line,
     write_table,
@@ -85,7 +85,7 @@ def _simulate(runs: dict[str, Run], files: dict[str, Path], length: Length, seed
     """Make the runs and save each at once; False if Ctrl-C came before the last one ended."""
     try:
         for name, file in files.items():
-            with spoken_warnings():
+            with tell_warnings():
                 run = _run(name, length, seed)
             run.save(file)
             runs[name] = run
@@ -146,12 +146,12 @@ def _print(runs: dict[str, Run]) -> None:
         bias, bound = (theory.expected_error, theory.expectation_bound) if theory else (None, None)
         table.add_row(
             name,
-            spelled(run.graph.normalized_gap(run.law), 3),
-            spelled(float(run.target), 6),
-            spelled(float(run.mean[-1]), 6),
-            spelled(float(run.error[-1]), 3),
-            spelled(None if bias is None else float(bias[-1]), 3),
-            spelled(float(run.bias[-1]), 3),
-            spelled(None if bound is None else float(bound[-1]), 2),
+            format_value(run.graph.normalized_gap(run.law), 3),
+            format_value(float(run.target), 6),
+            format_value(float(run.mean[-1]), 6),
+            format_value(float(run.error[-1]), 3),
+            format_value(None if bias is None else float(bias[-1]), 3),
+            format_value(float(run.bias[-1]), 3),
+            format_value(None if bound is None else float(bound[-1]), 2),
         )
     write_table(table, title)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from pairgossip.checks import STATISTICS
-from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json, write_line
+from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json, write_line
 from pairgossip.cli.data import (
     METHODS,
     NO_GROUPS,
@@ -97,10 +97,10 @@ def estimate_command(
     """
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None
-    construction = groups.chosen(statistic.spec)
+    construction = groups.find_construction(statistic.spec)
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
-        statistic, how = _settled(specified, statistic, how)
+        statistic, how = _apply_spec(specified, statistic, how)
     outputs.check([file, network.graph_file, statistic.spec], how.canonical_clock)
     _check(statistic, how)
     observations = (
@@ -111,7 +111,7 @@ def estimate_command(
     check_kernel_labels(observations, statistic.kernel)
     mechanism = privacy.mechanism(observations, specified, _advised(statistic, how))
     outputs.check_size(observations.nodes)
-    with spoken_warnings():
+    with tell_warnings():
         graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
         run = _run(observations, statistic, graph, construction, mechanism, how)
     outputs.write(run)
@@ -125,20 +125,20 @@ def estimate_command(
     if outputs.json:
         write_json(found)
     else:
-        print_run(run, found, observations.described())
+        print_run(run, found, observations.describe())
     return EXIT_INTERRUPTED if run.status == "interrupted" else 0
 
 
-def _settled(
+def _apply_spec(
     specified: Specified, statistic: StatisticOptions, how: MethodOptions
 ) -> tuple[StatisticOptions, MethodOptions]:
-    """Fill in the options that the specification settles."""
+    """Fill in the options that the specification defines."""
     spec = specified.spec
     if spec.kernel is None:
         raise InputError(
             f"{specified.path} has a loss, which is learned, not estimated: use pairgossip train."
         )
-    statistic = specified.settled(
+    statistic = specified.fill_in(
         statistic,
         kernel=spec.kernel,
         column=list(spec.columns),
@@ -146,7 +146,7 @@ def _settled(
         target=spec.target,
     )
     method = METHODS[str(spec.algorithm.mixing)]
-    return statistic, specified.settled(how, method=method, clock="async")
+    return statistic, specified.fill_in(how, method=method, clock="async")
 
 
 def _method(how: MethodOptions) -> Method:
@@ -263,5 +263,5 @@ def exact_command(
         value = exact(
             observations.values, kernel, canonical(kind), observations.labels, on_progress
         )
-    tell(observations.described())
+    tell(observations.describe())
     write_line(repr(value))

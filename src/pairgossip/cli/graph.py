@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from pairgossip.cli.console import (
+    format_value,
     new_table,
-    spelled,
     tell,
     working_on,
     write_json,
@@ -146,7 +146,7 @@ def _list_families(as_json: bool) -> None:
         fixed = set(family.parameters) - set(family.derived_from_n) - {"seed"}
         defaults = family.defaults(2) if fixed else {}
         options = [
-            f"--{option}" + (f" ({spelled(defaults[option])})" if option in fixed else "")
+            f"--{option}" + (f" ({format_value(defaults[option])})" if option in fixed else "")
             for option in family.parameters
         ]
         nodes = "--nodes or" if options and not family.takes_n else "--nodes"

@@ -194,7 +194,7 @@ class NetworkOptions:
         if self.graph_file is None:
             chosen = seed if self.graph_seed is None else self.graph_seed
             graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, chosen)
-            return graph if names is None else _named(graph, names)
+            return graph if names is None else _name_nodes(graph, names)
         if self.graph is not None:
             raise InputError("Give --graph or --graph-file, not both.")
         return load_graph(self.graph_file, parameters)
@@ -213,8 +213,8 @@ def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: i
     return build(name, n, **parameters.given(), seed=seed if takes_seed else None)
 
 
-def _named(graph: Graph, names: tuple[str, ...]) -> Graph:
-    from pairgossip.graphs.grouped.grouping import restored
+def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
+    from pairgossip.graphs.grouped.grouping import restore_graph
 
     if graph.n != len(names):
         raise InputError(
@@ -222,7 +222,7 @@ def _named(graph: Graph, names: tuple[str, ...]) -> Graph:
             "with one node per site."
         )
     edges = None if graph.is_complete else graph.edges
-    return restored(graph.n, edges, graph.family, graph.parameters, names, graph.positions)
+    return restore_graph(graph.n, edges, graph.family, graph.parameters, names, graph.positions)
 
 
 def load_graph(file: Path, parameters: FamilyParameters) -> Graph:

@@ -48,7 +48,7 @@ def check_figures(figures: Iterable[Path | None]) -> None:
     for path in wanted:
         if path.suffix.lower() not in FIGURE_SUFFIXES:
             raise InputError(
-                f"{path} is no figure: end its name in {join_names(FIGURE_SUFFIXES, 'or')}."
+                f"{path} is not a figure: end its name in {join_names(FIGURE_SUFFIXES, 'or')}."
             )
     if wanted:
         with needed_for("Drawing"):

@@ -190,7 +190,7 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
             count = f"{len(outside):,} value{'s' * (len(outside) > 1)}"
             complaints.append(
                 f"{count} of column '{name}' outside {column.domain} "
-                f"({observations.spelled_lines(outside)})"
+                f"({observations.format_lines(outside)})"
             )
     if complaints:
         raise InputError(
@@ -202,7 +202,7 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
 def _limits(text: str) -> tuple[float, float]:
     parts = text.split(",")
     if len(parts) != 2:
-        raise InputError(f"'{text}' is no range: give --range lowest,highest, such as 0,5000.")
+        raise InputError(f"'{text}' is not a range: give --range lowest,highest, such as 0,5000.")
     low, high = _numbers(parts)
     return low, high
 
@@ -215,7 +215,7 @@ def _numbers(texts: list[str]) -> list[float]:
 
 
 def _number(text: str) -> float | str:
-    """Read a number; what is none is refused by name where the number is used."""
+    """Read a number; other text is refused, by name, where the number is used."""
     try:
         return float(text)
     except ValueError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Group, Parameter
 
 from pairgossip.checks import choice
-from pairgossip.cli.console import EXIT_INTERRUPTED, spoken_warnings, tell, write_json
+from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data import (
     NO_GROUPS,
     GroupOptions,
@@ -125,10 +125,10 @@ def train_command(
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [file, network.graph_file, what.spec])
     specified = None
-    construction = groups.chosen(what.spec)
+    construction = groups.find_construction(what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
-        what, how = _settled(specified, what, how)
+        what, how = _apply_spec(specified, what, how)
     loss = _find_loss(what.loss)
     settings = _settings(what, how) | {"construction": construction}
     check_axis(outputs.against, how.canonical_clock)
@@ -138,7 +138,7 @@ def train_command(
         else _observations(file, what, loss, groups.group_by)
     )
     settings["privacy"] = privacy.mechanism(observations, specified, None)
-    with spoken_warnings():
+    with tell_warnings():
         graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
         if specified and how.step is not None:
             settings["step"] = StepOfPeers(how.step, graph.edge_count)
@@ -147,17 +147,17 @@ def train_command(
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
 
 
-def _settled(
+def _apply_spec(
     specified: Specified, what: LossOptions, how: DescentOptions
 ) -> tuple[LossOptions, DescentOptions]:
-    """Fill in the options that the specification settles."""
+    """Fill in the options that the specification defines."""
     spec, learning = specified.spec, specified.spec.learning
     if learning is None:
         raise InputError(
             f"{specified.path} has a kernel, which is estimated, not learned: "
             "use pairgossip estimate."
         )
-    what = specified.settled(
+    what = specified.fill_in(
         what,
         loss=spec.loss,
         column=list(spec.columns),
@@ -166,7 +166,7 @@ def _settled(
         l1=None,
         l2=learning.l2,
     )
-    return what, specified.settled(how, step=learning.step, clock="async")
+    return what, specified.fill_in(how, step=learning.step, clock="async")
 
 
 def _label(what: LossOptions) -> str:
@@ -247,7 +247,7 @@ def _write(
     outputs: TrainingOutputs,
 ) -> None:
     """Write the model first, then the figure, then the report."""
-    from pairgossip.cli.summaries.run import described_settings, draw, fit_summary, print_fit
+    from pairgossip.cli.summaries.run import describe_settings, draw, fit_summary, print_fit
 
     found = fit_summary(fit, observations)
     model = Model(
@@ -256,7 +256,7 @@ def _write(
         theta=found["theta"],
         label=_label(what),
         classes=found["classes"],
-        settings=described_settings(fit, what, how),
+        settings=describe_settings(fit, what, how),
         versions=versions(),
     )
     write_model(model, outputs.model)
@@ -267,4 +267,4 @@ def _write(
     if outputs.json:
         write_json(found)
     else:
-        print_fit(fit, found, observations.described())
+        print_fit(fit, found, observations.describe())

@@ -238,8 +238,8 @@ def watch_command(
     if watched.text:
         return show_text(watched, simulated)
     with needed_for("The page", "pairgossip[watch]"):
-        from pairgossip.watch.server.server import Place, Service
-    place = Place(server.host, server.port or 0, server.certificate, server.key)
+        from pairgossip.watch.server.server import ServerAddress, Service
+    place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
     place.check()
     service = Service(place, _views(watched, files))
     address = _with_settings(service.address, simulated)

@@ -15,7 +15,7 @@ from pairgossip.graphs.catalog import (
 from pairgossip.graphs.distances import DeltaTilde
 from pairgossip.graphs.graph import Graph
 from pairgossip.graphs.grouped.graph import GroupedGraph, grouped
-from pairgossip.graphs.grouped.grouping import group_labels, match_groups, restored
+from pairgossip.graphs.grouped.grouping import group_labels, match_groups, restore_graph
 from pairgossip.graphs.laws import EdgeLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,
@@ -46,7 +46,7 @@ __all__ = [
     "path",
     "random_geometric",
     "random_regular",
-    "restored",
+    "restore_graph",
     "star",
     "torus",
     "watts_strogatz",

@@ -37,7 +37,7 @@ def read_edge_list(path: Path) -> Parts:
     are node indices when they are the integers 0 to n - 1; otherwise they are names, and nodes are
     numbered in order of first appearance.
     """
-    lines = _decoded(path).splitlines()
+    lines = _decode(path).splitlines()
     names = _header_names(lines)
     number = {name: index for index, name in enumerate(names)}
     pairs: dict[tuple[int, int], int] = {}
@@ -57,7 +57,7 @@ def read_edge_list(path: Path) -> Parts:
     if not pairs:
         raise InputError(f"{path} has no edges; write the two ends of one edge per line.")
     edges = np.array(list(pairs), dtype=np.int64)
-    return (len(number), edges, tuple(number)) if names else _numbered_or_named(number, edges)
+    return (len(number), edges, tuple(number)) if names else _number_or_name(number, edges)
 
 
 def write_edge_list(graph: Graph, path: Path) -> None:
@@ -90,7 +90,7 @@ def _header_names(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
 
 
-def _numbered_or_named(number: Mapping[str, int], edges: NDArray[np.int64]) -> Parts:
+def _number_or_name(number: Mapping[str, int], edges: NDArray[np.int64]) -> Parts:
     """Return the parts of a graph without a header, numbered in order of first appearance."""
     n = len(number)
     indices = {str(k): k for k in range(n)}
@@ -99,7 +99,7 @@ def _numbered_or_named(number: Mapping[str, int], edges: NDArray[np.int64]) -> P
     return n, np.array([indices[label] for label in number], dtype=np.int64)[edges], None
 
 
-def _decoded(path: Path) -> str:
+def _decode(path: Path) -> str:
     content = read_bytes(path)
     try:
         return content.decode("utf-8-sig")

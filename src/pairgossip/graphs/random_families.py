@@ -28,7 +28,7 @@ from pairgossip.graphs.graph import Graph
 _FEWEST_BEFORE_BATCHES = 64
 
 
-def attached_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
+def attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
     """Return the edges (new node, target) of a star on m + 1 nodes grown to n nodes."""
     ends = np.empty(2 * m * (n - m), dtype=np.int64)
     ends[0 : 2 * m : 2] = np.arange(1, m + 1)
@@ -115,7 +115,7 @@ def generator(seed: Seed) -> Generator:
         raise InputError(f"The seed must be a whole number >= 0, not {seed!r}.") from None
 
 
-def noted(seed: Seed) -> int | None:
+def record_seed(seed: Seed) -> int | None:
     """Return the seed where it is a number that can be written down and used again."""
     return int(seed) if isinstance(seed, (int, np.integer)) else None
 
@@ -248,7 +248,7 @@ def watts_strogatz(n: int, k: int, p: float, seed: Seed = None) -> Graph:
         f"Watts-Strogatz with n={n}, k={k} and p={p:g}",
         "raise k or lower p",
     )
-    parameters = {"k": k, "p": p, "seed": noted(seed)}
+    parameters = {"k": k, "p": p, "seed": record_seed(seed)}
     return Graph._trusted(n, edges, "watts-strogatz", parameters)
 
 
@@ -278,7 +278,7 @@ def erdos_renyi(n: int, p: float, seed: Seed = None) -> Graph:
     """Every two nodes are joined with probability p, independently."""
     n = node_count(n)
     p = real("The edge probability p", p, 0, 1)
-    parameters = {"p": p, "seed": noted(seed)}
+    parameters = {"p": p, "seed": record_seed(seed)}
     rng = generator(seed)
     if p == 1.0 or n == 1:
         return Graph._trusted(n, None, "erdos-renyi", parameters)
@@ -328,7 +328,7 @@ def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
         )
     refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
     rng = generator(seed)
-    parameters = {"degree": degree, "seed": noted(seed)}
+    parameters = {"degree": degree, "seed": record_seed(seed)}
     edges = draw_until_connected(
         n,
         lambda: regular_edges(n, degree, rng),
@@ -366,7 +366,7 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
         "raise the radius",
     )
     points.flags.writeable = False
-    parameters = {"radius": radius, "seed": noted(seed)}
+    parameters = {"radius": radius, "seed": record_seed(seed)}
     return Graph._trusted(n, edges, "random-geometric", parameters, points)
 
 
@@ -380,6 +380,6 @@ def barabasi_albert(n: int, m: int, seed: Seed = None) -> Graph:
     if m >= n:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
     refuse_too_many_edges(n * m, "The graph", "lower n or m")
-    edges = attached_edges(n, m, generator(seed))
-    parameters = {"m": m, "seed": noted(seed)}
+    edges = attach_edges(n, m, generator(seed))
+    parameters = {"m": m, "seed": record_seed(seed)}
     return Graph._trusted(n, edges, "barabasi-albert", parameters)

@@ -155,7 +155,7 @@ def check_events(data: FloatArray) -> None:
 Factory = TypeVar("Factory", bound=Callable[..., Kernel | Ratio])
 
 
-def _named(name: str) -> Callable[[Factory], Factory]:
+def _register(name: str) -> Callable[[Factory], Factory]:
     def register(factory: Factory) -> Factory:
         CATALOG[name] = factory
         return factory
@@ -163,7 +163,7 @@ def _named(name: str) -> Callable[[Factory], Factory]:
     return register
 
 
-@_named("variance")
+@_register("variance")
 def variance() -> Kernel:
     """Half the squared difference; its U-statistic is the unbiased sample variance."""
     return Kernel(
@@ -180,7 +180,7 @@ def variance() -> Kernel:
     )
 
 
-@_named("gini")
+@_register("gini")
 def gini() -> Kernel:
     """The absolute difference; its average is Gini's mean difference."""
     return Kernel(
@@ -197,7 +197,7 @@ def gini() -> Kernel:
     )
 
 
-@_named("distance")
+@_register("distance")
 def distance() -> Kernel:
     """The Euclidean distance between two observations of any number of columns."""
     return Kernel(
@@ -212,7 +212,7 @@ def distance() -> Kernel:
     )
 
 
-@_named("kendall")
+@_register("kendall")
 def kendall() -> Kernel:
     """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
     return Kernel(
@@ -230,7 +230,7 @@ def kendall() -> Kernel:
     )
 
 
-@_named("concordance")
+@_register("concordance")
 def concordance(ties: float = 0.5) -> Ratio:
     """Harrell's C: of the comparable pairs, how many are predicted in the order of outcomes.
 
@@ -274,7 +274,7 @@ def concordance(ties: float = 0.5) -> Ratio:
     )
 
 
-@_named("auc")
+@_register("auc")
 def auc(ties: float = 0.5) -> Ratio:
     """Area under the ROC curve of scores for two classes, the higher label being positive.
 
@@ -313,9 +313,9 @@ def auc(ties: float = 0.5) -> Ratio:
     )
 
 
-@_named("ranking-risk")
+@_register("ranking-risk")
 def ranking_risk() -> Kernel:
-    """Whether a score orders a pair against its graded labels; ties are no mistake."""
+    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
     return Kernel(
         discordance,
         name="ranking-risk",
@@ -331,7 +331,7 @@ def ranking_risk() -> Kernel:
     )
 
 
-@_named("within-cluster-scatter")
+@_register("within-cluster-scatter")
 def within_cluster_scatter(squared: bool = True) -> Kernel:
     """Squared (or plain) distance of two observations of one cluster, 0 between clusters.
 
@@ -355,7 +355,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
     )
 
 
-@_named("metric-learning-risk")
+@_register("metric-learning-risk")
 def metric_learning_risk(threshold: float = 1.0) -> Kernel:
     """Hinge loss of the Euclidean distance as a test of "same label".
 

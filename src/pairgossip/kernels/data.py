@@ -76,13 +76,13 @@ def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray
     if given < fewest and columns[-1] in ("label", "cluster"):
         advice = f"give the {columns[-1]}s as the last column or as labels"
     raise InputError(
-        f"Kernel '{kernel}' takes {expected} ({', '.join(map(_spelled, columns))}), "
+        f"Kernel '{kernel}' takes {expected} ({', '.join(map(_format_column, columns))}), "
         f"but the data has {format_count(given, 'column')}: {advice}."
     )
 
 
 def class_example(labels: Any) -> str | None:
-    """Say what labels are, as in "text such as 'high'", if they are no numbers; else None."""
+    """Say what labels are, as in "text such as 'high'", if they are not numbers; else None."""
     if labels is None or ordered_codes(labels) is not None:
         return None
     array = _as_array(labels, "labels").ravel()
@@ -151,7 +151,7 @@ def _minds_numbering(
     return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
 
 
-def _spelled(column: str) -> str:
+def _format_column(column: str) -> str:
     return f"optional {column[:-1]}" if column.endswith("?") else column
 
 
@@ -173,7 +173,7 @@ def _as_array(given: Any, name: str) -> NDArray[Any]:
 def _numbers(given: Any, name: str) -> FloatArray:
     array = _as_array(given, name)
     if array.dtype == object:
-        array = _unwrapped(array, name)
+        array = _unwrap(array, name)
     if array.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers: give real ones.")
     if array.dtype.kind not in "fiub":
@@ -190,7 +190,7 @@ def _kind(array: NDArray[Any]) -> str:
     return "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
 
 
-def _unwrapped(array: NDArray[Any], name: str) -> FloatArray:
+def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
     """Read an array of Python objects: numbers, with None and NA for what is missing."""
     numbers = np.empty(array.shape)
     for index, item in np.ndenumerate(array):
@@ -255,7 +255,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
         gaps = ~np.isfinite(numbers) if codes is None else numbers < 0
     else:
         gaps = np.array([_is_missing(item) for item in array])
-        numbers = np.empty(0) if gaps.any() else _encoded(array)
+        numbers = np.empty(0) if gaps.any() else _encode(array)
     _refuse_gaps(gaps, "labels have missing or infinite")
     return numbers
 
@@ -276,7 +276,7 @@ def _are_numerals(classes: set[Any]) -> bool:
     return len(numbers) == len(classes) and all(map(math.isfinite, numbers))
 
 
-def _encoded(array: NDArray[Any]) -> FloatArray:
+def _encode(array: NDArray[Any]) -> FloatArray:
     classes = set(array.tolist())
     try:
         # "9" is the lower class of "9" and "10", as it would be if a table were read.

@@ -362,7 +362,7 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
     """Sum a kernel over all ordered pairs, own pairs included."""
 
     def weighted() -> Iterator[float]:
-        for rows, columns, values in _reported(kernel, data, progress):
+        for rows, columns, values in _evaluate_tiles(kernel, data, progress):
             mirrored = kernel.symmetric and rows != columns
             yield float(values.sum()) * (2.0 if mirrored else 1.0)
 
@@ -372,7 +372,7 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
 def blocked_rows(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> FloatArray:
     """Sum a kernel over its second observation, for every first one."""
     sums = np.zeros(len(data))
-    for rows, columns, values in _reported(kernel, data, progress):
+    for rows, columns, values in _evaluate_tiles(kernel, data, progress):
         sums[rows] += values.sum(axis=1)
         if kernel.symmetric and rows != columns:
             sums[columns] += values.sum(axis=0)
@@ -389,7 +389,7 @@ def diagonal_total(kernel: Kernel, data: FloatArray) -> float:
     return math.fsum(float(evaluate(kernel, x, x).sum()) for x in blocks)
 
 
-def _reported(
+def _evaluate_tiles(
     kernel: Kernel, data: FloatArray, progress: Progress | None
 ) -> Iterator[tuple[slice, slice, FloatArray]]:
     n, side = len(data), tile_side(data)

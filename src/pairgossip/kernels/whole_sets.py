@@ -87,7 +87,7 @@ class SiteSets:
 
 
 LARGEST_TABLE = 2**24
-"""Up to so many numbers, what pairs of sites add is remembered: 128 MB."""
+"""The largest table of what pairs of sites add that is kept, in numbers: 128 MB."""
 
 
 def set_scale(sites: int, rows: int, target: str) -> float:

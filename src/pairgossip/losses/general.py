@@ -82,7 +82,7 @@ class GeneralLoss:
         settled = {
             "functions": (value, gradient),
             "name": name,
-            "dimension": partial(_unlabeled, labeled)
+            "dimension": partial(_count_features, labeled)
             if dimension is None
             else as_dimension(dimension),
             "columns": columns,
@@ -97,11 +97,11 @@ class GeneralLoss:
 
     def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
-        return self._evaluated(0, value_per_pair, theta, first, second)
+        return self._evaluate(0, value_per_pair, theta, first, second)
 
     def gradient(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return the gradient of f in theta at m pairs, shape (m, p)."""
-        rows = self._evaluated(1, row_per_pair, theta, first, second)
+        rows = self._evaluate(1, row_per_pair, theta, first, second)
         check_dimension(self.name, rows.shape[1], np.shape(theta)[-1])
         return rows
 
@@ -149,7 +149,7 @@ class GeneralLoss:
             (self.value(theta, first, second), self.gradient(theta, first, second))
         )
 
-    def _evaluated(
+    def _evaluate(
         self,
         which: int,
         call: Callable[..., FloatArray],
@@ -170,5 +170,5 @@ class GeneralLoss:
         return np.concatenate(one_by_one)
 
 
-def _unlabeled(labeled: bool, columns: int) -> int:
+def _count_features(labeled: bool, columns: int) -> int:
     return columns - labeled

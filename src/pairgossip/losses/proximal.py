@@ -107,7 +107,7 @@ class Proximal(ABC):
         sums = np.asarray(z, dtype=np.float64)
         # Numbers per model get an axis for the model's coordinates.
         sizes, times = (np.asarray(each, dtype=np.float64)[..., None] for each in (gamma, t))
-        return self._mapped(sums, sizes, times)
+        return self._map(sums, sizes, times)
 
     def psi(self, theta: FloatArray) -> FloatArray:
         """Return the penalty of models (..., p), infinite outside the constraint, shape (...)."""
@@ -117,7 +117,7 @@ class Proximal(ABC):
         """Return the nearest models that obey the constraint, if there is one."""
         return np.asarray(theta, dtype=np.float64)
 
-    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return self.project(-gamma * z)
 
     @abstractmethod
@@ -184,7 +184,7 @@ class L1(Proximal):
     def __post_init__(self) -> None:
         check_strength(self.strength)
 
-    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return np.asarray(-gamma * np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
@@ -201,7 +201,7 @@ class SquaredL2(Proximal):
     def __post_init__(self) -> None:
         check_strength(self.strength)
 
-    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return np.asarray(-gamma / (1.0 + 2.0 * self.strength * t * gamma) * z)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
@@ -264,8 +264,8 @@ class Combined(Proximal):
         """Return the nearest models that obey the constraint."""
         return self.constraint.project(theta)
 
-    def _mapped(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return self.constraint.project(self.penalty._mapped(z, gamma, t))
+    def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
+        return self.constraint.project(self.penalty._map(z, gamma, t))
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return self.penalty.psi(theta) + self.constraint.psi(theta)

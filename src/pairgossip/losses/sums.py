@@ -341,7 +341,7 @@ PAIRS_IN_ALL = 2**14
 
 def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
     """Average 1{l > l'} phi(theta . (x - x')) over all ordered pairs, for models (r, p)."""
-    features = centered(data[:, :-1])
+    features = center(data[:, :-1])
     order = np.argsort(data[:, -1], kind="stable")
     ordered, labels = features[order], data[order, -1]
     step = max(1, NUMBERS_PER_CHUNK // len(data))
@@ -352,7 +352,7 @@ def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArr
     return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
 
 
-def centered(features: FloatArray) -> FloatArray:
+def center(features: FloatArray) -> FloatArray:
     """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
     return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
 

@@ -70,10 +70,10 @@ def _sides(
     kernel: Kernel, first: FloatArray, second: FloatArray, at: int, step: float
 ) -> tuple[BoolArray, BoolArray]:
     """Tell where h jumps at equality and is alike beside it, and where the sides differ."""
-    equal = _moved(kernel, first, second, at, 0.0)
-    below, above = (_moved(kernel, first, second, at, sign * step) for sign in (-1.0, 1.0))
+    equal = _evaluate_at(kernel, first, second, at, 0.0)
+    below, above = (_evaluate_at(kernel, first, second, at, sign * step) for sign in (-1.0, 1.0))
     coarse = NEAR / NEARER * step
-    lower, upper = (_moved(kernel, first, second, at, sign * coarse) for sign in (-1.0, 1.0))
+    lower, upper = (_evaluate_at(kernel, first, second, at, sign * coarse) for sign in (-1.0, 1.0))
     size = np.abs(np.stack([equal, below, above, lower, upper])).max()
     small = 1e-7 * size
     # A slope, however steep, shrinks with the step; what does not is a jump.
@@ -84,7 +84,7 @@ def _sides(
     return alike, differ
 
 
-def _moved(
+def _evaluate_at(
     kernel: Kernel, first: FloatArray, second: FloatArray, at: int, step: float
 ) -> FloatArray:
     other = second.copy()

@@ -137,7 +137,7 @@ class _CellPairs:
             weights = first[rows][:, self._one]
             if second is not None and self._other is not None:
                 weights = weights * second[rows][:, self._other]
-            found[rows] = self._summed(models[rows], weights)
+            found[rows] = self._sum(models[rows], weights)
         return found
 
     def gradients(self, model: FloatArray) -> FloatArray:
@@ -146,7 +146,7 @@ class _CellPairs:
         table[self._counted] = self._loss.gradient(model, self._first, self._second)
         return table
 
-    def _summed(self, models: FloatArray, weights: FloatArray) -> FloatArray:
+    def _sum(self, models: FloatArray, weights: FloatArray) -> FloatArray:
         if isinstance(self._loss, Loss):
             slopes = self._loss.phi.derivative(models @ self._a.T + self._b)
             return (slopes * self._w * weights) @ self._a

@@ -228,7 +228,7 @@ def predicted_error(
 
 
 def is_followed(mechanism: RandomizedResponse, rows: int) -> bool:
-    """Tell whether the laws of so many observations fit into memory, whatever they are."""
+    """Return whether the laws of this many observations fit into memory in any case."""
     is_rounded = any(isinstance(column, Grid) for column in mechanism.columns)
     return not is_rounded or rows * mechanism.cells <= LARGEST_TABLE
 

@@ -88,7 +88,7 @@ def _exponential(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 Words = NDArray[np.uint64]
 Bytes = Callable[[int], bytes]
-"""Gives so many random bytes."""
+"""Returns as many random bytes as it is asked for."""
 
 BLOCK = 2**16
 """Numbers drawn at a time: 1 MB of random bytes."""

@@ -18,7 +18,7 @@ import numpy as np
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.errors import InputError
 from pairgossip.files import interrupts_later, replacing, unreadable
-from pairgossip.graphs import Graph, GroupedGraph, restored
+from pairgossip.graphs import Graph, GroupedGraph, restore_graph
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.provenance import machine, versions
 from pairgossip.text import plain_value
@@ -142,7 +142,7 @@ def graph_of(archive: Archive) -> Graph:
     # In bytes: entries of no width, or of one byte, would promise nodes that cost far more.
     if about["n"] > max(array.nbytes for array in archive.arrays.values()) // 8:
         raise ValueError("no array has a number for every node")
-    sites = restored(
+    sites = restore_graph(
         about["n"],
         None if about["complete"] else archive.arrays["graph_edges"],
         about["family"],

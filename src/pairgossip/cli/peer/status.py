@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import new_table, spelled, write_json, write_line, write_table
+from pairgossip.cli.console import format_value, new_table, write_json, write_line, write_table
 from pairgossip.cli.options import Flag
 from pairgossip.cli.peer.setup import found_home
 
@@ -63,7 +63,7 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     if status.counts:
         counts = new_table(("events since the start", "count"))
         for name, count in sorted(status.counts.items()):
-            counts.add_row(name, spelled(count))
+            counts.add_row(name, format_value(count))
         write_table(counts)
     for problem in status.problems:
         write_line(f"Problem: {problem}")
@@ -75,8 +75,8 @@ def _write_facts(status: Status, state: str, more: list[tuple[str, str]]) -> Non
     rows = [
         (status.measure, _estimate(status)),
         ("has met", f"records of {covers.members} of {covers.of_members} members; "
-         f"all have {spelled(covers.of_rows)} rows together"),
-        ("exchanges", spelled(status.exchanges)),
+         f"all have {format_value(covers.of_rows)} rows together"),
+        ("exchanges", format_value(status.exchanges)),
         ("generation", f"{status.generation}{_without(status)}"),
         ("last exchange", _ago(status.staleness, status.updated)),
         ("state", state),
@@ -98,13 +98,13 @@ def _found(
     estimate: tuple[float, ...], interval: tuple[float, float] | None, is_private: bool
 ) -> str:
     if len(estimate) > 1:
-        shown = ", ".join(spelled(entry) for entry in estimate[:MOST_SHOWN])
+        shown = ", ".join(format_value(entry) for entry in estimate[:MOST_SHOWN])
         return shown + (", ..." if len(estimate) > MOST_SHOWN else "")
-    value = spelled(estimate[0])
+    value = format_value(estimate[0])
     if interval is None:
         return value
     what = "reports" if is_private else "rows"
-    between = " and ".join(map(spelled, interval))
+    between = " and ".join(map(format_value, interval))
     return f"{value}; the value over all {what} is likely between {between}"
 
 
@@ -113,8 +113,9 @@ def found_by(ended: Ended, status: Status) -> str:
     found = _found(ended.estimate, ended.interval, status.privacy is not None)
     covers = ended.covers
     return (
-        f"{found} (after {spelled(ended.exchanges)} exchanges, with records of {covers.members} of "
-        f"{covers.of_members} members, {spelled(covers.of_rows)} rows together)"
+        f"{found} (after {format_value(ended.exchanges)} exchanges, with records of "
+        f"{covers.members} of {covers.of_members} members, {format_value(covers.of_rows)} rows "
+        "together)"
     )
 
 
@@ -134,7 +135,9 @@ def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
     facts = [("privacy", status.privacy)]
     if seen.spec.kernel is not None:
         noise = noise_of(seen)
-        known = "unknown yet" if noise is None else f"a standard error of at most {spelled(noise)}"
+        known = (
+            "unknown yet" if noise is None else f"a standard error of at most {format_value(noise)}"
+        )
         facts.append(("privacy noise", f"{known}, besides what the interval allows for"))
     for ledger, budget in _budgets(seen.home).items():
         told = budget.get("problem") or (
@@ -198,7 +201,7 @@ def _write_neighbors(status: Status) -> None:
     for name, one in sorted(status.neighbors.items()):
         heard = "never" if one.heard is None else _ago(one.heard, status.updated)
         address = one.address or "it connects"
-        table.add_row(name, spelled(one.connected), _agreement(one), heard, address)
+        table.add_row(name, format_value(one.connected), _agreement(one), heard, address)
     if status.neighbors:
         write_table(table)
 
@@ -208,4 +211,4 @@ def _agreement(neighbor: NeighborStatus) -> str:
         return "evicted"
     if neighbor.other_version is not None:
         return f"no, version {neighbor.other_version}"
-    return spelled(neighbor.agreed)
+    return format_value(neighbor.agreed)

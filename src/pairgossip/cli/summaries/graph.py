@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pairgossip.cli.console import new_table, spelled, write_table
+from pairgossip.cli.console import format_value, new_table, write_table
 from pairgossip.errors import InputError
 from pairgossip.graphs import LAWS, Graph
 from pairgossip.graphs.distances import closed_diameter
@@ -43,7 +43,7 @@ def facts_of(graph: Graph) -> Facts:
         "diameter": _diameter(graph),
         "delta_tilde": pair if isinstance(pair, Unknown) else pair.value,
         "delta_tilde_pair": pair if isinstance(pair, Unknown) else pair.pair,
-        "spectral_gap": _known(graph, graph.spectral_gap),
+        "spectral_gap": _compute(graph, graph.spectral_gap),
         "mixing_distance": MIXING_DISTANCE,
         "exact_mixing_time": _exact_mixing(graph),
         "laws": {law: _law_facts(graph, law) for law in LAWS},
@@ -79,7 +79,7 @@ def print_facts(facts: Facts) -> None:
         ("spectral gap (lambda_{n-1})", facts["spectral_gap"]),
         (f"mixing time to {MIXING_DISTANCE}, exact, uniform edges", facts["exact_mixing_time"]),
     ):
-        network.add_row(name, _spelled(value))
+        network.add_row(name, _format_fact(value))
     write_table(network, title)
     laws = facts["laws"]
     table = new_table(("gossip, by edge law", *laws))
@@ -90,17 +90,17 @@ def print_facts(facts: Facts) -> None:
         ("pick_min", "least p_k (share of exchanges with node k)"),
         ("pick_max", "largest p_k"),
     ):
-        table.add_row(name, *(_spelled(law[key]) for law in laws.values()))
+        table.add_row(name, *(_format_fact(law[key]) for law in laws.values()))
     write_table(table)
 
 
 def _law_facts(graph: Graph, law: str) -> Facts:
-    gap = _known(graph, lambda: graph.normalized_gap(law))
+    gap = _compute(graph, lambda: graph.normalized_gap(law))
     least, largest = _pick_range(graph, law)
     return {
         "normalized_gap": gap,
         "exchanges_per_efold": gap if isinstance(gap, Unknown) else 1 / gap,
-        "mixing_time_bound": _known(graph, lambda: graph.mixing_time(MIXING_DISTANCE, law)),
+        "mixing_time_bound": _compute(graph, lambda: graph.mixing_time(MIXING_DISTANCE, law)),
         "pick_min": least,
         "pick_max": largest,
     }
@@ -126,22 +126,22 @@ def _pick_range(graph: Graph, law: str) -> tuple[float, float]:
 def _exact_mixing(graph: Graph) -> Any:
     if graph.n > LARGEST_EXACT_MIXING and not graph.is_complete:
         return _too_large(LARGEST_EXACT_MIXING)
-    return _known(graph, lambda: graph.exact_mixing_time(MIXING_DISTANCE))
+    return _compute(graph, lambda: graph.exact_mixing_time(MIXING_DISTANCE))
 
 
 def _diameter(graph: Graph) -> Any:
     if graph.n > LARGEST_DISTANCES and closed_diameter(graph) is None:
         return _too_large(LARGEST_DISTANCES)
-    return _known(graph, graph.diameter)
+    return _compute(graph, graph.diameter)
 
 
 def _detour(graph: Graph) -> Any:
     if graph.n > LARGEST_DISTANCES and not graph.is_complete:
         return _too_large(LARGEST_DISTANCES)
-    return _known(graph, graph.delta_tilde)
+    return _compute(graph, graph.delta_tilde)
 
 
-def _known(graph: Graph, compute: Callable[[], Any]) -> Any:
+def _compute(graph: Graph, compute: Callable[[], Any]) -> Any:
     """Compute a fact, or say that there is none or that it is out of reach."""
     try:
         return compute()
@@ -153,5 +153,5 @@ def _too_large(limit: int) -> Unknown:
     return Unknown(f"not computed above {limit:,} nodes")
 
 
-def _spelled(value: Any) -> str:
-    return value.reason if isinstance(value, Unknown) else spelled(value)
+def _format_fact(value: Any) -> str:
+    return value.reason if isinstance(value, Unknown) else format_value(value)

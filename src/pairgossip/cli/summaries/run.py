@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.cli.console import new_table, optional_work, spelled, write_line, write_table
+from pairgossip.cli.console import format_value, new_table, optional_work, write_line, write_table
 from pairgossip.cli.summaries.model import ordered_share
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs import GroupedGraph
@@ -64,22 +64,25 @@ def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
         return []
     low, high = facts["size_min"], facts["size_max"]
     return [
-        ("rows", spelled(facts["rows"])),
-        ("sites", spelled(facts["sites"])),
+        ("rows", format_value(facts["rows"])),
+        ("sites", format_value(facts["sites"])),
         ("rows per site: min, median, max", f"{low:,}, {facts['size_median']:,g}, {high:,}"),
         ("construction", facts["construction"]),
-        ("share of exchanges between sites", spelled(facts["network_share"], 4)),
+        ("share of exchanges between sites", format_value(facts["network_share"], 4)),
     ]
 
 
 def traffic_rows(found: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
-    sent = [("messages", _counted(found["messages"])), ("bytes sent", _counted(found["bytes"]))]
+    sent = [
+        ("messages", _format_mean(found["messages"])),
+        ("bytes sent", _format_mean(found["bytes"])),
+    ]
     if found["groups"] is None:
         return sent
     return [
-        ("exchanges between sites", _counted(found["network_exchanges"])),
-        ("exchanges within sites, free", _counted(found["local_exchanges"])),
+        ("exchanges between sites", _format_mean(found["network_exchanges"])),
+        ("exchanges within sites, free", _format_mean(found["local_exchanges"])),
         *sent,
     ]
 
@@ -98,8 +101,8 @@ def _whole(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def _counted(number: float) -> str:
-    """Spell a mean of counts, of which fractions tell nothing."""
+def _format_mean(number: float) -> str:
+    """Format a mean of counts without its fraction."""
     return f"{round(number):,}"
 
 
@@ -130,13 +133,16 @@ def privacy_rows(facts: dict[str, Any] | None) -> list[tuple[str, str]]:
     """Return the lines of a table about private reports; none without privacy."""
     if facts is None:
         return []
-    rows = [("epsilon", spelled(facts["epsilon"])), ("bins", ", ".join(map(str, facts["bins"])))]
+    rows = [
+        ("epsilon", format_value(facts["epsilon"])),
+        ("bins", ", ".join(map(str, facts["bins"]))),
+    ]
     if "reports_value" in facts:
         rows += [
-            ("value of the reports, mean over trials", spelled(facts["reports_value"], 8)),
-            ("predicted error of the reports", spelled(facts["predicted_error"], 4)),
-            ("of it, standard error", spelled(facts["standard_error"], 4)),
-            ("of it, bias of the bins", spelled(facts["binning_bias"], 4)),
+            ("value of the reports, mean over trials", format_value(facts["reports_value"], 8)),
+            ("predicted error of the reports", format_value(facts["predicted_error"], 4)),
+            ("of it, standard error", format_value(facts["standard_error"], 4)),
+            ("of it, bias of the bins", format_value(facts["binning_bias"], 4)),
         ]
     return rows
 
@@ -209,17 +215,17 @@ def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
     facts = new_table(("result", ""))
     percent = found["relative_error"] * 100
     for name, value in (
-        (f"exact value ({_kind(run)})", spelled(found["exact"], 8)),
-        ("mean estimate", spelled(found["estimate"], 8)),
+        (f"exact value ({_kind(run)})", format_value(found["exact"], 8)),
+        ("mean estimate", format_value(found["estimate"], 8)),
         *privacy_rows(found["privacy"]),
         ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
-        ("RMS error over nodes and trials", spelled(found["rms_error"], 4)),
-        ("spread over nodes", spelled(found["spread"], 4)),
-        ("iterations", spelled(found["iterations"])),
-        ("exchanges", spelled(found["exchanges"])),
+        ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
+        ("spread over nodes", format_value(found["spread"], 4)),
+        ("iterations", format_value(found["iterations"])),
+        ("exchanges", format_value(found["exchanges"])),
         *traffic_rows(found),
-        *([("time", spelled(found["time"]))] if run.times is not None else []),
-        ("normalized gap", spelled_gap(run, found["normalized_gap"])),
+        *([("time", format_value(found["time"]))] if run.times is not None else []),
+        ("normalized gap", format_gap(run, found["normalized_gap"])),
         *group_rows(found["groups"]),
         ("seed", str(run.seed)),
     ):
@@ -229,7 +235,7 @@ def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
     curve.columns[0].justify = "right"
     for row in np.unique(np.linspace(0, len(run.iterations) - 1, CURVE_ROWS).round().astype(int)):
         values = (run.mean[row], run.spread[row], run.error[row])
-        curve.add_row(f"{run.iterations[row]:,}", *(spelled(float(value)) for value in values))
+        curve.add_row(f"{run.iterations[row]:,}", *(format_value(float(value)) for value in values))
     write_table(curve)
     write_guarantee(found["privacy"], run.seed)
 
@@ -255,9 +261,9 @@ def known_gap(run: Run | Fit) -> float | None:
     return None
 
 
-def spelled_gap(run: Run | Fit, gap: float | None) -> str:
+def format_gap(run: Run | Fit, gap: float | None) -> str:
     """Spell the normalized gap of a run for a table."""
-    return "not computed" if gap is None and run.nodes > 1 else spelled(gap, 4)
+    return "not computed" if gap is None and run.nodes > 1 else format_value(gap, 4)
 
 
 # What training found: a table for people, one object for programs, a figure.
@@ -297,7 +303,7 @@ def fit_summary(fit: Fit, observations: Observations) -> dict[str, Any]:
     }
 
 
-def described_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[str, Any]:
+def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     """Return how a model was learned, for its file."""
     graph = fit.sites
     parameters = {
@@ -335,13 +341,13 @@ def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
     facts = new_table(("result", ""))
     judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
     for name, value in (
-        (judged, spelled(found["auc"], 5)),
-        ("objective, mean over nodes", spelled(found["objective"])),
-        ("spread of the objective over nodes", spelled(found["spread"], 4)),
-        ("disagreement of the models", spelled(found["disagreement"], 4)),
-        ("iterations", spelled(found["iterations"])),
+        (judged, format_value(found["auc"], 5)),
+        ("objective, mean over nodes", format_value(found["objective"])),
+        ("spread of the objective over nodes", format_value(found["spread"], 4)),
+        ("disagreement of the models", format_value(found["disagreement"], 4)),
+        ("iterations", format_value(found["iterations"])),
         *traffic_rows(found),
-        ("normalized gap", spelled_gap(fit, found["normalized_gap"])),
+        ("normalized gap", format_gap(fit, found["normalized_gap"])),
         *group_rows(found["groups"]),
         *privacy_rows(found["privacy"]),
         ("seed", str(found["seed"])),
@@ -350,7 +356,7 @@ def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
     write_table(facts, f"{describe(fit)} ({columns})")
     coefficients = new_table(("column", "coefficient"))
     for name, value in zip(found["columns"], found["theta"], strict=True):
-        coefficients.add_row(name, spelled(value))
+        coefficients.add_row(name, format_value(value))
     write_table(coefficients)
     write_guarantee(found["privacy"], found["seed"])
 

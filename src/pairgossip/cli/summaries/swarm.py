@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import (
+    format_value,
     new_table,
-    spelled,
     tell,
     write_json,
     write_line,
@@ -116,20 +116,20 @@ def _write_facts(report: Report, plan: Plan) -> None:
         ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
         ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
         *_kills(report),
-        ("frames refused", spelled(report.refused)),
+        ("frames refused", format_value(report.refused)),
         ("processor", f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s"
          f", and {report.cpu_starting:.1f} s to start"),
     ]  # fmt: skip
     if audit.weight is not None:
-        due = spelled(audit.weight_due, 12)
-        rows.append(("weight held", f"{spelled(audit.weight, 12)}, given {due}"))
+        due = format_value(audit.weight_due, 12)
+        rows.append(("weight held", f"{format_value(audit.weight, 12)}, given {due}"))
     if report.memory is not None:
         resident, shared = (size / 1e6 for size in report.memory)
         rows.append(
             ("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")
         )
     if report.exact is not None:
-        rows.append((f"exact {plan.spec.kernel}", spelled(report.exact, 10)))
+        rows.append((f"exact {plan.spec.kernel}", format_value(report.exact, 10)))
     if errors:
         mean = sum(errors) / len(errors)
         rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
@@ -147,10 +147,10 @@ def _kills(report: Report) -> list[tuple[str, str]]:
     """Say what the kills met; nothing where there were none."""
     if not report.faults.get("kills"):
         return []
-    count = spelled(report.faults["kills"])
+    count = format_value(report.faults["kills"])
     return [
         ("kills", f"{count}, each of a peer that had exchanged since its start"),
-        ("offers in flight then", f"{spelled(report.offers_in_flight)} different ones"),
+        ("offers in flight then", f"{format_value(report.offers_in_flight)} different ones"),
     ]
 
 

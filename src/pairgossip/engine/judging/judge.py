@@ -28,7 +28,7 @@ from pairgossip.losses.learning import (
     is_ordering,
 )
 from pairgossip.losses.loss import Phi
-from pairgossip.losses.sums import DEGREE, RATES, boundary, centered, ranking_risks, tables
+from pairgossip.losses.sums import DEGREE, RATES, boundary, center, ranking_risks, tables
 
 SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
@@ -113,7 +113,7 @@ class RankingJudge:
         direct = DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else DIRECT_HINGES
         self._lower = np.searchsorted(labels, labels).astype(np.int64)
         self._plan = spans(labels, direct)
-        self._features = np.ascontiguousarray(centered(problem.data[:, :-1])[self._order].T)
+        self._features = np.ascontiguousarray(center(problem.data[:, :-1])[self._order].T)
         self._tables = _padded_tables()
         self._room = _room(problem.n)
         self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)

@@ -261,10 +261,10 @@ class GroupedGraph(Graph):
     @property
     def edges(self) -> PairArray:
         """The edges, one row i < j each; read-only, and refused where there are too many."""
-        return super().edges if self.is_complete else self._listed
+        return super().edges if self.is_complete else self._list_edges
 
     @cached_property
-    def _listed(self) -> PairArray:
+    def _list_edges(self) -> PairArray:
         return edges(self)
 
     def materialized(self) -> Graph:

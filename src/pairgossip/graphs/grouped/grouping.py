@@ -25,8 +25,8 @@ def group_labels(groups: object, rows: int) -> tuple[tuple[str, ...], Sites]:
     >>> group_labels(["north", "south", "north"], 3)
     (('north', 'south'), array([0, 1, 0]))
     """
-    labels, site_of = np.unique(_checked(groups, rows), return_inverse=True)
-    return tuple(map(_spelled, labels.tolist())), site_of.astype(np.int64, copy=False)
+    labels, site_of = np.unique(_check_groups(groups, rows), return_inverse=True)
+    return tuple(map(_format_label, labels.tolist())), site_of.astype(np.int64, copy=False)
 
 
 def match_groups(groups: object, rows: int, sites: Graph) -> Sites:
@@ -102,7 +102,7 @@ def _empty_sites(empty: NDArray[np.int64], sites: Graph) -> str:
     )
 
 
-def _checked(groups: object, rows: int) -> NDArray[Any]:
+def _check_groups(groups: object, rows: int) -> NDArray[Any]:
     """Return the labels as an array of numbers or of text, one per row, none missing."""
     if isinstance(groups, (str, bytes)) or not hasattr(groups, "__len__"):
         raise InputError(
@@ -151,7 +151,7 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
         raise InputError("Every group label must be one text or one number.") from None
     if distinct and all(map(_is_number, distinct)):
         return np.array(given.tolist())
-    spelled = {label: "" if _is_missing(label) else _spelled(label) for label in distinct}
+    spelled = {label: "" if _is_missing(label) else _format_label(label) for label in distinct}
     return np.array([spelled[label] for label in given.tolist()])
 
 
@@ -181,7 +181,7 @@ def _is_missing(label: Any) -> bool:
         return True
 
 
-def _spelled(label: object) -> str:
+def _format_label(label: object) -> str:
     """Spell a label as the names of nodes are spelled: 3.0 read from a table is node 3."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
@@ -191,7 +191,7 @@ def _spelled(label: object) -> str:
 # Graphs from the parts that a file keeps of them.
 
 
-def restored(
+def restore_graph(
     n: int,
     edges: ArrayLike | None,
     family: str | None,
@@ -203,7 +203,7 @@ def restored(
 
     The formulas of a family without chance hold again where its edges are exactly these.
 
-    >>> restored(100_000, build("path", 100_000).edges, "path", {}, None, None).diameter()
+    >>> restore_graph(100_000, build("path", 100_000).edges, "path", {}, None, None).diameter()
     99999
     """
     if edges is None:
@@ -216,7 +216,7 @@ def restored(
 
 
 def _is_as_built(graph: Graph) -> bool:
-    """Tell whether building the family again gives the same graph; a label alone is no proof."""
+    """Tell whether building the family again gives the same graph; a name alone proves nothing."""
     family = FAMILIES.get(graph.family or "")
     if family is None or family.is_random or set(graph.parameters) != set(family.parameters):
         return False

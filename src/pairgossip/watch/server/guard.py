@@ -76,11 +76,11 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or headers["host"].lower() not in self._hosts:
-            return _refused("This server does not go by that name.", 421)
+            return _refuse("This server does not go by that name.", 421)
         if scope["method"] not in METHODS:
-            return _refused("This method is not used here.", 405)
+            return _refuse("This method is not used here.", 405)
         if not self._comes_from_here(scope, headers):
-            return _refused("Requests from other pages are refused.", 403)
+            return _refuse("Requests from other pages are refused.", 403)
         return None if self._token is None else self._ask_for_token(scope, headers)
 
     def _comes_from_here(self, scope: Scope, headers: Headers) -> bool:
@@ -117,7 +117,7 @@ def _same(given: str, token: str) -> bool:
     return secrets.compare_digest(given.encode(), token.encode())
 
 
-def _refused(sentence: str, status: int) -> Response:
+def _refuse(sentence: str, status: int) -> Response:
     return JSONResponse({"error": sentence}, status)
 
 
@@ -129,7 +129,7 @@ def _refused(sentence: str, status: int) -> Response:
 
 MOST_CONNECTIONS = 256
 CROWDED = 128
-"""From so many on, each that comes takes the place of one that is still asking; the rest of the
+"""From this many on, each that comes takes the place of one that is still asking; the rest of the
 places is for those that have asked, and for what takes a moment to end."""
 CHECK_SECONDS = 1.0
 HEAD_SECONDS = 10.0
@@ -137,7 +137,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 60.0
 """By then its body has."""
 UNREAD_SECONDS = 30.0
-"""Whoever takes no byte of an answer for so long does not read it."""
+"""Seconds after which a viewer that takes no byte of an answer is taken not to read it."""
 
 
 class PromptProtocol(H11Protocol):

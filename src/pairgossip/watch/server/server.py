@@ -29,7 +29,7 @@ LOCAL_NAMES = (LOCAL, "localhost")
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerAddress:
     """Where to serve: the host as viewers type it, the port, and what another host needs."""
 
     host: str = LOCAL
@@ -76,10 +76,10 @@ class Place:
 class Service:
     """A server that is bound to its port and not yet running."""
 
-    def __init__(self, place: Place, views: Sequence[View] = ()) -> None:
+    def __init__(self, place: ServerAddress, views: Sequence[View] = ()) -> None:
         place.check()
         self._place = place
-        self._socket = _bound(place)
+        self._socket = _bind(place)
         self.port = int(self._socket.getsockname()[1])
         self._token = None if place.is_local else secrets.token_urlsafe(24)
         self._simulations = Simulations()
@@ -168,7 +168,7 @@ def build_app(
     return Guard(app, hosts, secure=token is not None, token=token)
 
 
-def _bound(place: Place) -> socket.socket:
+def _bind(place: ServerAddress) -> socket.socket:
     host = LOCAL if place.is_local else place.host
     bound = None
     try:

@@ -24,7 +24,7 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import describe
 from pairgossip.losses import CATALOG as LOSSES
-from pairgossip.tables import DELIMITERS, Table, read_columns, shown
+from pairgossip.tables import DELIMITERS, Table, column_name, read_columns
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings
 
 UPLOADED = "upload-"
@@ -215,7 +215,7 @@ def describe_upload(key: str, table: Table) -> dict[str, Any]:
         "rows": len(table),
         "columns": columns,
         "label": _likely_label(table),
-        "shown": [shown(name) for name in table.header],
+        "shown": [column_name(name) for name in table.header],
     }
 
 
