@@ -24,7 +24,7 @@ from pairgossip.experiments.framework.section import Section
 from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.paper_setup import (
     GRAPHS,
-    Dealt,
+    NodeRows,
     deal_rows,
     dispersion_verdict,
     faster_verdict,
@@ -91,7 +91,7 @@ def test_the_size_of_the_bias_depends_on_the_scaling(
 @pytest.mark.parametrize("scaling", ["raw", *SCALINGS])
 def test_scalings(scaling: str) -> None:
     X = np.random.default_rng(0).uniform(1, 10, size=(20, 3))
-    rows = scale_rows(Dealt(X, np.arange(20)), scaling).X
+    rows = scale_rows(NodeRows(X, np.arange(20)), scaling).X
     assert {
         "raw": np.array_equal(rows, X),
         "standardized": np.allclose([rows.mean(axis=0), rows.std(axis=0)], [[0] * 3, [1] * 3]),

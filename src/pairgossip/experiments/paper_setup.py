@@ -1,4 +1,4 @@
-"""The setting of the paper's numerical section: its three graphs, and one data row per node."""
+"""What experiments share: the paper's graphs and data, other networks, the parts of errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def describe_order(
     return f"They are in this order from iteration {first:,} on."
 
 
-class Dealt(NamedTuple):
+class NodeRows(NamedTuple):
     """Rows as they lie on the nodes of a graph."""
 
     X: FloatArray
@@ -84,13 +84,10 @@ def paper_graph(name: str, seed: int) -> Graph:
     return watts_strogatz(NODES, k=4, p=0.3, seed=seed)
 
 
-def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> Dealt:
+def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> NodeRows:
     """Deal rows to nodes at random; rows beyond the number of nodes stay unused."""
     order: IntArray = np.random.default_rng([seed, DEALING]).permutation(len(X))[:nodes]
-    return Dealt(X[order], np.asarray(y)[order])
-
-
-# Networks of any size, and the data on the nodes of those that several experiments share.
+    return NodeRows(X[order], np.asarray(y)[order])
 
 
 NETWORK_COLORS = COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
@@ -122,12 +119,9 @@ def income_quantiles(nodes: int) -> FloatArray:
     return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)
 
 
-def patients(graph: str, seed: int) -> Dealt:
+def patients(graph: str, seed: int) -> NodeRows:
     """Deal the rows of Breast Cancer Wisconsin to the nodes of one of the paper's graphs."""
     return deal_rows(*breast_cancer_wisconsin(), paper_graph(graph, seed).n, seed)
-
-
-# The three parts of an error: the bias, the nodes' disagreement, their mean's fluctuation.
 
 
 class ErrorParts(NamedTuple):

@@ -1,4 +1,4 @@
-"""The front door: run experiments, keep their results, write the report."""
+"""The catalog of experiments, and the front door that runs them and writes the report."""
 
 from __future__ import annotations
 
@@ -27,9 +27,6 @@ from pairgossip.experiments.several_points import SEVERAL_POINTS
 from pairgossip.experiments.theory_and_measurement import THEORY
 from pairgossip.extras import needed_for
 
-# All experiments, in the order of the report.
-
-
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -37,7 +34,7 @@ CATALOG: dict[str, Experiment] = {
         *(THEORY, MIXING, SCALING, SEPARABLE, SEVERAL_POINTS, PRIVATE, ERRATA_EVIDENCE),
     )
 }
-"""By their names, what `reproduce` can run."""
+"""By their names, in the order of the report."""
 
 
 FULL_TRIALS, QUICK_TRIALS = 50, 3

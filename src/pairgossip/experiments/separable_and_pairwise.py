@@ -43,9 +43,6 @@ from pairgossip.kernels import Pairs
 from pairgossip.results import Run
 from pairgossip.theory import averaging_bound, expected_estimates
 
-# Tables and claims of separable and pairwise estimation.
-
-
 STRAIGHT = 0.99
 """The share of its variance a line must explain for a decay to be called geometric."""
 NEAR = 0.1

@@ -56,16 +56,16 @@ def join_trials(results: Sequence[Result]) -> Result:
         raise InputError("The results have trials in common: join results of different trials.")
     order = np.argsort(numbers)
 
-    def joined(arrays: Sequence[Any]) -> Any:
+    def join(arrays: Sequence[Any]) -> Any:
         is_known = all(array is not None for array in arrays)
         return np.concatenate(arrays)[order] if is_known else None
 
     changes: dict[str, Any] = {
-        name: joined([getattr(result, name) for result in results]) for name in _JOINED[first.kind]
+        name: join([getattr(result, name) for result in results]) for name in _JOINED[first.kind]
     }
     changes["traffic"] = join_traffic([result.traffic for result in results], order)
     if isinstance(first, Fit):
-        changes |= _joined_state([r for r in results if isinstance(r, Fit)], joined)
+        changes |= _join_state([r for r in results if isinstance(r, Fit)], join)
     is_done = all(result.status == "done" for result in results)
     status = "done" if is_done else "interrupted"
     return replace(first, **changes, trial_numbers=numbers[order], status=status)
@@ -96,10 +96,10 @@ def _is_same(one: Any, other: Any) -> bool:
     return unknown or np.array_equal(one, other)
 
 
-def _joined_state(fits: Sequence[Fit], joined: Any) -> dict[str, Any]:
-    state = Snapshot(*(joined(arrays) for arrays in zip(*(f.state for f in fits), strict=True)))
+def _join_state(fits: Sequence[Fit], join: Any) -> dict[str, Any]:
+    state = Snapshot(*(join(arrays) for arrays in zip(*(f.state for f in fits), strict=True)))
     biases = [fit.bias for fit in fits if fit.bias is not None]
     if len(biases) < len(fits):
         return {"state": state, "bias": None}
-    gradient = joined([bias.gradient for bias in biases])
-    return {"state": state, "bias": Bias(gradient, joined([bias.network_model for bias in biases]))}
+    gradient = join([bias.gradient for bias in biases])
+    return {"state": state, "bias": Bias(gradient, join([bias.network_model for bias in biases]))}

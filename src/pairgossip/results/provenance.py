@@ -1,4 +1,10 @@
-"""On what machine and with what software a result was computed."""
+"""Where a result comes from: the machine, the software, and the problem it is of.
+
+Only results of the same problem are joined or continued, which fingerprints decide. Names and
+parameters are compared as text. What functions compute is compared at a few pairs of the data, up
+to rounding: a function that is written again, in another process or on another machine, is the same
+if it gives the same values.
+"""
 
 from __future__ import annotations
 
@@ -72,13 +78,6 @@ def _memory_gb() -> int:
     return round(pages * size / 2**30)
 
 
-# What a result is of, so that only results of the same problem are joined or continued.
-#
-# Names and parameters are compared as text. What functions compute is compared at a few pairs of
-# the data, up to rounding: a function that is written again, in another process or on another
-# machine, is the same if it gives the same values.
-
-
 PAIRS = 256
 LARGEST_PROBE = 2**18
 """How many numbers a probe of a loss may compute; with large models it takes fewer pairs."""
@@ -111,7 +110,7 @@ class Difference(NamedTuple):
 
     part: str
     how: str
-    """In parentheses; empty for what is told by a checksum only."""
+    """In parentheses; empty where only checksums differ."""
 
 
 def of_estimation(problem: PairProblem | Means) -> Fingerprint:
@@ -132,7 +131,7 @@ def of_learning(descent: Descent) -> Fingerprint:
 
 
 def method_mark(setup: Setup, iterations: int) -> Mark:
-    """Return what tells the method of a run of so many iterations from others of its name.
+    """Return what tells the method of a run of this length from others of its name.
 
     That of a method without a twin is what its steps make of other values on the same network.
     """
@@ -155,18 +154,18 @@ def method_mark(setup: Setup, iterations: int) -> Mark:
         except Exception:  # a run is not lost for steps that take its own values only
             return Mark(method.name)
     record = trial.record
-    return Mark(method.name, _summed_up([record.estimates, record.traffic.astype(np.float64)]))
+    return Mark(method.name, _summarize([record.estimates, record.traffic.astype(np.float64)]))
 
 
 def step_mark(descent: Descent, iterations: int) -> Mark:
-    """Return what tells the step sizes of a run of so many iterations from others."""
+    """Return what tells the step sizes of a run of this length from others."""
     steps: Steps = descent.steps
     # No node is picked more often than this, and no function of the user's is asked beyond.
     last = max(1.0, iterations / float(descent.probabilities.min()))
     early = np.arange(1.0, min(16.0, last) + 1.0)
     times = np.unique(np.append(early, np.floor(np.geomspace(1.0, last, 32))))
     name = str(getattr(steps, "name", "custom"))
-    return Mark(name, _summed_up([np.asarray(steps(times), dtype=np.float64)]))
+    return Mark(name, _summarize([np.asarray(steps(times), dtype=np.float64)]))
 
 
 def difference(one: Fingerprint, other: Fingerprint) -> Difference | None:
@@ -200,7 +199,7 @@ def _kernel_mark(problem: PairProblem) -> Mark:
             for component in kernel.components
         ]
     functions = (component.function for component in kernel.components)
-    return Mark(_text(kernel.name, functions), _summed_up(values))
+    return Mark(_text(kernel.name, functions), _summarize(values))
 
 
 def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> Mark:
@@ -216,11 +215,11 @@ def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> Ma
                 for model in models
                 for function in (loss.value, loss.gradient)
             ]
-            return Mark(_text(loss.name, loss.functions), _summed_up(values))
+            return Mark(_text(loss.name, loss.functions), _summarize(values))
         phi = (loss.phi.value(MARGINS), loss.phi.derivative(MARGINS))
         values = [*loss.pairs(first, second), *phi]
     parts = filter(None, (loss.features, loss.weights, loss.offsets))
-    return Mark(_text(loss.name, parts), _summed_up(values))
+    return Mark(_text(loss.name, parts), _summarize(values))
 
 
 def _text(name: str, functions: Iterable[Callable[..., Any]]) -> str:
@@ -238,7 +237,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, str) or is_number(value)
 
 
-def _summed_up(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
+def _summarize(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
     """Sum up each array in a few numbers: sums weighted by cosines, its norm, and what is finite.
 
     The weights leave no room for two functions to agree by chance, and need no random numbers,

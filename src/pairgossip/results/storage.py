@@ -71,7 +71,7 @@ def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
 
 def read_header(path: Path) -> dict[str, Any]:
     """Read the texts and numbers of a result alone; a damaged file may raise anything."""
-    with _opened(path, LARGEST_RESULT) as stored:
+    with _open_archive(path, LARGEST_RESULT) as stored:
         return _header(stored)
 
 
@@ -80,7 +80,7 @@ def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
 
     Nothing is unpacked before the sizes of all arrays are known: together at most ``largest``.
     """
-    with _opened(Path(path), largest) as stored:
+    with _open_archive(Path(path), largest) as stored:
         names = [name.removesuffix(".npy") for name in stored.namelist()]
         header = _header(stored)
         arrays = {name: _array(stored, name) for name in names if name != _HEADER}
@@ -95,7 +95,7 @@ def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
 
 
 @contextmanager
-def _opened(path: Path, largest: int) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path, largest: int) -> Iterator[zipfile.ZipFile]:
     """Open a file whose arrays are together not too large."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below

@@ -33,7 +33,7 @@ def convergence_figure(runs: Mapping[str, Run]) -> Figure:
         for column, run in enumerate(runs.values()):
             panel = figure.add_subplot(grid[row, column], sharey=first)
             run.plot(what, ax=panel)
-            _settle(panel, is_first=first is None)
+            _simplify_panel(panel, is_first=first is None)
             first = first or panel
         assert first is not None
         first.set_ylabel(_LABELS[what])
@@ -60,7 +60,7 @@ def graphs_figure(runs: Mapping[str, Run]) -> Figure:
     return figure
 
 
-def _settle(panel: Axes, *, is_first: bool) -> None:
+def _simplify_panel(panel: Axes, *, is_first: bool) -> None:
     """Leave titles, legends and y labels to the row, and label every second decade only."""
     panel.set_title("")
     legend = panel.get_legend()
@@ -77,7 +77,7 @@ def _row_legend(place: Axes, panel: Axes) -> None:
     handles, labels = panel.get_legend_handles_labels()
     place.set_axis_off()
     legend = place.legend(
-        handles, labels, loc="center", ncols=4, frameon=False, fontsize=9, columnspacing=1.5
+        handles, labels, loc="center", ncols=5, frameon=False, fontsize=9, columnspacing=1.5
     )
     # It may be wider than the panels, which must not shrink to its width.
     legend.set_in_layout(False)

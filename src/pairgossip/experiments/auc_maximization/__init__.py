@@ -29,7 +29,7 @@ from pairgossip.experiments.framework.experiment import (
     Simulation,
 )
 from pairgossip.experiments.framework.section import Section, Table
-from pairgossip.experiments.paper_setup import GRAPHS, Dealt, paper_graph, patients
+from pairgossip.experiments.paper_setup import GRAPHS, NodeRows, paper_graph, patients
 from pairgossip.losses import inverse_sqrt, risk
 from pairgossip.losses.learning import auc_of_scores
 from pairgossip.minimization import minimize
@@ -92,7 +92,7 @@ def _optimum(plan: Plan) -> Mapping[str, Any]:
     return {graph: found[len(one.X)] for graph, one in rows.items()}
 
 
-def _optimum_on(rows: Dealt) -> dict[str, Any]:
+def _optimum_on(rows: NodeRows) -> dict[str, Any]:
     from scipy.optimize import minimize as minimize_centrally
 
     X, y = rows

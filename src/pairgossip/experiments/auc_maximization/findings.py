@@ -1,4 +1,4 @@
-"""What the paper says of its AUC experiment, and what was measured about it."""
+"""What the paper says of its AUC experiment, and what was measured, by the scaling of features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
     MATTERS,
-    Dealt,
+    NodeRows,
     describe_order,
     dispersion_verdict,
     faster_verdict,
@@ -75,7 +75,7 @@ def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
 
     What chance could hide counts as left: few trials must not look better than many.
     """
-    least, most, told = 0.0, 0.0, []
+    least, most, parts = 0.0, 0.0, []
     for graph, fit in fits.items():
         assert fit.bias is not None
         mean = fit.bias.plotted.mean(axis=0)
@@ -85,7 +85,7 @@ def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
         end = float(ends.mean())
         least = max(least, (abs(end) - STANDARD_ERRORS * error) / largest)
         most = max(most, (abs(end) + STANDARD_ERRORS * error) / largest)
-        told.append(
+        parts.append(
             f"{end:.1e} ± {error:.0e} after {largest:.1e} ({graph}; {_below(fit, mean, largest)})"
         )
     return Claim(
@@ -94,7 +94,7 @@ def vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> Claim:
         SAID[clock].format(643),
         judge_vanishing(least, most),
         "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
-        f"with its standard error, after its largest value: {', '.join(told)}. With "
+        f"with its standard error, after its largest value: {', '.join(parts)}. With "
         f"{STANDARD_ERRORS:.0f} standard errors, {100 * least:.0f} to {100 * most:.0f} % of the "
         "largest value are left, on the graphs where this is most.",
     )
@@ -175,9 +175,6 @@ def _positive(sizes: FloatArray) -> FloatArray:
     return np.where(sizes > 0, sizes, np.nan)
 
 
-# Ways to scale features, which the paper does not state, and how large the bias is with each.
-
-
 RAW = "raw"
 SEVERAL_ORDERS = 0.01
 """What "several orders of magnitude smaller" must mean at least."""
@@ -212,9 +209,9 @@ ByScaling = Mapping[str, Mapping[str, Fit]]
 """By the names of scalings and graphs."""
 
 
-def scale_rows(rows: Dealt, scaling: str) -> Dealt:
+def scale_rows(rows: NodeRows, scaling: str) -> NodeRows:
     """Scale the features of the rows on the nodes."""
-    return rows if scaling == RAW else Dealt(SCALINGS[scaling](rows.X), rows.y)
+    return rows if scaling == RAW else NodeRows(SCALINGS[scaling](rows.X), rows.y)
 
 
 def largest_share(fit: Fit) -> float:

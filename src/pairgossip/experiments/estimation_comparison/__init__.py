@@ -38,7 +38,7 @@ from pairgossip.experiments.framework.experiment import (
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.framework.section import Picture, Section
 from pairgossip.experiments.paper_setup import COLORS as GRAPH_COLORS
-from pairgossip.experiments.paper_setup import GRAPHS, Dealt, paper_graph, patients
+from pairgossip.experiments.paper_setup import GRAPHS, NodeRows, paper_graph, patients
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.results import Run
@@ -160,7 +160,7 @@ def score(X: FloatArray) -> FloatArray:
     return np.asarray(X.sum(axis=1), dtype=np.float64)
 
 
-def _problem(statistic: str, rows: Dealt) -> tuple[FloatArray, Kernel]:
+def _problem(statistic: str, rows: NodeRows) -> tuple[FloatArray, Kernel]:
     if statistic == "scatter":
         return rows.X, within_cluster_scatter()
     # U1 is defined for one kernel, not for a ratio; the denominator n+ n- / n^2 is a constant.
@@ -207,7 +207,7 @@ def _target_on(statistic: str, graph: str, last: int, plan: Plan) -> dict[str, A
     }
 
 
-def pair_values(statistic: str, rows: Dealt) -> FloatArray:
+def pair_values(statistic: str, rows: NodeRows) -> FloatArray:
     """The n x n matrix of the kernel's values, written out."""
     X, y = rows
     if statistic == "scatter":

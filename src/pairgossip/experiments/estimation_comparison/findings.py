@@ -1,4 +1,4 @@
-"""Sentences and tables of estimation by four methods."""
+"""What is measured of four methods on three graphs, and what the 2015 paper and theory say."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from pairgossip.experiments.framework.experiment import fit_line, fit_power_law,
 from pairgossip.experiments.framework.section import Cell, Claim, Table, list_values
 from pairgossip.experiments.paper_setup import GRAPHS, describe_order
 from pairgossip.results import Run
-
-# What is measured of one method on one graph: relative errors, slopes, prices.
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Measured:
     distance: float
     """Root mean square distance of the final estimates from the statistic itself."""
     relaxation: float
-    """|E| / lambda_(n-1) of the graph: bias dies out in about so many iterations."""
+    """|E| / lambda_(n-1) of the graph: the iterations in which the bias dies out, about."""
 
     @property
     def trials(self) -> int:
@@ -91,9 +89,6 @@ def messages_to_reach(m: Measured, level: float) -> int | str:
     return round(float(np.exp(np.interp(np.log(level), errors, messages))))
 
 
-# What the 2015 paper and theory say about the four methods, and what was measured.
-
-
 EXPONENT = -0.5
 SLOPE_TOLERANCE = 0.15
 """By how much the slope over a decade of a random curve, at its end, may miss the exponent.
@@ -111,15 +106,15 @@ the asynchronous clock has nodes that were never drawn, and U2 is up to a third 
 
 
 def equal_messages_claim(statistic: str, found: Found) -> Claim:
-    """Compare GoSta, by either clock, with U2 wherever one of the two has told something."""
+    """Compare GoSta, by either clock, with U2 wherever either is near the answer."""
     ahead, last, least, early = [], [], list[float](), list[float]()
     for by_method in found.values():
         for clock in ("sync", "async"):
-            ratios, told = _advantage(by_method[f"gosta-{clock}"], by_method["u2"])
-            ahead.append(bool(told.any() and (ratios[told] > 1.0).all()))
+            ratios, near = _advantage(by_method[f"gosta-{clock}"], by_method["u2"])
+            ahead.append(bool(near.any() and (ratios[near] > 1.0).all()))
             last.append(float(ratios[-1]))
-            least += ratios[told].tolist()
-            early += ratios[~told].tolist()
+            least += ratios[near].tolist()
+            early += ratios[~near].tolist()
     from_there = f"where either relative error is below {MEANINGFUL:g}"
     return Claim(
         f"equal-messages-{statistic}",
@@ -140,7 +135,7 @@ def equal_messages_claim(statistic: str, found: Found) -> Claim:
 
 
 def _advantage(gosta: Measured, u2: Measured) -> tuple[FloatArray, BoolArray]:
-    """Return U2's error over GoSta's at equal messages, and where either has told something."""
+    """Return U2's error over GoSta's at equal messages, and where either is near the answer."""
     common = (gosta.messages >= u2.messages[0]) & (gosta.messages <= u2.messages[-1])
     messages, error = gosta.messages[common], gosta.error[common]
     other = u2.error_at(messages)
@@ -177,7 +172,7 @@ def connected_claim(statistic: str, found: Found) -> Claim:
 def slope_claim(statistic: str, found: Found) -> Claim:
     """Fit the exponent of iterations at the end of the runs; the bound allows to be faster.
 
-    The paper speaks of GoSta-sync alone; the slopes of the other methods are told beside it.
+    The paper speaks of GoSta-sync alone; the slopes of the other methods are listed beside it.
     """
     slopes = {m: [found[graph][m].slope for graph in GRAPHS] for m in found[GRAPHS[0]]}
     slowest = EXPONENT + SLOPE_TOLERANCE

@@ -1,4 +1,4 @@
-"""Sentences and the table of metric learning, from measured results."""
+"""Metric learning: data on nodes, the best metric, nearest neighbors, and what is claimed of it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ from pairgossip.experiments.paper_setup import (
 from pairgossip.losses import Loss, metric_loss
 from pairgossip.results import Fit
 
-# Metric learning as experiments need it: data on nodes, the best metric, nearest neighbors.
-
-
 CLASSES, DIMENSIONS, INFORMATIVE = 10, 40, 5
 """The mixture of the authors' paper of 2016: its centers lie in a subspace of 5 dimensions."""
 SEPARATION = 2.0
@@ -38,10 +35,10 @@ HELD_OUT = 597
 """Points set aside, which no node sees: what 1,797 digits leave beside 1,200 nodes."""
 NEIGHBORS = 5
 PRODUCTS_AT_ONCE = 2**18
-"""Up to so many, OpenBLAS multiplies matrices in the calling thread: trials have one each, and
+"""Up to this many, OpenBLAS multiplies matrices in the calling thread: trials have one each, and
 threads of threads cost ten times as much. Such a block of pairs stays in the cache, too."""
 MOST_ROWS = 512
-"""A product of so many factors up to 2 is far from overflow."""
+"""A product of this many factors up to 2 is far from overflow."""
 
 
 class Split(NamedTuple):
@@ -56,7 +53,7 @@ class Split(NamedTuple):
 
 
 Draw = Callable[[int, int], Split]
-"""Makes the data for so many nodes from a seed."""
+"""Makes data for a number of nodes from a seed."""
 
 
 def mixture(nodes: int, seed: int) -> Split:
@@ -175,9 +172,6 @@ def recognize(weights: FloatArray, split: Split) -> BoolArray:
 def accuracy(weights: FloatArray, split: Split) -> float:
     """Return the share of held-out points that are recognized under these weights."""
     return float(recognize(weights, split).mean())
-
-
-# What theory and the paper say of metric learning by gossip, and what came out.
 
 
 CONVERGED = 0.1

@@ -1,4 +1,7 @@
-"""What is claimed of private estimates, by rules that were fixed before anything was drawn."""
+"""Private statistics of real data, drawn many times, and what is claimed of them.
+
+The rules of the claims were fixed before anything was drawn.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,6 @@ from pairgossip.experiments.paper_setup import income_quantiles
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, advise_bins
 from pairgossip.privacy.debiased import expect
 from pairgossip.results import Run
-
-# The private statistics of real data that are drawn many times, and what theory says of them.
-
 
 INCOME_RANGE = (0.0, 5000.0)
 """What a year's income of a working-class household may be, in Belgian francs."""
@@ -124,7 +124,7 @@ def _seeds(seed: int, draws: int) -> list[SeedSequence]:
 
 
 ERRORS = 4.0
-"""Means must be within so many of their standard errors."""
+"""How many of its standard errors a mean may be off."""
 LINEAR = 0.1
 """The delta method for a ratio is judged where it predicts at most this standard error."""
 NEAR_BEST = 1.25
@@ -132,7 +132,7 @@ NEAR_BEST = 1.25
 TOLERANCE = 0.1
 """How near a fitted exponent must be to -1/2."""
 LARGE = 1000
-"""The exponent is that of at least so many people, where the part in 1/n has faded."""
+"""The exponent is fitted from this many people on, where the part in 1/n has faded."""
 SETTLED = 0.25
 """What gossip may be off the statistic of its reports, as a share of what reports are off."""
 

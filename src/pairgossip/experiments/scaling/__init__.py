@@ -133,7 +133,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 }
 """Up to where 1/x, the time scale of the network, is a fraction of the iterations."""
 QUICK_SIZES = 3
-"""In quick, as many of the smallest networks."""
+"""How many of the smallest networks a quick reproduction runs."""
 COMMON = 49
 """The size at which networks are compared with each other."""
 LENGTHS = (200_000, 20_000)

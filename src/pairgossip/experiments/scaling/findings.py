@@ -1,4 +1,4 @@
-"""Findings, tables and claims of scaling: fitted exponents beside those of the bounds."""
+"""Exponents in the number of nodes, in |E|/lambda and in time, beside those of the bounds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from pairgossip.experiments.framework.experiment import Line, fit_power_law, gra
 from pairgossip.experiments.framework.section import Cell, Claim, Table
 from pairgossip.experiments.paper_setup import ErrorParts, error_parts
 from pairgossip.results import Run
-
-# Exponents of scaling: in the number of nodes, in |E|/lambda, in the number of iterations.
-
 
 SETTLED = 2.0
 """Exponents of measured errors in t are fitted from this many time scales 1/x on."""

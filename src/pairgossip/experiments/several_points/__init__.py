@@ -206,7 +206,7 @@ def _constructions(place: Place) -> tuple[str, ...]:
 
 
 def _iterations(place: Place, construction: str, exchanges: int) -> int:
-    """Return how many iterations make so many exchanges between sites, on average."""
+    """Return how many iterations make this many exchanges between sites, on average."""
     if construction not in VIRTUAL:
         return exchanges
     return ceil(exchanges / place.virtual(construction).network_fraction())

@@ -1,4 +1,8 @@
-"""Findings and tables of several points per node."""
+"""What theory says of several points per node, and what was measured.
+
+All tolerances were set before the first run, but for one: on complete graphs, where the
+constructions differ by a tenth, "no worse" is judged by the scatter over trials.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,6 @@ from pairgossip.experiments.framework.experiment import grade
 from pairgossip.experiments.framework.section import Cell, Claim, Table, list_values
 from pairgossip.experiments.several_points.measures import SITES, Curve, ratio_at_end
 
-# What theory says of the three constructions, and what was measured.
-#
-# All tolerances were set before the first run, but for one: on complete graphs, where the
-# constructions differ by a tenth, "no worse" is judged by the scatter over trials.
-
-
 Curves = Mapping[str, Mapping[str, Curve]]
 """By place and construction."""
 Facts = Mapping[str, Any]
@@ -26,7 +24,7 @@ AGREE = 0.25
 NO_WORSE = 0.1
 """An error that is larger by less than this is no worse."""
 STANDARD_ERRORS = 3.0
-"""By so many the lexicographic construction may seem worse on a complete graph.
+"""By how many the lexicographic construction may seem worse on a complete graph.
 
 Set after a look at quick runs, whose ratios scatter by more than the tenth that was meant first.
 """
@@ -35,7 +33,7 @@ REACHED, FALLING = 0.1, -0.35
 SAME_GAP = 1e-10
 """Relative difference of gaps computed in two ways."""
 FEWER = 1.25
-"""Whole sets may need so many times 1/k of the messages."""
+"""Whole sets may need this many times 1/k of the messages."""
 
 
 def agreement_claim(equal: Curves, facts: Facts) -> Claim:

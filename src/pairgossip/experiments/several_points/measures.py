@@ -1,4 +1,4 @@
-"""What is measured of one construction at one place: errors against what was sent."""
+"""Rows at the sites of networks, and the errors of a construction against what it sent."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Curve:
         return float(self.bytes[-1] / self.messages[-1])
 
     def error_at(self, amount: float, against: str) -> float:
-        """Interpolate the error when so many messages, or bytes, were sent, on log scales."""
+        """Interpolate the error at an amount of messages, or bytes, on log scales."""
         x, y = np.log(getattr(self, against)), np.log(self.error)
         return float(np.exp(np.interp(np.log(amount), x, y)))
 
@@ -99,9 +99,6 @@ def ratio_at_end(one: Curve, other: Curve, against: str) -> float:
     """Divide the errors where both have sent as much as the one that sent less in all."""
     amount = min(getattr(one, against)[-1], getattr(other, against)[-1])
     return one.error_at(amount, against) / other.error_at(amount, against)
-
-
-# The settings of several points per node: networks, rows per site, and the incomes there.
 
 
 VIRTUAL = ROW_CONSTRUCTIONS

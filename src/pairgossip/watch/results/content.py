@@ -1,4 +1,4 @@
-"""What the page is told of results: the curves of a run or fit, the chapters of a reproduction."""
+"""What the page shows of results: the curves of a run or fit, the chapters of a reproduction."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def find_chapters(folders: Sequence[Path]) -> Chapters | None:
     from pairgossip.experiments.framework.store import Store
 
     stores = [Store(folder) for folder in folders]
-    plans = [store.saved_plan() for store in stores]  # a damaged one is told at once
+    plans = [store.saved_plan() for store in stores]  # damaged settings are refused at once
 
     def make() -> list[dict[str, Any]]:
         pairs = zip(stores, plans, strict=True)

@@ -18,7 +18,7 @@ from pairgossip.watch.results.files import Found, ResultFile
 from pairgossip.watch.server.requests import answering, json_answer
 
 REMEMBERED = 64
-"""So many results are kept as they were read."""
+"""How many results are kept as they were read."""
 log = logging.getLogger(__name__)
 
 
@@ -49,7 +49,7 @@ class ResultsView:
         """Nothing is open."""
 
     async def _list(self, _: Request) -> Response:
-        return json_answer(await run_in_threadpool(self._listed))
+        return json_answer(await run_in_threadpool(self._list_files))
 
     async def _result(self, request: Request) -> Response:
         file = self._found.files.get(request.path_params["key"])
@@ -65,9 +65,9 @@ class ResultsView:
         return FileResponse(path, filename=path.name, media_type="text/html; charset=utf-8")
 
     async def _report_figures(self, _: Request) -> Response:
-        return json_answer(self._drawn())
+        return json_answer(self._chapters_so_far())
 
-    def _listed(self) -> dict[str, Any]:
+    def _list_files(self) -> dict[str, Any]:
         return {
             "files": [_entry(file) for file in self._found.files.values()],
             "reports": [
@@ -89,7 +89,7 @@ class ResultsView:
                     self._read.popitem(last=False)
         return known[1] | {"key": file.key, "name": file.name, "group": file.group}
 
-    def _drawn(self) -> dict[str, Any]:
+    def _chapters_so_far(self) -> dict[str, Any]:
         """Return the chapters; null while they are made, in a thread that holds nobody up."""
         if self._chapters is None:
             raise LookupError("No reproduction is open: give its folder with --results.")
