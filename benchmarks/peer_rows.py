@@ -72,7 +72,7 @@ def exchanges_per_second(
         frames, peers, observers = Frames(), {}, []
         for one in parts:
             me = one.identity.id
-            exchange = Exchange(one.setting, one.state)
+            exchange = Exchange(one.context, one.state)
             observers.append(Observer(one, exchange, Log(one.settings.name)))
             journal = observers[-1].watching(one.journal)
             peers[me] = Runtime(

@@ -258,7 +258,7 @@ def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> Non
     introduce(cli, "bob", "ann")
     home = open_home(files / "ann")
     parts = assemble(home)
-    exchange = Exchange(parts.setting, parts.state)
+    exchange = Exchange(parts.context, parts.state)
     actions = exchange.evict([parts.members.listed[0].id])
     (save,) = (action for action in actions if isinstance(action, Save))
     parts.journal.save(save)

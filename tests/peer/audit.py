@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pairgossip.peer.protocol.context import Setting
+from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.generations import Changes, count
 from pairgossip.peer.protocol.messages import Accept, Mass, Offer, Reject, decode
 from pairgossip.peer.protocol.records import Record
@@ -31,7 +31,7 @@ class Network(Protocol):
     def names(self) -> Sequence[str]: ...
 
     @property
-    def settings(self) -> Mapping[str, Setting]: ...
+    def contexts(self) -> Mapping[str, Context]: ...
 
     def state(self, name: str) -> State:
         """What the peer knows: in memory if it runs, on its disk if not."""
@@ -127,7 +127,7 @@ class Auditor:
         if self._meanings.setdefault(state.generation, state.changes) != state.changes:
             raise Violated(f"two meanings of generation {state.generation}")
         for growth in state.grown:
-            if not self.network.settings[growth.member].is_growth_of_member(growth):
+            if not self.network.contexts[growth.member].is_genuine_growth(growth):
                 raise Violated(f"a growth that nobody signed: {growth}")
         if name not in state.evicted and len(state.nodes) != self._rows(name, state.generation):
             raise Violated(f"{name} has {len(state.nodes)} rows in {state.changes}")
@@ -153,7 +153,7 @@ class Auditor:
 
     def _rows(self, name: str, generation: int) -> int:
         """How many rows a member has in a generation."""
-        first = self.network.settings[name].rows[name]
+        first = self.network.contexts[name].rows[name]
         return self._meanings[generation].rows().get(name, first)
 
     def _check_record(self, record: Record, state: State) -> None:
@@ -161,12 +161,12 @@ class Auditor:
         key = (record.origin, record.row, state.generation)
         if key not in self._genuine:
             if (
-                record.origin not in self.network.settings
+                record.origin not in self.network.contexts
                 or record.origin in state.evicted
                 or not 0 <= record.row < self._rows(record.origin, state.generation)
             ):
                 raise Violated(f"a record of no member: {record}")
-            self._genuine[key] = self.network.settings[record.origin].own_record(*key[1:])
+            self._genuine[key] = self.network.contexts[record.origin].own_record(*key[1:])
         if record != self._genuine[key]:
             raise Violated(f"a record was changed: {record}")
 
@@ -198,7 +198,7 @@ class Auditor:
         expected = self._expected[generation]
         if len(held) != len(expected) or set(held) != expected:
             raise Violated(f"generation {generation}: records {Counter(held)}")
-        if all(getattr(self.network.settings[name].rule, "keeps_books", False) for name in here):
+        if all(getattr(self.network.contexts[name].rule, "keeps_books", False) for name in here):
             check_masses(masses, [node for name in here for node in states[name].nodes])
 
     def _rows_of(self, names: Sequence[str], generation: int) -> list[Row]:
@@ -243,7 +243,7 @@ def check_grown(network: Network, wanted: Mapping[str, int]) -> None:
     """Who was to have more rows has them, and all know; which of them circulate is I1."""
     for name in remaining(network):
         for grown in remaining(network):
-            first = network.settings[grown].rows[grown]
+            first = network.contexts[grown].rows[grown]
             known = network.state(name).changes.rows().get(grown, first)
             if known != wanted.get(grown, first):
                 raise Violated(f"{name} knows of {known} rows of {grown}: {wanted}")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pairgossip as pg
 from tests.peer.audit import check_grown, check_settled
 from tests.peer.books import QuickMixing
+from tests.peer.contexts import name_of
 from tests.peer.schedules import NONE, Defect
-from tests.peer.settings import name_of
 from tests.peer.world import World
 
 A, B, C = map(name_of, range(3))

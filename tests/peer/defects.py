@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.generations import Changes, Growth
 from pairgossip.peer.protocol.messages import Accept, Mass, Notice, Offer, Reason
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.records import Record, Rows
 from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
 from pairgossip.peer.service.runtime import Runtime
-from pairgossip.peer.storage.rows import Rows
 from tests.peer.disk import Disk
 from tests.peer.schedules import Defect
 
@@ -24,7 +23,7 @@ class RingsForEvicted(Runtime):
     def advance(self, now: float) -> None:
         if now >= self.rings_at:
             self._wind_clock(now)
-            to = self.chance.choice(self.exchange.setting.neighbors)
+            to = self.chance.choice(self.exchange.context.neighbors)
             self._carry_out(self.exchange.ring(to), now)
         super().advance(now)
 
@@ -67,8 +66,8 @@ class OfferUnsafe(Exchange):
 
 @_exchange("the answer is sent before it is safe")
 class AnswerUnsafe(Exchange):
-    def _answer(self, sender: str, offer: Offer) -> list[Action]:
-        return _unsynced(super()._answer(sender, offer))
+    def _handle_offer(self, sender: str, offer: Offer) -> list[Action]:
+        return _unsynced(super()._handle_offer(sender, offer))
 
 
 @_exchange("the new generation is told before it is safe")
@@ -97,20 +96,20 @@ class GivesUp(Exchange):
 
 @_exchange("the responder decides anew")
 class DecidesAnew(Exchange):
-    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+    def _handle_offer(self, sender: str, offer: Offer) -> list[Action]:
         known = self.state.outcomes.get(sender)
         if known is not None and known.seq == offer.seq:
             self._keep(sender, replace(known, seq=offer.seq - 1))
-        return super()._answer(sender, offer)
+        return super()._handle_offer(sender, offer)
 
 
 @_exchange("the responder answers older offers anew")
 class AnswersOlder(Exchange):
-    def _answer(self, sender: str, offer: Offer) -> list[Action]:
+    def _handle_offer(self, sender: str, offer: Offer) -> list[Action]:
         known = self.state.outcomes.get(sender)
         if known is not None and offer.seq < known.seq:
             self._keep(sender, replace(known, seq=offer.seq - 1))
-        return super()._answer(sender, offer)
+        return super()._handle_offer(sender, offer)
 
 
 @_exchange("a rejection is not written down")
@@ -124,7 +123,7 @@ class ForgetsRejection(Exchange):
 
 @_exchange("the initiator takes any answer for its own")
 class TakesAny(Exchange):
-    def _answered(self, sender: str, seq: int) -> Pending | None:
+    def _pending_offer(self, sender: str, seq: int) -> Pending | None:
         return self.state.pending.get(sender)
 
 
@@ -180,14 +179,14 @@ class SwapsFrozen(Exchange):
 
 @_exchange("the mass is averaged again when an accept is told again")
 class AveragesTwice(Exchange):
-    def _accepted(self, sender: str, answer: Accept) -> list[Action]:
+    def _handle_accept(self, sender: str, answer: Accept) -> list[Action]:
         if not self.state.pending and answer.seq == self.state.seq:
             node = self.state.nodes[0]
             mean = tuple((a + b) / 2 for a, b in zip(node.mass, answer.mass, strict=True))
             nodes = (replace(node, mass=mean), *self.state.nodes[1:])
             self.state = replace(self.state, nodes=nodes)
             return [Save(self.state, sync=False, nodes=(0,))]
-        return super()._accepted(sender, answer)
+        return super()._handle_accept(sender, answer)
 
 
 @_exchange("the update is not made by the responder")
@@ -287,23 +286,23 @@ class LeavesRowsOut(Exchange):
 @_exchange("a growth is claimed again, from what there is by now")
 class ClaimsAnew(Exchange):
     def grow(self, own: Rows) -> list[Action]:
-        rows = {**self.setting.rows, self.setting.me: len(self.setting.own)}
-        self.setting = with_fields(self.setting, rows=rows)
+        rows = {**self.context.rows, self.context.me: len(self.context.own)}
+        self.context = with_fields(self.context, rows=rows)
         return super().grow(own)
 
 
 @_exchange("messages of another generation are taken for this one's")
 class MixesGenerations(Exchange):
-    def _out_of_step(self, sender: str, message: object) -> list[Action]:
+    def _handle_out_of_step(self, sender: str, message: object) -> list[Action]:
         if isinstance(message, Offer):
-            return self._answer(sender, message)
-        return super()._out_of_step(sender, message)  # type: ignore[arg-type]
+            return self._handle_offer(sender, message)
+        return super()._handle_out_of_step(sender, message)  # type: ignore[arg-type]
 
 
 @_exchange("a save names too little")
 class NamesTooLittle(Exchange):
-    def _accepted(self, sender: str, answer: Accept) -> list[Action]:
-        actions = super()._accepted(sender, answer)
+    def _handle_accept(self, sender: str, answer: Accept) -> list[Action]:
+        actions = super()._handle_accept(sender, answer)
         return [a._replace(nodes=a.nodes[1:]) if isinstance(a, Save) else a for a in actions]
 
 

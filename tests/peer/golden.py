@@ -88,7 +88,7 @@ class Stage:
 
     def _start(self, name: str) -> None:
         parts, books = self._parts[name], self._books[name]
-        exchange, chance = Exchange(parts.setting, parts.state), random.Random(name)
+        exchange, chance = Exchange(parts.context, parts.state), random.Random(name)
         rate = parts.spec.algorithm.rate
         self._peers[name] = Runtime(exchange, books, _Line(self, name), chance, rate)
         self._peers[name].start(self._now)
@@ -127,7 +127,7 @@ class Stage:
         peer, home = self._peers[name], self._homes[name]
         with _chance(name):
             request_growth(home, data)
-        with taking_up(home, peer.exchange.setting.own) as rows:
+        with taking_up(home, peer.exchange.context.own) as rows:
             assert rows is not None
             peer.grow(rows, self._now)
 

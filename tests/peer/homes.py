@@ -102,7 +102,7 @@ class Pair:
         me = assembly.identity.id
         self.assemblies[me] = assembly
         self.running[me] = Runtime(
-            Exchange(assembly.setting, assembly.state),
+            Exchange(assembly.context, assembly.state),
             assembly.journal,
             _Line(self._frames, me),
             random.Random(me),

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup, first_state
+from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
 from pairgossip.peer.protocol.generations import Growth, number
 from pairgossip.peer.protocol.messages import (
     Accept,
@@ -21,12 +21,13 @@ from pairgossip.peer.protocol.messages import (
     Reject,
     encode,
 )
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Action, Outcome, Save, State
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
-from tests.peer.settings import (
+from tests.peer.contexts import (
     SPEC,
-    make_setting,
+    make_context,
     name_of,
     sealed_growth,
     sealed_notice,
@@ -46,8 +47,8 @@ def make_victim(
 ) -> Exchange:
     """A peer that has met its neighbors, maybe waits for an answer, maybe in a later generation."""
     own = tuple(VALUES[ME, row] for row in range(rows))
-    setting = make_setting(ME, (LOW, HIGH), own, {**ROWS, ME: rows}, QuickMixing())
-    victim = Exchange(setting, first_state(setting))
+    context = make_context(ME, (LOW, HIGH), own, {**ROWS, ME: rows}, QuickMixing())
+    victim = Exchange(context, first_state(context))
     victim.agreed |= {LOW, HIGH}
     gone = tuple(f"gone-{count:02d}" for count in range(generations))
     for count in range(1, generations + 1):
@@ -270,10 +271,10 @@ def fuzz(frames: int, seed: int) -> Counter[str]:
         for asking in (False, True)
         for g, grown in ((0, False), (2, False), (0, True))
     ]
-    starts = [(v, v.state, v.setting, honest_frames(v.state)) for v in victims]
+    starts = [(v, v.state, v.context, honest_frames(v.state)) for v in victims]
     verdicts = Counter[str]()
     for k in range(frames):
-        victim, state, setting, honest = starts[k % len(starts)]
+        victim, state, context, honest = starts[k % len(starts)]
         kind = chance.random()
         frame = chance.randbytes(chance.randint(0, 80)) if kind < 0.1 else chance.choice(honest)
         if kind < 0.5:
@@ -282,6 +283,6 @@ def fuzz(frames: int, seed: int) -> Counter[str]:
             frame = twist(frame, chance)
         sender = chance.choices((LOW, HIGH, STRANGER), (10, 10, 1))[0]
         verdicts[check_frame(victim, sender, frame)] += 1
-        victim.state, victim.setting = state, setting
+        victim.state, victim.context = state, context
         victim._waiting.clear()
     return verdicts

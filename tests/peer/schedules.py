@@ -15,8 +15,8 @@ from pairgossip.peer.protocol.state import picks_per_exchange
 from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import Violated, check_grown, check_settled
 from tests.peer.books import BookedMixing, QuickMixing
+from tests.peer.contexts import name_of
 from tests.peer.disk import Disk
-from tests.peer.settings import name_of
 from tests.peer.world import Faults, World
 
 BAD, GOOD = 8.0, 4.0

@@ -13,6 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.peer.identity import members
 from pairgossip.peer.protocol import context, generations, records
+from pairgossip.peer.protocol.generations import Changes
 from pairgossip.peer.protocol.messages import Notice, encode
 from pairgossip.peer.protocol.records import signed_record
 from pairgossip.peer.protocol.rules import WeightedMixing
@@ -24,6 +25,7 @@ from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_about
 from pairgossip.peer.storage.witness import witness_of
+from tests.peer.contexts import held_records
 from tests.peer.homes import (
     GINI,
     LOSS,
@@ -33,7 +35,6 @@ from tests.peer.homes import (
     make_home,
     make_pair,
 )
-from tests.peer.settings import held_records
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def ann(homes: list[Home]) -> Iterator[Assembly]:
 def test_the_setting_follows_from_the_folder(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    context = ann.setting
+    context = ann.context
     assert (context.me, context.neighbors) == (ann.identity.id, (bob.identity.id,))
     assert (context.spec, context.text) == (ann.spec.hash, ann.spec.text)
     assert context.own == ((1.0,), (4.0,))
@@ -77,7 +78,7 @@ def test_frames_of_an_exchange_fit_the_limit(tmp_path: Path) -> None:
     pair.deliver()
     pair.ask(0)
     offer = pair.running[pair.ids[0]].exchange._offer(pair.ids[1])
-    assert len(encode(offer)) < pair.assemblies[pair.ids[0]].setting.frame_limit
+    assert len(encode(offer)) < pair.assemblies[pair.ids[0]].context.frame_limit
     pair.deliver()
     assert [runtime.exchange.state.exchanges for runtime in pair.running.values()] == [1, 1]
     pair.close()
@@ -87,10 +88,10 @@ def test_own_records_pass_everybodys_check(homes: list[Home], ann: Assembly) -> 
     bob = assemble(homes[1])
     bob.close()
     for maker in (ann, bob):
-        for row in range(len(maker.setting.own)):
-            record = maker.setting.own_record(row, 5)
+        for row in range(len(maker.context.own)):
+            record = maker.context.own_record(row, 5)
             for checker in (ann, bob):
-                check = checker.setting.check
+                check = checker.context.check
                 assert check.is_member(record)
                 assert check.is_sound(record, 5)
                 assert not check.is_sound(record, 6)
@@ -101,7 +102,7 @@ def test_own_records_pass_everybodys_check(homes: list[Home], ann: Assembly) -> 
 def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    check, me = bob.setting.check, ann.identity
+    check, me = bob.context.check, ann.identity
     value = (1.0,)
     assert check.is_sound(signed_record(me.id, 0, 0, value, ann.spec.hash, me.sign), 0)
     assert not check.is_sound(signed_record(me.id, 0, 0, value, "another", me.sign), 0)
@@ -119,23 +120,23 @@ def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann:
 def test_notices_are_signed(homes: list[Home], ann: Assembly) -> None:
     bob = assemble(homes[1])
     bob.close()
-    notice = ann.setting.announce(1 << 32, ("c" * 64,), ())
+    notice = ann.context.announce(1 << 32, Changes(("c" * 64,)))
     assert notice.announcer == ann.identity.id
     for reader in (ann, bob):
-        genuine = reader.setting.is_notice_of_member
+        genuine = reader.context.is_genuine_notice
         assert genuine(notice)
         assert not genuine(replace(notice, generation=2 << 32))
         assert not genuine(replace(notice, evicted=()))
         assert not genuine(replace(notice, announcer=bob.identity.id))
         assert not genuine(replace(notice, announcer="f" * 64))
-        assert not genuine(Notice(1 << 32, (), ann.identity.id, b""))
+        assert not genuine(Notice(1 << 32, (), ann.identity.id, b"", ()))
 
 
 def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> None:
-    notice = ann.setting.announce(0, (), ())
-    record = ann.setting.own_record(0, 0)
-    assert not ann.setting.is_notice_of_member(replace(notice, signature=record.signature))
-    assert not ann.setting.check.is_sound(replace(record, signature=notice.signature), 0)
+    notice = ann.context.announce(0, Changes())
+    record = ann.context.own_record(0, 0)
+    assert not ann.context.is_genuine_notice(replace(notice, signature=record.signature))
+    assert not ann.context.check.is_sound(replace(record, signature=notice.signature), 0)
 
 
 def test_no_purpose_begins_like_another() -> None:
@@ -153,10 +154,10 @@ def test_every_start_finds_the_same(homes: list[Home]) -> None:
     second = assemble(homes[0])
     second.close()
     assert first.state == second.state
-    assert first.setting.draw_seed == second.setting.draw_seed
+    assert first.context.draw_seed == second.context.draw_seed
     other = assemble(homes[1])
     other.close()
-    assert other.setting.draw_seed != first.setting.draw_seed
+    assert other.context.draw_seed != first.context.draw_seed
 
 
 def test_an_emptied_state_is_not_begun_again(homes: list[Home]) -> None:
@@ -206,10 +207,10 @@ def test_a_member_that_is_no_neighbor_counts_in_the_records_only(
     introduce(homes[0], cid, is_neighbor=False)
     introduce(cid, homes[0])
     ann, third = assemble(homes[0]), assemble(cid)
-    assert third.identity.id not in ann.setting.neighbors
-    assert ann.setting.check.is_sound(third.setting.own_record(0, 0), 0)
-    assert isinstance(ann.setting.rule, WeightedMixing)
-    assert ann.setting.rule.weight == pytest.approx(2.0)
+    assert third.identity.id not in ann.context.neighbors
+    assert ann.context.check.is_sound(third.context.own_record(0, 0), 0)
+    assert isinstance(ann.context.rule, WeightedMixing)
+    assert ann.context.rule.weight == pytest.approx(2.0)
     ann.close()
     third.close()
 
@@ -272,7 +273,7 @@ def check_conserved(pair: Pair) -> None:
     expected = {
         (who, row): 1
         for who, assembly in pair.assemblies.items()
-        for row in range(len(assembly.setting.own))
+        for row in range(len(assembly.context.own))
     }
     assert held_records(states) == expected
     assert not any(state.pending for state in states)
@@ -351,7 +352,7 @@ def test_two_homes_come_to_the_exact_value(tmp_path: Path) -> None:
     for who in pair.ids:
         assembly, state = pair.assemblies[who], pair.running[who].exchange.state
         for node in state.nodes:
-            found = assembly.spec.value(assembly.setting.rule.readout(node.mass, node.private))
+            found = assembly.spec.value(assembly.context.rule.readout(node.mass, node.private))
             assert math.isclose(found, target, rel_tol=0.1)
     pair.close()
 
@@ -361,9 +362,9 @@ def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: l
     introduce(homes[0], cid)
     pair = Pair(homes)
     gone = next(
-        who for who in pair.assemblies[pair.ids[0]].setting.neighbors if who not in pair.ids
+        who for who in pair.assemblies[pair.ids[0]].context.neighbors if who not in pair.ids
     )
-    rule = pair.assemblies[pair.ids[0]].setting.rule
+    rule = pair.assemblies[pair.ids[0]].context.rule
     assert isinstance(rule, WeightedMixing)
     assert rule.weight == pytest.approx(1.0)
     pair.running[pair.ids[0]].evict([gone], 0.0)
@@ -372,5 +373,5 @@ def test_an_eviction_is_durable_and_changes_the_weights(tmp_path: Path, homes: l
     again = assemble(homes[0])
     again.close()
     assert again.state.evicted == (gone,)
-    assert isinstance(again.setting.rule, WeightedMixing)
-    assert again.setting.rule.weight == pytest.approx(2.0)
+    assert isinstance(again.context.rule, WeightedMixing)
+    assert again.context.rule.weight == pytest.approx(2.0)

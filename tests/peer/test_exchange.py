@@ -16,14 +16,14 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.protocol.exchange import REPEATS_UNTIL_AWAY, Exchange, first_state
+from pairgossip.peer.protocol.exchange import REPEATS_UNTIL_AWAY, Exchange
 from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
-from pairgossip.peer.protocol.transitions import Phase
 from tests.peer.books import QuickMixing
+from tests.peer.contexts import held_records, make_context, name_of, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim
-from tests.peer.settings import held_records, make_setting, name_of, sealed_record
 
 EXCHANGES = 300
 GRAPH = pg.graphs.build("watts_strogatz", 8, seed=3)
@@ -36,8 +36,8 @@ def make_peers(data: FloatArray, rule: Callable[[int], Rule]) -> list[Exchange]:
     for k, me in enumerate(names):
         others = [name for name in names if name != me]
         own = (tuple(np.atleast_1d(data[k]).tolist()),)
-        setting = make_setting(me, others, own, dict.fromkeys(names, 1), rule(k))
-        peers.append(Exchange(setting, first_state(setting), agreed=set(others)))
+        context = make_context(me, others, own, dict.fromkeys(names, 1), rule(k))
+        peers.append(Exchange(context, first_state(context), agreed=set(others)))
     return peers
 
 
@@ -152,10 +152,10 @@ def test_nobody_is_asked_before_it_said_what_it_runs() -> None:
     (told,) = peer.ring(HIGH)
     assert isinstance(told, Send)
     assert isinstance(told.message, Hello)
-    assert peer.phase(HIGH) is Phase.FREE
-    actions = peer.receive(HIGH, encode(Hello(peer.setting.spec, "", 0, False)))
+    assert HIGH not in peer.state.pending
+    actions = peer.receive(HIGH, encode(Hello(peer.context.spec, "", 0, False)))
     assert [type(action) for action in actions] == [Save, Send, RepeatLater]
-    assert peer.phase(HIGH) is Phase.ASKING
+    assert HIGH in peer.state.pending
 
 
 def test_a_neighbor_with_another_specification_is_not_asked() -> None:
@@ -165,9 +165,9 @@ def test_a_neighbor_with_another_specification_is_not_asked() -> None:
     peer.ring(HIGH)
     peer.receive(HIGH, encode(Hello("another", "its text", 0, False)))
     assert peer.state.pending == {}
-    peer.receive(HIGH, encode(Hello(peer.setting.spec, "", 0, False)))
+    peer.receive(HIGH, encode(Hello(peer.context.spec, "", 0, False)))
     assert peer.disagreeing == {}
-    assert peer.phase(HIGH) is Phase.ASKING
+    assert HIGH in peer.state.pending
 
 
 def an_offer(peer: Exchange, seq: int) -> bytes:
@@ -215,7 +215,7 @@ def test_the_evicted_are_told_and_then_not_listened_to() -> None:
     assert save.everything
     assert {action.to for action in told if isinstance(action, Send)} == {LOW, HIGH}
     assert all(isinstance(a.message, Notice) for a in told if isinstance(a, Send))
-    assert peer.phase(HIGH) is Phase.FREE
+    assert HIGH not in peer.state.pending
     assert peer.receive(HIGH, an_offer(peer, 9)) == []
     assert peer.counts["refused: evicted"] == 1
 
@@ -242,8 +242,8 @@ def test_a_generation_begins_from_the_peers_own_records() -> None:
 
 def many_rows(rows: int) -> Exchange:
     own = tuple((float(row),) for row in range(rows))
-    setting = make_setting(ME, (LOW, HIGH), own, {ME: rows, LOW: 1, HIGH: 1, FAR: 1}, QuickMixing())
-    return Exchange(setting, first_state(setting), agreed={LOW, HIGH})
+    context = make_context(ME, (LOW, HIGH), own, {ME: rows, LOW: 1, HIGH: 1, FAR: 1}, QuickMixing())
+    return Exchange(context, first_state(context), agreed={LOW, HIGH})
 
 
 def test_rows_exchange_locally_for_free() -> None:
@@ -285,7 +285,7 @@ def test_a_frozen_row_stays_as_it_is() -> None:
 
 
 def hello(peer: Exchange) -> bytes:
-    return encode(Hello(peer.setting.spec, "", peer.state.generation, False))
+    return encode(Hello(peer.context.spec, "", peer.state.generation, False))
 
 
 def test_offers_to_different_neighbors_freeze_different_rows() -> None:

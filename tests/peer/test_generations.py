@@ -7,23 +7,24 @@ import itertools
 import pytest
 
 import pairgossip as pg
-from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.generations import (
     BITS,
     FIRST,
     MOST,
     Changes,
     count,
-    following,
     is_consistent,
+    next_generation,
     number,
 )
 from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.records import MOST_ROWS
 from pairgossip.peer.protocol.state import Send
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
-from tests.peer.settings import name_of
+from tests.peer.contexts import name_of
 from tests.peer.world import Faults, World
 
 
@@ -57,11 +58,10 @@ def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: 
 
 def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
     a, b = number(1, ("a",)), number(1, ("b",))
-    generation, gone, grown = following((a, b), Changes(("b",)).joined(Changes(("a", "b"))))
+    generation = next_generation((a, b), Changes(("a", "b")))
     assert count(generation) == 2
-    assert gone == ("a", "b") and grown == ()
     assert generation > max(a, b)
-    assert is_consistent(generation, gone)
+    assert is_consistent(generation, ("a", "b"))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -128,15 +128,15 @@ def test_an_eviction_that_is_done_is_not_done_again() -> None:
 
 def test_all_orders_of_three_notices_end_alike() -> None:
     """Whatever is heard first, and whatever is heard twice, all end without all three."""
+    from tests.peer.contexts import sealed_notice
     from tests.peer.hostile import FAR, make_victim
-    from tests.peer.settings import sealed_notice
 
     notices = [sealed_notice(number(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
     for order in itertools.permutations(notices):
         peer = make_victim(is_asking=True)
         reached = [peer.state.generation]
         for notice in (*order, *order):
-            peer._notice(FAR, notice)
+            peer._handle_notice(FAR, notice)
             reached.append(peer.state.generation)
         assert peer.state.evicted == ("x", "y", "z")
         assert reached == sorted(reached)
@@ -145,13 +145,13 @@ def test_all_orders_of_three_notices_end_alike() -> None:
 
 def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
     """After whatever it announces, the others still hear that it is evicted."""
+    from tests.peer.contexts import make_context, sealed_growth, sealed_notice
     from tests.peer.hostile import FAR, HIGH, LOW, ME, ROWS, VALUES
-    from tests.peer.settings import make_setting, sealed_growth, sealed_notice
 
     peers = {}
     for me, other in ((ME, LOW), (LOW, ME)):
-        setting = make_setting(me, (other, FAR), (VALUES[me, 0],), ROWS, QuickMixing())
-        peers[me] = Exchange(setting, first_state(setting))
+        context = make_context(me, (other, FAR), (VALUES[me, 0],), ROWS, QuickMixing())
+        peers[me] = Exchange(context, first_state(context))
     growth = (sealed_growth(FAR, 1, MOST_ROWS),)
     for counted, gone, grown in (
         (MOST - 1, (), ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import sqlite3
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,9 @@ from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.peer.identity.context import make_context
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import admitted, invitation, read_invitation
-from pairgossip.peer.protocol.context import rows_gone, setting_for
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.generations import Changes, Growth, count
 from pairgossip.peer.service.assembly import assemble, view
@@ -36,8 +38,10 @@ from pairgossip.peer.storage.growth import (
 )
 from pairgossip.peer.storage.witness import witness_of
 from pairgossip.swarm.audit import audit
+from tests.peer.books import QuickMixing
+from tests.peer.contexts import held_records
+from tests.peer.contexts import make_context as make_sealed_context
 from tests.peer.homes import GINI, Pair, introduce_each_other, make_home, make_pair
-from tests.peer.settings import held_records
 from tests.peer.test_service import FAST, Switchboard, exchanges, running
 from tests.peer.zenoh_people import until
 
@@ -62,10 +66,10 @@ def start(home: Home) -> None:
     settled(home)
     parts = assemble(home)
     try:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         runtime = Runtime(exchange, parts.journal, Silent(), random.Random(0), 1.0)
         runtime.start(0.0)
-        with taking_up(home, exchange.setting.own) as rows:
+        with taking_up(home, exchange.context.own) as rows:
             if rows is not None:
                 runtime.grow(rows, 0.0)
     finally:
@@ -76,7 +80,7 @@ def rows_and_nodes(home: Home) -> tuple[list[float], list[float]]:
     """The peer's rows, and those that its state holds as its own, at the beginning."""
     seen = view(home)
     nodes = [node.record.value[0] for node in seen.state.nodes]
-    return [row[0] for row in seen.setting.own], nodes
+    return [row[0] for row in seen.context.own], nodes
 
 
 # One peer
@@ -167,7 +171,7 @@ def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
     request_growth(ann, more(tmp_path, 2.0))
     start(ann)
     me = load_identity(ann.folder)
-    first = view(ann).setting.rows[me.id]
+    first = view(ann).context.rows[me.id]
     assert first == 1
     text = invitation(me, ann.read_spec(), first, "tls/127.0.0.1:7448")
     listed = bob.read_members()
@@ -186,9 +190,9 @@ def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> 
     assert request_growth(ann, data).file.read_text() == drawn
     start(ann)
     seen = view(ann)
-    assert len(seen.setting.own) == 42 and seen.setting.own[:2] == before
-    assert [node.record.value for node in seen.state.nodes] == list(seen.setting.own)
-    assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.setting.own)
+    assert len(seen.context.own) == 42 and seen.context.own[:2] == before
+    assert [node.record.value for node in seen.state.nodes] == list(seen.context.own)
+    assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.context.own)
     assert "more.csv" in ann.ledgers.read_text()
     with pytest.raises(InputError, match="--budget"):
         request_growth(make_home(tmp_path, "plain", [1.0]), data, budget=1.0)
@@ -413,9 +417,9 @@ def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
     assert held_records([ann.state, bob.state]) == wanted
     assert passed == set(wanted)
     # n / (n - 1) of all six rows, on both sides.
-    assert ann.setting.rule.scale == bob.setting.rule.scale == 6 / 5  # type: ignore[attr-defined]
+    assert ann.context.rule.scale == bob.context.rule.scale == 6 / 5  # type: ignore[attr-defined]
     pair.close()
-    assert [view(home).setting.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
+    assert [view(home).context.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
     seen = view(homes[1])
     # It has told nothing, so that it has heard of those whose records it holds by chance.
     heard = {pair.ids[1]} | {node.record.origin for node in seen.state.nodes}
@@ -426,10 +430,15 @@ def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
 def test_an_evicted_member_takes_its_added_rows_along() -> None:
     grown = (Growth("a", 3, 10, b""), Growth("b", 2, 4, b""))
     first = {"a": 10, "b": 2, "c": 5}  # of itself a peer only knows, at first, what it has now
-    assert rows_gone(first, Changes((), grown)) == -9
-    assert rows_gone(first, Changes(("a",), grown)) == 3 - 2
-    assert rows_gone(first, Changes(("c",), grown)) == 5 - 9
-    assert rows_gone(first, Changes(("stranger",), ())) == 0
+    context = make_sealed_context("a", (), ((1.0,),) * 10, first, QuickMixing())
+
+    def gone(*changes: Any) -> int:
+        return context.with_changes(Changes(*changes)).rows_gone()
+
+    assert gone((), grown) == -9
+    assert gone(("a",), grown) == 3 - 2
+    assert gone(("c",), grown) == 5 - 9
+    assert gone(("stranger",), ()) == 0
 
 
 def test_the_factor_of_u_follows_growth_and_evictions(tmp_path: Path) -> None:
@@ -444,22 +453,25 @@ def test_the_factor_of_u_follows_growth_and_evictions(tmp_path: Path) -> None:
         ((them.id,), grown, 5),
         ((them.id,), (), 2),
     ):
-        setting = setting_for(me, spec, own, listed, evicted=evicted, grown=changes)
-        assert setting.rule.scale == pytest.approx(n / (n - 1))  # type: ignore[attr-defined]
+        context = make_context(me, spec, own, listed, changes=Changes(evicted, changes))
+        assert context.rule.scale == pytest.approx(n / (n - 1))  # type: ignore[attr-defined]
 
 
 def test_real_keys_sign_growth(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0], [6.0, 7.0])
-    ann, bob = (view(home).setting for home in homes)
-    claim = ann.claim(1, 4)
-    assert ann.is_growth_of_member(claim) and bob.is_growth_of_member(claim)
+    ann, bob = (view(home).context for home in homes)
+    rows = tuple((float(k),) for k in range(4))
+    claim = ann.with_own(rows).claim_growth()
+    assert ann.is_genuine_growth(claim) and bob.is_genuine_growth(claim)
     for change in ({"rows": 5}, {"first": 2}, {"member": bob.me}, {"signature": b""}):
-        assert not bob.is_growth_of_member(replace(claim, **change))
-    assert not bob.is_growth_of_member(ann.claim(2, 4))  # it began with one
-    assert not bob.is_growth_of_member(replace(bob.claim(2, 4), member=ann.me, first=1))
-    notice = ann.announce(1 << 32, (), (claim,))
-    assert bob.is_notice_of_member(notice)
-    assert not bob.is_notice_of_member(replace(notice, grown=()))
+        assert not bob.is_genuine_growth(replace(claim, **change))
+    wrong = dataclasses.replace(ann, rows={ann.me: 2}, own=rows).claim_growth()
+    assert not bob.is_genuine_growth(wrong)  # it began with one
+    theirs = bob.with_own(rows).claim_growth()
+    assert not bob.is_genuine_growth(replace(theirs, member=ann.me, first=1))
+    notice = ann.announce(1 << 32, Changes((), (claim,)))
+    assert bob.is_genuine_notice(notice)
+    assert not bob.is_genuine_notice(replace(notice, grown=()))
 
 
 def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:

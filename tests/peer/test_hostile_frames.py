@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 from collections.abc import Callable
@@ -14,13 +13,13 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.losses import as_loss
-from pairgossip.peer.protocol import exchange, messages
+from pairgossip.peer.protocol import messages, nodes
+from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import (
     BrokenInvariant,
     Exchange,
     ForgottenRows,
     RestoredBackup,
-    first_state,
 )
 from pairgossip.peer.protocol.generations import Growth, number, signed_growth
 from pairgossip.peer.protocol.messages import (
@@ -32,12 +31,20 @@ from pairgossip.peer.protocol.messages import (
     Reject,
     encode,
 )
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.records import MOST_ROWS, Record, RecordCheck
 from pairgossip.peer.protocol.rules import DualAveraging
 from pairgossip.peer.protocol.state import Save, Send
-from pairgossip.peer.protocol.transitions import Phase
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
+from tests.peer.contexts import (
+    SPEC,
+    make_context,
+    seal,
+    sealed_growth,
+    sealed_notice,
+    sealed_record,
+)
 from tests.peer.hostile import (
     FAR,
     GROWN,
@@ -51,14 +58,6 @@ from tests.peer.hostile import (
     honest_frames,
     make_victim,
     notice_of_growth,
-)
-from tests.peer.settings import (
-    SPEC,
-    make_setting,
-    seal,
-    sealed_growth,
-    sealed_notice,
-    sealed_record,
 )
 
 GENUINE = sealed_record(FAR, 0, 0, VALUES[FAR, 0])
@@ -177,7 +176,7 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         "refused: malformed",
     ),
     "a notice nobody signed": (
-        encode(Notice(number(1, ("x",)), ("x",), FAR, b"")),
+        encode(Notice(number(1, ("x",)), ("x",), FAR, b"", ())),
         "refused: notice not genuine",
     ),
     "a stranger's notice": (
@@ -247,7 +246,7 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         encode(Hello("other", "text", 0, True)),
         "refused: another specification",
     ),
-    "an answer to nothing": (encode(Accept(0, 99, GENUINE, MASS)), "answers told again"),
+    "an answer to nothing": (encode(Accept(0, 99, GENUINE, MASS)), "answers received again"),
 }
 
 
@@ -302,7 +301,7 @@ def test_an_evicted_members_record_is_not_taken(kind: Callable[..., AnyMessage])
     record = sealed_record(FAR, 0, generation, VALUES[FAR, 0])
     victim.receive(HIGH, encode(kind(generation, seq, record, MASS)))
     assert victim.state.nodes == nodes
-    assert victim.phase(HIGH) is Phase.ASKING
+    assert HIGH in victim.state.pending
 
 
 def test_a_restored_backup_is_noticed_and_changes_nothing() -> None:
@@ -323,7 +322,7 @@ def test_mutated_frames_raise_nothing_and_change_nothing(seed: int) -> None:
 LAYERS: list[tuple[object, str, object]] = [
     (messages, "_is_finite", lambda _: True),
     (QuickMixing, "is_plausible", lambda _, mass: len(mass) == 2),
-    (exchange, "math", SimpleNamespace(isfinite=lambda _: True)),
+    (nodes, "math", SimpleNamespace(isfinite=lambda _: True)),
 ]
 """The checks that a number passes before it touches the state."""
 
@@ -358,16 +357,15 @@ def test_a_check_of_records_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_check_of_notices_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Context, "is_genuine_notice", lambda *_: True)
     victim = make_victim(is_asking=False)
-    unchecked = dataclasses.replace(victim.setting, is_notice_of_member=lambda _: True)
-    victim = Exchange(unchecked, victim.state)
-    frame = encode(Notice(number(1, ("x",)), ("x",), FAR, b""))
+    frame = encode(Notice(number(1, ("x",)), ("x",), FAR, b"", ()))
     with pytest.raises(Violated):
         check_frame(victim, HIGH, frame)
 
 
 def test_a_growth_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Exchange, "_is_said_by_member", lambda *_: True)
+    monkeypatch.setattr(Exchange, "_is_genuine_growth", lambda *_: True)
     for frame in (grown_notice(Growth(FAR, 1, 2, b"")), grown_notice(sealed_growth(HIGH, 1, 5))):
         with pytest.raises(Violated):
             check_frame(make_victim(is_asking=False), HIGH, frame)
@@ -432,8 +430,8 @@ def test_a_huge_mass_leaves_no_number_that_is_none(loss: str) -> None:
     chance = random.Random(0)
     rule = DualAveraging(as_loss(loss), 2, lambda z, gamma, _: -gamma * z, lambda t: 1.0, 0.5)
     own = ((0.5, 0.25, 1.0),)
-    setting = make_setting(ME, (LOW, HIGH), own, {ME: 1, FAR: 1, LOW: 1, HIGH: 1}, rule)
-    victim = Exchange(setting, first_state(setting))
+    context = make_context(ME, (LOW, HIGH), own, {ME: 1, FAR: 1, LOW: 1, HIGH: 1}, rule)
+    victim = Exchange(context, first_state(context))
     record = sealed_record(FAR, 0, 0, (0.125, 0.5, 0.0))
     for seq in range(1, 50):
         mass = tuple(chance.choice([1e149, -1e149, 1e10, -1.0]) for _ in range(2))

@@ -153,7 +153,7 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
 
 def test_a_new_generation_forgets_the_one_before(path: Path) -> None:
     saved(path, some_state(rows=5))
-    notice = encode(Notice(1 << 32, (), "bob", b""))
+    notice = encode(Notice(1 << 32, (), "bob", b"", ()))
     fresh = State(1 << 32, (), 12, some_state(2).nodes, {}, {}, 0, notice)
     saved(path, fresh)
     assert loaded(path) == fresh

@@ -86,7 +86,7 @@ def test_numbers_that_are_none_are_bad(kind: type[Offer | Accept], bad: float) -
         Accept(0, -5, RECORD, ()),
         Reject(0, LARGEST_NUMBER + 1, "busy"),
         Reject(LARGEST_NUMBER + 1, 1, "busy"),
-        Notice(-1, (), "", b""),
+        Notice(-1, (), "", b"", ()),
     ],
 )
 def test_numbers_out_of_range_are_bad(message: AnyMessage) -> None:

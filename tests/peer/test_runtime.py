@@ -12,8 +12,8 @@ from pairgossip.peer.protocol.generations import number
 from pairgossip.peer.protocol.messages import AnyMessage, Hello, Offer, Reject, decode, encode
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
+from tests.peer.contexts import sealed_notice
 from tests.peer.hostile import FAR, HIGH, LOW, make_victim
-from tests.peer.settings import sealed_notice
 
 
 class Books:

@@ -35,7 +35,7 @@ from pairgossip.peer.storage.folder import (
     requested_evictions,
 )
 from pairgossip.peer.storage.witness import witness_of
-from tests.peer.settings import held_records
+from tests.peer.contexts import held_records
 
 from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
 from .zenoh_people import until
@@ -279,8 +279,8 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
     assert a.status().evicted == ("c",) and a.status().generation == 2
     assert (a.status().covers.members, a.status().covers.of_members) == (2, 2)
     # Updates weigh by the neighbors that are left: one instead of two.
-    expected = view(homes[1]).setting.rule
-    assert b.service._exchange.setting.rule == expected
+    expected = view(homes[1]).context.rule
+    assert b.service._exchange.context.rule == expected
 
 
 def test_what_a_generation_has_found_is_kept_when_it_ends(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     with running(*homes):
         assert until(lambda: exchanges(homes[0]) > 10)
     parts = assemble(homes[0])
-    exchange = Exchange(parts.setting, parts.state)
+    exchange = Exchange(parts.context, parts.state)
     observer = Observer(parts, exchange, Log("ann"))
     actions = exchange.evict([load_identity(homes[1].folder).id])
     (save,) = (action for action in actions if isinstance(action, Save))
@@ -322,7 +322,7 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     assert homes[0].ended.exists()
     assert view(homes[0]).status().ended == ()
     parts = assemble(homes[0])
-    exchange = Exchange(parts.setting, parts.state)
+    exchange = Exchange(parts.context, parts.state)
     journal = Observer(parts, exchange, Log("ann")).watching(parts.journal)
     journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))  # type: ignore[arg-type]
     parts.close()
@@ -434,7 +434,7 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     parts = assemble(ann)
     try:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         them = load_identity(bob.folder).id
         observer = Observer(parts, exchange, Log("ann"))
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
@@ -478,7 +478,7 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
     introduce_each_other([ann, bob, make_home(tmp_path, "carl", [1.0])])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         exchange.ask(them)
         observer = Observer(parts, exchange, Log("ann"))
         observer.look({}, set(), {}, {them: 12.3}, is_last=False)
@@ -497,7 +497,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
     introduce_each_other(homes)
     bob, carl, dora = (load_identity(home.folder).id for home in homes[1:])
     with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         exchange.ask(bob)
         exchange.ask(carl)
         exchange.lose(dora)
@@ -528,7 +528,7 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         exchange.lose(them)
         observer = Observer(parts, exchange, Log("ann"))
         observer.look({}, set(), {}, {}, is_last=False)
@@ -546,7 +546,7 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
     introduce_each_other([ann, bob, carl])
     with closing(assemble(ann)) as parts:
-        observer = Observer(parts, Exchange(parts.setting, parts.state), Log("ann"))
+        observer = Observer(parts, Exchange(parts.context, parts.state), Log("ann"))
         observer.heard(load_identity(bob.folder).id, time.monotonic() + 10.0)
         observer.look({}, set(), {}, {}, is_last=False)
         assert observer.status is not None
@@ -563,7 +563,7 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     introduce_each_other(homes)
     bob, carl = (load_identity(home.folder).id for home in homes[1:])
     with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         observer = Observer(parts, exchange, Log("ann"))
 
         def problems(versions: dict[str, int]) -> list[str]:
@@ -590,7 +590,7 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
     first, second = (load_identity(home.folder).id for home in homes[1:])
     written = io.StringIO()
     with closing(assemble(homes[0])) as parts, writing_logs(written):
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         observer = Observer(parts, exchange, Log("ann"))
         for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
             observer.look({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)

@@ -17,8 +17,8 @@ from pairgossip.peer.protocol.rules import PaperMixing
 from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
+from tests.peer.contexts import name_of
 from tests.peer.schedules import make_world, run_schedule
-from tests.peer.settings import name_of
 from tests.peer.world import Faults, World
 
 BLOCKS, PER_BLOCK = 20, 25
@@ -45,9 +45,9 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
         "generations begun",
         "offers repeated",
         "answers repeated",
-        "answers told again",
+        "answers received again",
         "offers older than the last",
-        "offers let wait",
+        "offers kept waiting",
         "offers rejected: busy",
         "messages of another generation",
         "evicted by the others",

@@ -18,13 +18,14 @@ from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Send
 from pairgossip.peer.spec.spec import Spec, read_spec, rule_for
 from pairgossip.peer.storage.rows import read_rows
+from tests.peer.contexts import make_context, name_of
 from tests.peer.homes import AUC, GINI, LOSS
-from tests.peer.settings import make_setting, name_of
 
 EXCHANGES, SEED = 400, 3
 GRAPHS = {
@@ -51,8 +52,8 @@ class Peers:
         for k, name in enumerate(names):
             neighbors = [names[j] for j in graph.neighbors(k)]
             rule = rule_for(spec, len(neighbors), 1)
-            setting = make_setting(name, neighbors, (rows[k],), counts, rule)
-            self.exchanges[name] = Exchange(setting, first_state(setting))
+            context = make_context(name, neighbors, (rows[k],), counts, rule)
+            self.exchanges[name] = Exchange(context, first_state(context))
         for name in names:
             self._carry_out(name, self.exchanges[name].start())
 
@@ -71,7 +72,7 @@ class Peers:
         """What every peer knows, one row each."""
         return np.array(
             [
-                peer.setting.rule.readout(node.mass, node.private)
+                peer.context.rule.readout(node.mass, node.private)
                 for peer in self.exchanges.values()
                 for node in peer.state.nodes
             ]

@@ -17,15 +17,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pairgossip.peer.protocol.context import Setting
-from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Action, Save, Send, State
 from tests.peer.audit import Auditor, check_settled
 from tests.peer.books import QuickMixing
+from tests.peer.contexts import make_context, name_of
 from tests.peer.defects import DEFECTS
 from tests.peer.disk import Disk
-from tests.peer.settings import make_setting, name_of
 
 PEERS = [name_of(k) for k in range(3)]
 PEER = st.sampled_from(PEERS)
@@ -38,13 +39,13 @@ class Peers(RuleBasedStateMachine):
 
     names = PEERS
     exchange_class: type[Exchange] = Exchange
-    settings: Mapping[str, Setting]
+    contexts: Mapping[str, Context]
 
     @initialize(rows=st.tuples(*[st.integers(1, 3)] * 3))
     def begin(self, rows: tuple[int, ...]) -> None:
         counted = dict(zip(PEERS, rows, strict=True))
-        self.settings = {
-            me: make_setting(
+        self.contexts = {
+            me: make_context(
                 me,
                 [other for other in PEERS if other != me],
                 tuple((float(10 * k + row),) for row in range(counted[me] + MOST_ADDED)),
@@ -58,20 +59,20 @@ class Peers(RuleBasedStateMachine):
         self.auditor = Auditor(self)
         self.peers: dict[str, Exchange] = {}
         for me in PEERS:
-            begins = self.setting(me, counted[me])
+            begins = self.context(me, counted[me])
             self.disks[me].save(Save(first_state(begins), True, everything=True))
             self.start(me)
 
-    def setting(self, me: str, rows: int) -> Setting:
-        """The setting of a peer whose data file has so many rows."""
-        setting = self.settings[me]
-        return replace(setting, own=setting.own[:rows])
+    def context(self, me: str, rows: int) -> Context:
+        """The context of a peer whose data file has so many rows."""
+        context = self.contexts[me]
+        return replace(context, own=context.own[:rows])
 
     def start(self, me: str) -> None:
         state = self.disks[me].load()
         assert state is not None
-        setting = self.setting(me, len(state.nodes))
-        self.peers[me] = self.exchange_class(setting, state, agreed=set(PEERS) - {me})
+        context = self.context(me, len(state.nodes))
+        self.peers[me] = self.exchange_class(context, state, agreed=set(PEERS) - {me})
         self.carry_out(me, self.peers[me].start())
 
     def carry_out(self, me: str, actions: list[Action], most: int = 1000) -> None:
@@ -161,7 +162,7 @@ class Peers(RuleBasedStateMachine):
     def grow(self, me: str) -> None:
         """One row more, as long as there is one."""
         gone = {who for name in PEERS for who in self.state(name).evicted}
-        own, rows = self.settings[me].own, len(self.state(me).nodes)
+        own, rows = self.contexts[me].own, len(self.state(me).nodes)
         if rows < len(own) and me not in gone:
             self.carry_out(me, self.peers[me].grow(own[: rows + 1]))
 

@@ -8,8 +8,10 @@ import msgspec
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.context import setting_for
-from pairgossip.peer.protocol.exchange import Exchange, first_state
+from pairgossip.peer.identity.context import make_context
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.generations import Changes
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Node, Save, State
 from pairgossip.peer.reading import FolderReader
@@ -44,22 +46,22 @@ def test_a_peer_that_never_ran_is_described_by_its_disk(seen: View) -> None:
 
 
 def test_weights_count_when_rows_are_put_together(seen: View) -> None:
-    assert isinstance(seen.setting.rule, WeightedMixing)
+    assert isinstance(seen.context.rule, WeightedMixing)
     state = with_masses(seen.state, (6.0, 1.0), (2.0, 3.0))
-    assert estimate_of(seen.spec, seen.setting, state) == (2.0,)
-    assert estimate_of(seen.spec, seen.setting, with_masses(state, (0.0, 0.0), (0.0, 0.0))) is None
+    assert estimate_of(seen.spec, seen.context, state) == (2.0,)
+    assert estimate_of(seen.spec, seen.context, with_masses(state, (0.0, 0.0), (0.0, 0.0))) is None
 
 
 def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Path) -> None:
     home = make_home(tmp_path, "ann", [1.0, 2.0], GINI + '[algorithm]\nmixing = "paper"\n')
     found = view(home)
-    assert isinstance(found.setting.rule, PaperMixing)
-    fresh = first_state(found.setting)
-    assert estimate_of(found.spec, found.setting, fresh) is None
+    assert isinstance(found.context.rule, PaperMixing)
+    fresh = first_state(found.context)
+    assert estimate_of(found.spec, found.context, fresh) is None
     one = msgspec.structs.replace(
         fresh, nodes=(fresh.nodes[0], Node(fresh.nodes[1].record, (3.0,), (1.0,)))
     )
-    assert estimate_of(found.spec, found.setting, one) == (3.0,)
+    assert estimate_of(found.spec, found.context, one) == (3.0,)
 
 
 def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
@@ -70,9 +72,9 @@ def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
 
     found = view(create_home(tmp_path / "ann", "ann", spec, data))
     state = with_masses(found.state, (3.0, 4.0, 8.0), (1.0, 4.0, 2.0))
-    assert estimate_of(found.spec, found.setting, state) == (0.5,)
+    assert estimate_of(found.spec, found.context, state) == (0.5,)
     nothing = with_masses(found.state, (0.0, 0.0, 8.0), (0.0, 0.0, 2.0))
-    assert estimate_of(found.spec, found.setting, nothing) is None
+    assert estimate_of(found.spec, found.context, nothing) is None
 
 
 def test_evicted_members_are_not_covered(seen: View) -> None:
@@ -80,8 +82,9 @@ def test_evicted_members_are_not_covered(seen: View) -> None:
     state = msgspec.structs.replace(seen.state, evicted=(lost,))
     from pairgossip.peer.service.status import status_of
 
-    setting = setting_for(seen.identity, seen.spec, seen.setting.own, seen.members, evicted=(lost,))
-    status = status_of("ann", seen.spec, seen.members, setting, state, met=[lost])
+    changes, own = Changes((lost,)), seen.context.own
+    context = make_context(seen.identity, seen.spec, own, seen.members, changes=changes)
+    status = status_of("ann", seen.spec, seen.members, context, state, met=[lost])
     assert status.evicted == ("bob",)
     assert (status.covers.members, status.covers.of_members) == (1, 1)
     assert status.neighbors["bob"].evicted
@@ -100,7 +103,7 @@ def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) 
         assert FolderReader("ann", status.id, ann).read().generation == expected
         ann.status.unlink()
         parts = assemble(ann)
-        exchange = Exchange(parts.setting, parts.state)
+        exchange = Exchange(parts.context, parts.state)
         for action in exchange.evict([parts.members.listed[0].id]):
             if isinstance(action, Save):
                 parts.journal.save(action)

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.diagram import BEGIN, END, IMAGE, PAGE, main, page_with_table, svg
 from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
 from pairgossip.peer.protocol.generations import number
 from pairgossip.peer.protocol.messages import Accept, Hello, Offer, Reject, encode
 from pairgossip.peer.protocol.state import Action, Save, Send
-from pairgossip.peer.protocol.transitions import TRANSITIONS, Phase
+from tests.peer.contexts import SPEC, sealed_notice, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, honest_frames, make_victim
-from tests.peer.settings import SPEC, sealed_notice, sealed_record
 
 DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+from peer_transitions import (  # type: ignore[import-not-found]  # noqa: E402
+    BEGIN,
+    END,
+    IMAGE,
+    PAGE,
+    TRANSITIONS,
+    Phase,
+    main,
+    page_with_table,
+    svg,
+)
+
 Event = Callable[[Exchange], list[Action]]
+
+
+def phase_of(peer: Exchange) -> Phase:
+    return Phase.ASKING if HIGH in peer.state.pending else Phase.FREE
 
 
 def record(generation: int = 0) -> object:
@@ -60,7 +76,7 @@ EVENTS: dict[str, list[Event]] = {
     "reject": [reject(0), reject(1), reject(0, LOW)],
     "evict, add": [
         lambda peer: peer.evict([LOW]),
-        lambda peer: peer.grow((*peer.setting.own, (7.0,))),
+        lambda peer: peer.grow((*peer.context.own, (7.0,))),
     ],
     "notice": [notice(1, ()), notice(1, (ME,)), notice(1, (LOW,)), notice(0, ())],
 }
@@ -78,9 +94,9 @@ def test_the_machine_does_as_the_table_says(phase: Phase, event: str) -> None:
     reached = set()
     for happens, rows in product(EVENTS[event], ROWS):
         peer = make_victim(is_asking=phase is Phase.ASKING, rows=rows)
-        assert peer.phase(HIGH) is phase
+        assert phase_of(peer) is phase
         happens(peer)
-        reached.add(peer.phase(HIGH))
+        reached.add(phase_of(peer))
     assert reached == set(TRANSITIONS[phase, event].then)
 
 
@@ -111,12 +127,12 @@ def test_honest_frames_reach_both_phases() -> None:
             peer = make_victim(is_asking=asking)
             with contextlib.suppress(RestoredBackup):
                 peer.receive(HIGH, frame)
-            phases.add((asking, peer.phase(HIGH)))
+            phases.add((asking, phase_of(peer)))
     assert phases == {(False, Phase.FREE), (True, Phase.ASKING), (True, Phase.FREE)}
 
 
 def test_the_page_shows_the_table_and_the_diagram() -> None:
-    """`python -m pairgossip.peer.diagram docs` writes them anew."""
+    """`python docs/_ext/peer_transitions.py docs` writes them again."""
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     assert text == page_with_table(text)
     assert (DOCS / IMAGE).read_text(encoding="utf-8") == svg()

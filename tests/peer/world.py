@@ -20,14 +20,15 @@ import numpy as np
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.protocol.context import Setting
-from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup, first_state
+from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
+from tests.peer.contexts import make_context, name_of
 from tests.peer.disk import Disk, Killed
-from tests.peer.settings import make_setting, name_of
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ class World:
         for i, j in self.graph.edges.tolist():
             self.neighbors[name_of(i)].append(name_of(j))
             self.neighbors[name_of(j)].append(name_of(i))
-        self.settings = {
-            name: make_setting(
+        self.contexts = {
+            name: make_context(
                 name,
                 self.neighbors[name],
                 self.own[name],
@@ -115,7 +116,7 @@ class World:
         self.auditor = Auditor(self)
         for name in self.names:
             self.disks[name] = self.disk_class()
-            begins = self._setting(name, self.rows[name])
+            begins = self._context(name, self.rows[name])
             self.disks[name].save(Save(first_state(begins), True, everything=True))
             self.disks[name].point = self._points_of(name)
             self.peers[name] = None
@@ -131,9 +132,9 @@ class World:
             return self.make_rule(number)
         return WeightedMixing(as_kernel(self.kernel), weight=self.weight(number))
 
-    def _setting(self, name: str, rows: int) -> Setting:
-        """The setting of a peer whose data file has so many rows, as its state says."""
-        return replace(self.settings[name], own=self.own[name][:rows])
+    def _context(self, name: str, rows: int) -> Context:
+        """The context of a peer whose data file has so many rows, as its state says."""
+        return replace(self.contexts[name], own=self.own[name][:rows])
 
     def weight(self, number: int) -> float:
         """One over how often each of the peer's rows is picked, if all links ring at rate one."""
@@ -151,7 +152,7 @@ class World:
         assert state is not None
         self._settle_file(name, len(state.nodes))
         runtime = self.runtime_class(
-            self.exchange_class(self._setting(name, len(state.nodes)), state, counts=self.counts),
+            self.exchange_class(self._context(name, len(state.nodes)), state, counts=self.counts),
             self.disks[name],
             _Line(self, name),
             random.Random(self.chance.random()),
@@ -405,7 +406,7 @@ class World:
         """What every row of every peer knows, one after the other."""
         return np.array(
             [
-                self.settings[name].rule.readout(node.mass, node.private)[0]
+                self.contexts[name].rule.readout(node.mass, node.private)[0]
                 for name in self.names
                 for node in self.state(name).nodes
             ]

@@ -80,7 +80,7 @@ def audit(homes: Sequence[Home]) -> Audit:
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
         )
     return Audit(
-        records=sum(len(one.setting.own) for one in views.values()),
+        records=sum(len(one.context.own) for one in views.values()),
         exchanges=total // 2,
         parked=sum(len(one.state.pending) for one in views.values()),
         decided=len(decided),
@@ -92,7 +92,7 @@ def audit(homes: Sequence[Home]) -> Audit:
 
 
 def _finding(one: View) -> Finding:
-    estimate = estimate_of(one.spec, one.setting, one.state)
+    estimate = estimate_of(one.spec, one.context, one.state)
     return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
 
 
@@ -151,7 +151,7 @@ def _records(views: Views, held: Sequence[Record]) -> list[str]:
     found = []
     counts = Counter((record.origin, record.row) for record in held)
     for me, one in views.items():
-        for row in range(len(one.setting.own)):
+        for row in range(len(one.context.own)):
             if (count := counts.pop((me, row), 0)) != 1:
                 how = "is lost" if not count else f"is held {count} times"
                 found.append(f"Record {row + 1} of {one.identity.name} {how}.")
@@ -164,16 +164,16 @@ def _records(views: Views, held: Sequence[Record]) -> list[str]:
 
 
 def _is_genuine(record: Record, owner: View) -> bool:
-    own = owner.setting.own
+    own = owner.context.own
     return (
         0 <= record.row < len(own)
         and record.value == own[record.row]
-        and owner.setting.check.is_sound(record, owner.state.generation)
+        and owner.context.check.is_sound(record, owner.state.generation)
     )
 
 
 def _weight(masses: Sequence[Mass], views: Views) -> float | None:
-    rules = [one.setting.rule for one in views.values()]
+    rules = [one.context.rule for one in views.values()]
     if not all(isinstance(rule, WeightedMixing) for rule in rules):
         return None
     return math.fsum(mass[-1] for mass in masses)
@@ -182,15 +182,15 @@ def _weight(masses: Sequence[Mass], views: Views) -> float | None:
 def _weight_due(views: Views) -> float:
     """The weight that all exchanges have added."""
     return math.fsum(
-        one.setting.rule.weight * _updates_due(one)
+        one.context.rule.weight * _updates_due(one)
         for one in views.values()
-        if isinstance(one.setting.rule, WeightedMixing)
+        if isinstance(one.context.rule, WeightedMixing)
     )
 
 
 def _updates_due(one: View) -> int:
     """How many updates a peer's rows have made in its exchanges."""
-    picks = picks_per_exchange(len(one.setting.own))
+    picks = picks_per_exchange(len(one.context.own))
     return one.state.exchanges * picks - 2 * one.state.left_out
 
 
@@ -198,7 +198,7 @@ def _updates(views: Views) -> list[str]:
     """Find peers whose rows count other updates than their exchanges, where rows do count."""
     found = []
     for one in views.values():
-        if isinstance(one.setting.rule, PaperMixing | DualAveraging):
+        if isinstance(one.context.rule, PaperMixing | DualAveraging):
             count = sum(node.private[-1] for node in one.state.nodes)
             if count != _updates_due(one):
                 found.append(

@@ -23,10 +23,11 @@ from pairgossip.peer.identity.members import (
     invitation,
     read_invitation,
 )
+from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
-from pairgossip.peer.storage.rows import Rows, rows_text
+from pairgossip.peer.storage.rows import rows_text
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph

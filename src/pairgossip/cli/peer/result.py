@@ -61,8 +61,8 @@ def _now(seen: View) -> Ended:
     from pairgossip.peer.service.status import ended_as, interval_of, status_of
 
     shown = seen.status()
-    told = status_of(seen.identity.name, seen.spec, seen.members, seen.setting, seen.state)
-    interval = interval_of(seen.members, seen.setting, seen.state, shown)
+    told = status_of(seen.identity.name, seen.spec, seen.members, seen.context, seen.state)
+    interval = interval_of(seen.members, seen.context, seen.state, shown)
     found = ended_as(msgspec.structs.replace(told, interval=interval, covers=shown.covers))
     if found is None and shown.ended:
         last = shown.ended[-1].generation
@@ -135,7 +135,7 @@ def _model(seen: View, found: Ended) -> Model:
     spec = seen.spec
     assert spec.loss is not None and spec.label is not None
     # A peer knows its own labels; of two classes all know the range, under privacy of all.
-    own = sorted({row[-1] for row in seen.setting.own})
+    own = sorted({row[-1] for row in seen.context.own})
     if spec.privacy is not None and spec.privacy.classes is not None:
         own = list(spec.privacy.classes)
     classes = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own

@@ -147,7 +147,7 @@ def invite_command(
     reached = None if unreachable else address or _listening(place.read_settings().listen)
     me = load_identity(place.folder)
     # What it began with: the others learn by its own word, once they meet, that it has more.
-    rows = view(place).setting.rows[me.id]
+    rows = view(place).context.rows[me.id]
     write_line(invitation(me, place.read_spec(), rows, reached))
 
 

@@ -125,8 +125,6 @@ def is_consistent(
     )
 
 
-def following(
-    generations: Iterable[int], changes: Changes
-) -> tuple[int, tuple[str, ...], tuple[Growth, ...]]:
-    """Return the generation that follows all these, and its changes."""
-    return number(1 + max(map(count, generations)), *changes), *changes
+def next_generation(generations: Iterable[int], changes: Changes) -> int:
+    """Return the number of the generation that follows all these, with these changes."""
+    return number(1 + max(map(count, generations)), *changes)

@@ -68,8 +68,8 @@ class Notice(Message, frozen=True, tag="notice"):
     evicted: tuple[str, ...]
     announcer: str
     signature: bytes
-    grown: tuple[Growth, ...] = ()
-    """As each of them has signed it. Last, since notices kept by earlier versions lack it."""
+    grown: tuple[Growth, ...]
+    """As each of them has signed it."""
 
     @property
     def changes(self) -> Changes:

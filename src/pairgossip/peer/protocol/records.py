@@ -16,6 +16,7 @@ PURPOSE = b"pairgossip record 1\x00"
 MOST_REMEMBERED = 100_000
 MOST_ROWS = 1_000_000
 """Of one member."""
+Rows = tuple[tuple[float, ...], ...]
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -61,12 +62,8 @@ class RecordCheck:
         self._rows = rows
         self._genuine: set[bytes] = set()
 
-    def with_rows(self, rows: Mapping[str, int]) -> RecordCheck:
-        """Return the check for members with so many rows each."""
-        return RecordCheck(self._verify, self._spec, self._ranges, rows, whole=self._whole)
-
     def is_member(self, record: Record) -> bool:
-        """Whether the record's origin is a member with so many rows."""
+        """Return whether the record's origin takes part, and has this row."""
         return 0 <= record.row < self._rows.get(record.origin, 0)
 
     def is_sound(self, record: Record, generation: int) -> bool:

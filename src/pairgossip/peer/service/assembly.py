@@ -9,9 +9,11 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_expired
+from pairgossip.peer.identity.context import make_context
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members
-from pairgossip.peer.protocol.context import Setting, setting_for
+from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
 from pairgossip.peer.spec.spec import Spec
@@ -19,7 +21,7 @@ from pairgossip.peer.storage.folder import Home, Settings
 from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import inspected, read_state, reading
-from pairgossip.peer.storage.rows import Rows, digest
+from pairgossip.peer.storage.rows import digest
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Assembly:
     identity: Identity
     spec: Spec
     members: Members
-    setting: Setting
+    context: Context
     journal: SqliteJournal
     state: State
     problems: tuple[str, ...]
@@ -61,13 +63,13 @@ def assemble(home: Home) -> Assembly:
         state = journal.load()
         if state is None:  # `create_home` has saved the first
             raise _incomplete(home)
-        setting = setting_for(identity, spec, rows, members, seed, state.evicted, state.grown)
-        _check_state(home, setting, state)
+        context = make_context(identity, spec, rows, members, seed, state.changes)
+        _check_state(home, context, state)
     except BaseException:
         journal.close()
         raise
-    problems = tuple(_problems(identity, spec, members, setting, state))
-    return Assembly(home, settings, identity, spec, members, setting, journal, state, problems)
+    problems = tuple(_problems(identity, spec, members, context, state))
+    return Assembly(home, settings, identity, spec, members, context, journal, state, problems)
 
 
 def _check_members(home: Home, identity: Identity, members: Members) -> None:
@@ -102,9 +104,9 @@ def _incomplete(home: Home) -> InputError:
     )
 
 
-def _check_state(home: Home, setting: Setting, state: State) -> None:
-    mass, private = setting.rule.sizes
-    fits = len(state.nodes) == len(setting.own) and all(
+def _check_state(home: Home, context: Context, state: State) -> None:
+    mass, private = context.rule.sizes
+    fits = len(state.nodes) == len(context.own) and all(
         (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
     )
     if not fits:
@@ -114,11 +116,11 @@ def _check_state(home: Home, setting: Setting, state: State) -> None:
 
 
 def _problems(
-    identity: Identity, spec: Spec, members: Members, setting: Setting, state: State
+    identity: Identity, spec: Spec, members: Members, context: Context, state: State
 ) -> list[str]:
     """Find what the operator should see to."""
     found = []
-    total = sum(setting.rows.values())  # as they began: what was added since is on top of it
+    total = sum(context.rows.values())  # as they began: what was added since is on top of it
     if spec.members is not None and total != spec.members:
         found.append(
             f"The members known here have {total} rows in all, but the specification says "
@@ -127,7 +129,7 @@ def _problems(
     found += expired_certificates(members)
     if identity.id in state.evicted:
         found.append("This peer was evicted: join again from a new folder.")
-    if all(neighbor in state.evicted for neighbor in setting.neighbors):
+    if all(neighbor in state.evicted for neighbor in context.neighbors):
         found.append("All neighbors were evicted: join others.")
     return found
 
@@ -153,14 +155,14 @@ class View:
     spec: Spec
     members: Members
     """With the rows that they have in this generation."""
-    setting: Setting
+    context: Context
     state: State
 
     def status(self) -> Status:
         """Return what the peer last said of itself, or else what its disk says."""
         told = read_status(self.home.status)
         if told is None or told.id != self.identity.id:
-            told = status_of(self.identity.name, self.spec, self.members, self.setting, self.state)
+            told = status_of(self.identity.name, self.spec, self.members, self.context, self.state)
         return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
 
 
@@ -170,9 +172,9 @@ def view(home: Home) -> View:
     spec, listed = home.read_spec(), home.read_members()
     state = _state(home)
     rows = rows_in_force(home, len(state.nodes))
-    setting = setting_for(identity, spec, rows, listed, evicted=state.evicted, grown=state.grown)
+    context = make_context(identity, spec, rows, listed, changes=state.changes)
     members = listed.with_rows(state.changes.rows())
-    return View(home, identity, spec, members, setting, state)
+    return View(home, identity, spec, members, context, state)
 
 
 def _state(home: Home) -> State:

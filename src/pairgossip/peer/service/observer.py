@@ -65,10 +65,10 @@ class Observer:
         )
         self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, generations.ordinal(self._generation))
-        self._before = parts.state, exchange.setting
+        self._before = parts.state, exchange.context
         self._members = parts.members.with_rows(parts.state.changes.rows())
         self._uncertainty = Uncertainty(
-            exchange.setting.rule,
+            exchange.context.rule,
             parts.state,
             rows_of_others(self._members, parts.state),
             told.course if told else None,
@@ -112,12 +112,12 @@ class Observer:
         """Keep what a generation has found before it is put in the place of the next one's."""
         if change.state.generation == self._generation:
             return
-        state, setting = self._before
+        state, context = self._before
         ends = status_of(
             self._parts.settings.name,
             self._parts.spec,
             self._members,
-            setting,
+            context,
             state,
             met=self._met,
             interval=self._uncertainty.interval(),
@@ -136,7 +136,7 @@ class Observer:
 
     def saved(self, change: Save) -> None:
         """Note what was written down."""
-        self._before = change.state, self._exchange.setting
+        self._before = change.state, self._exchange.context
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._met.clear()
@@ -182,7 +182,7 @@ class Observer:
             self._parts.settings.name,
             self._parts.spec,
             self._members,
-            self._exchange.setting,
+            self._exchange.context,
             self._exchange.state,
             met=self._met,
             interval=self._uncertainty.interval(),
@@ -233,7 +233,7 @@ class Observer:
         """A new generation: with fewer members, or more rows, or both."""
         self._members = self._parts.members.with_rows(state.changes.rows())
         self._uncertainty.renew(
-            self._exchange.setting.rule, state, rows_of_others(self._members, state)
+            self._exchange.context.rule, state, rows_of_others(self._members, state)
         )
         names = {**self._names, self._parts.identity.id: self._parts.settings.name}
         gone = ", ".join(names.get(member, member) for member in state.evicted)
@@ -261,7 +261,7 @@ class Observer:
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        if now - last > LONELY and len(versions) < len(self._exchange.setting.neighbors):
+        if now - last > LONELY and len(versions) < len(self._exchange.context.neighbors):
             lonely = (
                 f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
                 "they have joined this peer and not evicted it, and that the addresses in "
@@ -322,7 +322,7 @@ class Observer:
     def _disagreement(self, neighbor: str, text: str) -> str:
         """Say what differs in a neighbor's specification, whatever it has sent."""
         try:
-            reasons = differences(self._exchange.setting.text, text)[:MOST_DIFFERENCES]
+            reasons = differences(self._exchange.context.text, text)[:MOST_DIFFERENCES]
         except Exception:  # its text may be anything
             reasons = ["its text cannot be read."]
         told = clean_text(" ".join(reasons), 1000)

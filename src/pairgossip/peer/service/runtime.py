@@ -14,8 +14,8 @@ from typing import Protocol
 
 from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.protocol.messages import encode
+from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send, State
-from pairgossip.peer.storage.rows import Rows
 
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 30.0

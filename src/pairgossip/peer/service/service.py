@@ -101,7 +101,7 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
 
 def connect(parts: Assembly, on_frame: OnFrame) -> Network:
     """Open the network of a peer."""
-    home, limit = parts.home, parts.setting.frame_limit
+    home, limit = parts.home, parts.context.frame_limit
     neighbors = _admitted(parts, parts.state)
     site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
     return ZenohLink(site, parts.identity, on_frame)
@@ -142,7 +142,7 @@ class Service:
         self._cleared_at = -RARELY
         self._clearings = 0
         self._connected: set[str] = set()
-        self._exchange = Exchange(parts.setting, parts.state)
+        self._exchange = Exchange(parts.context, parts.state)
         self._observer = Observer(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
         with self._closing_on_failure():
@@ -280,7 +280,7 @@ class Service:
 
     def _grow(self, now: float) -> None:
         """Take up rows that were added since the last look."""
-        before = self._exchange.setting.own
+        before = self._exchange.context.own
         with taking_up(self._parts.home, before) as rows:
             if rows is not None:
                 self._runtime.grow(rows, now)

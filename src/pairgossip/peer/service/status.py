@@ -19,7 +19,7 @@ from pairgossip.peer.service.uncertainty import Course
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import Members
-    from pairgossip.peer.protocol.context import Setting
+    from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.state import State
     from pairgossip.peer.spec.spec import Spec
 
@@ -117,18 +117,18 @@ class Status(msgspec.Struct, frozen=True):
     """What the generations before had found, the latest last."""
 
 
-def estimate_of(spec: Spec, setting: Setting, state: State) -> tuple[float, ...] | None:
+def estimate_of(spec: Spec, context: Context, state: State) -> tuple[float, ...] | None:
     """Read out what a peer knows, over all its rows; None if that is nothing yet."""
-    found = readout_of(setting, state)
+    found = readout_of(context, state)
     values = found.tolist() if spec.kernel is None else [spec.value(found)]
     return tuple(values) if all(map(math.isfinite, values)) else None
 
 
-def readout_of(setting: Setting, state: State) -> FloatArray:
+def readout_of(context: Context, state: State) -> FloatArray:
     """Return the components of a statistic, or the model, over all rows of a peer."""
     from pairgossip.peer.protocol.rules import WeightedMixing
 
-    rule = setting.rule
+    rule = context.rule
     if isinstance(rule, WeightedMixing):
         # Sums over weights, so that rows that were picked more often count for more.
         total = np.sum([node.mass for node in state.nodes], axis=0)
@@ -148,7 +148,7 @@ def guarantee_of(spec: Spec) -> str | None:
 
 
 def interval_of(
-    members: Members, setting: Setting, state: State, told: Status | None
+    members: Members, context: Context, state: State, told: Status | None
 ) -> tuple[float, float] | None:
     """Return where the value over all rows is likely to lie, by the course the peer has told."""
     from pairgossip.peer.service.uncertainty import Uncertainty
@@ -156,7 +156,7 @@ def interval_of(
     if told is None or told.course is None:
         return None
     others = rows_of_others(members, state)
-    return Uncertainty(setting.rule, state, others, told.course, told.heard_of).interval()
+    return Uncertainty(context.rule, state, others, told.course, told.heard_of).interval()
 
 
 def rows_of_others(members: Members, state: State) -> dict[str, int]:
@@ -164,10 +164,10 @@ def rows_of_others(members: Members, state: State) -> dict[str, int]:
     return {who: count for who, count in members.rows().items() if who not in state.evicted}
 
 
-def coverage(setting: Setting, members: Members, state: State, heard: Collection[str]) -> Coverage:
+def coverage(context: Context, members: Members, state: State, heard: Collection[str]) -> Coverage:
     """Count the members whose records were met, among those that take part."""
-    me = setting.me
-    rows = {**members.rows(), me: len(setting.own)}
+    me = context.me
+    rows = {**members.rows(), me: len(context.own)}
     present = {one: count for one, count in rows.items() if one not in state.evicted}
     met = [one for one in present if one in heard or one == me]
     return Coverage(len(met), len(present), sum(present.values()))
@@ -177,7 +177,7 @@ def status_of(
     name: str,
     spec: Spec,
     members: Members,
-    setting: Setting,
+    context: Context,
     state: State,
     *,
     met: Collection[str] = (),
@@ -193,13 +193,13 @@ def status_of(
     }
     return Status(
         name=name,
-        id=setting.me,
+        id=context.me,
         measure=spec.kernel or spec.loss or "",
         generation=generations.ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=state.exchanges,
-        estimate=estimate_of(spec, setting, state),
-        covers=coverage(setting, members, state, heard_of),
+        estimate=estimate_of(spec, context, state),
+        covers=coverage(context, members, state, heard_of),
         pending=len(state.pending),
         neighbors=dict(neighbors) if neighbors is not None else idle,
         heard_of=tuple(heard_of),

@@ -24,9 +24,10 @@ from pairgossip.files import (
 )
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.members import Members, check_address
+from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, read_spec
-from pairgossip.peer.storage.rows import Rows, read_copy
+from pairgossip.peer.storage.rows import read_copy
 
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 NEEDED = ("peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json")

@@ -24,11 +24,11 @@ from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import sync
 from pairgossip.peer.identity.identity import write_new
-from pairgossip.peer.protocol.records import MOST_ROWS
+from pairgossip.peer.protocol.records import MOST_ROWS, Rows
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import contributed_rows, note_ledger
 from pairgossip.peer.storage.journal_file import read_about
-from pairgossip.peer.storage.rows import Rows, copy_text, digest, read_copy
+from pairgossip.peer.storage.rows import copy_text, digest, read_copy
 
 
 @dataclass(frozen=True)

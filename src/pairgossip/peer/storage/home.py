@@ -22,16 +22,16 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_text
+from pairgossip.peer.identity.context import make_context
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members
-from pairgossip.peer.protocol.context import setting_for
-from pairgossip.peer.protocol.exchange import first_state
-from pairgossip.peer.protocol.records import MOST_ROWS
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.records import MOST_ROWS, Rows
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, Settings, check_settings
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.rows import Rows, copy_text, digest, read_rows
+from pairgossip.peer.storage.rows import copy_text, digest, read_rows
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
@@ -225,7 +225,7 @@ def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -
                 "draw_seed": str(secrets.randbits(64)),
             }
         )
-        state = first_state(setting_for(identity, spec, rows, Members()))
+        state = first_state(make_context(identity, spec, rows, Members()))
         journal.save(Save(state, sync=True, everything=True))
     finally:
         journal.close()

@@ -13,11 +13,10 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_rows
-
-Rows = tuple[tuple[float, ...], ...]
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:

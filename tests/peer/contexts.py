@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from pairgossip.peer.protocol.context import Setting
-from pairgossip.peer.protocol.generations import Growth, growth_payload, signed_growth
-from pairgossip.peer.protocol.messages import Notice, frame_limit
-from pairgossip.peer.protocol.records import Record, RecordCheck, signed_record
+from msgspec.structs import replace
+
+from pairgossip.peer.protocol.context import Context, notice_payload
+from pairgossip.peer.protocol.generations import Growth, signed_growth
+from pairgossip.peer.protocol.messages import Notice
+from pairgossip.peer.protocol.records import Record, signed_record
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import State
 
@@ -29,8 +32,8 @@ def is_sealed(member: str, payload: bytes, signature: bytes) -> bool:
 def sealed_notice(
     generation: int, evicted: tuple[str, ...], announcer: str, grown: tuple[Growth, ...] = ()
 ) -> Notice:
-    told = repr((generation, evicted, grown)).encode()
-    return Notice(generation, evicted, announcer, seal(announcer, told), grown)
+    unsigned = Notice(generation, evicted, announcer, b"", grown)
+    return replace(unsigned, signature=seal(announcer, notice_payload(unsigned, SPEC)))
 
 
 def sealed_growth(member: str, first: int, rows: int) -> Growth:
@@ -45,7 +48,25 @@ def name_of(number: int) -> str:
     return f"peer-{number:02d}"
 
 
-def make_setting(
+@dataclass(frozen=True, kw_only=True)
+class SealedContext(Context):
+    """A context with seals, and with a rule that is given."""
+
+    given: Rule
+    rule_of: Callable[[int], Rule] | None = None
+    """Gives the rule of a peer with so many rows."""
+
+    def sign(self, payload: bytes) -> bytes:
+        return seal(self.me, payload)
+
+    def verify(self, member: str, payload: bytes, signature: bytes) -> bool:
+        return member in self.rows and is_sealed(member, payload, signature)
+
+    def make_rule(self) -> Rule:
+        return self.rule_of(len(self.own)) if self.rule_of else self.given
+
+
+def make_context(
     me: str,
     neighbors: Sequence[str],
     own: tuple[tuple[float, ...], ...],
@@ -53,39 +74,19 @@ def make_setting(
     rule: Rule,
     seed: int = 0,
     rule_of: Callable[[int], Rule] | None = None,
-) -> Setting:
-    """The setting of one member of a network; ``rows`` says how many rows each began with.
-
-    ``rule_of(rows)`` gives the rule once the member itself has more.
-    """
-
-    def is_notice_of_member(notice: Notice) -> bool:
-        told = repr((notice.generation, notice.evicted, notice.grown)).encode()
-        return notice.announcer in rows and is_sealed(notice.announcer, told, notice.signature)
-
-    def is_growth_of_member(growth: Growth) -> bool:
-        told = growth_payload(growth, SPEC)
-        return rows.get(growth.member) == growth.first and is_sealed(
-            growth.member, told, growth.signature
-        )
-
-    return Setting(
+) -> SealedContext:
+    """The context of one member of a network; ``rows`` says how many rows each began with."""
+    return SealedContext(
         me=me,
         neighbors=tuple(neighbors),
         spec=SPEC,
         text="",
         own=own,
         rows=rows,
-        rule=rule,
-        check=RecordCheck(is_sealed, SPEC, (RANGE,) * len(own[0]), rows),
-        sign_own=lambda row, generation, value: sealed_record(me, row, generation, value),
-        announce=lambda generation, evicted, grown: sealed_notice(generation, evicted, me, grown),
-        is_notice_of_member=is_notice_of_member,
-        claim=lambda first, now: sealed_growth(me, first, now),
-        is_growth_of_member=is_growth_of_member,
-        rule_with=lambda _, now: rule_of(now) if rule_of else rule,
+        limits=(RANGE,) * len(own[0]),
         draw_seed=seed,
-        frame_limit=frame_limit(len(own[0]), rule.sizes[0]),
+        given=rule,
+        rule_of=rule_of,
     )
 
 
