@@ -19,7 +19,7 @@ from queue import SimpleQueue
 
 from pairgossip.peer.identity.access import Neighbor, Site
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.service.zenoh_link import ZenohLink
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -62,7 +62,7 @@ def make_homes(folder: Path, power_safe: bool, rows: int = 1) -> list[Home]:
         text = invitation(
             load_identity(other.folder), other.read_spec(), rows, other.read_settings().listen
         )
-        members = admitted(
+        members = add_invited(
             home.read_members(),
             load_identity(home.folder),
             home.read_spec(),

@@ -21,7 +21,7 @@ import numpy as np
 import pairgossip as pg
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.swarm.machine import HOST, free_ports
-from pairgossip.swarm.plan import Plan, found_peers, introduce, kernel_spec, make_folder, make_plan
+from pairgossip.swarm.plan import Plan, create_peers, introduce, kernel_spec, make_folder, make_plan
 from pairgossip.swarm.processes import PeerProcess, kill_all, start_all, stop_all
 
 LEAST = 0.8
@@ -112,7 +112,7 @@ def _wait(what: str, is_so: Callable[[], bool]) -> None:
 def _found(plan: Plan, folder: Path) -> list[PeerProcess]:
     make_folder(folder)
     listen = [f"tls/{HOST}:{port}" for port in free_ports(len(plan.names))]
-    homes = found_peers(plan, folder, listen, power_safe=True)
+    homes = create_peers(plan, folder, listen, power_safe=True)
     identities = introduce(plan, homes, lambda _, j: listen[j])
     return [
         PeerProcess(home.folder.name, identity.id, home, folder / f"{home.folder.name}.log")

@@ -17,11 +17,11 @@ from collections import deque
 from pathlib import Path
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.logs import Log
-from pairgossip.peer.service.observer import Observer
+from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
@@ -58,7 +58,7 @@ def make_homes(folder: Path, rows: int, *, power_safe: bool) -> list[Home]:
     identities = [load_identity(home.folder) for home in homes]
     for home, me, them in zip(homes, identities, identities[::-1], strict=True):
         told = read_invitation(invitation(them, home.read_spec(), rows, None))
-        admitted(home.read_members(), me, home.read_spec(), told).save(home.members)
+        add_invited(home.read_members(), me, home.read_spec(), told).save(home.members)
     return homes
 
 
@@ -73,8 +73,8 @@ def exchanges_per_second(
         for one in parts:
             me = one.identity.id
             exchange = Exchange(one.context, one.state)
-            observers.append(Observer(one, exchange, Log(one.settings.name)))
-            journal = observers[-1].watching(one.journal)
+            observers.append(Reporter(one, exchange, Log(one.settings.name)))
+            journal = observers[-1].follow(one.journal)
             peers[me] = Runtime(
                 exchange, journal, Line(frames, me), random.Random(me), 1.0, is_ringing=False
             )
@@ -96,8 +96,8 @@ def exchanges_per_second(
             deliver()
             made, asking, asked = made + 1, asked, asking
             if now - last >= 1.0:
-                for observer in observers:
-                    observer.look({}, set(), {}, {}, is_last=False)
+                for reporter in observers:
+                    reporter.report({}, set(), {}, {}, is_last=False)
                 looks = (time.perf_counter() - now) / 2
                 last = time.perf_counter()
         taken, used = time.perf_counter() - begun, time.process_time() - used

@@ -13,8 +13,7 @@ import pytest
 
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
-from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.assembly import view as read_view
+from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
 from pairgossip.peer.storage.folder import open_home
 
@@ -185,7 +184,7 @@ def test_the_status_says_what_an_estimate_is_about(cli: CommandLine, files: Path
     init(cli, "ann")
     shown = cli("peer", "status").out
     assert "records of 1 of 1 members; all have 2 rows together" in shown
-    told = read_view(open_home(files / "ann")).status()
+    told = read_snapshot(open_home(files / "ann")).status()
     told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), done=True, pid=7)
     write_status(files / "ann" / "status.json", told)
     shown = " ".join(cli("peer", "status").out.split())
@@ -232,7 +231,7 @@ def test_evicting_says_what_it_means_and_asks(
     init(cli, "ann")
     init(cli, "bob")
     introduce(cli, "bob", "ann")
-    told = read_view(open_home(files / "ann")).status()
+    told = read_snapshot(open_home(files / "ann")).status()
     told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), exchanges=17)
     write_status(files / "ann" / "status.json", told)
     monkeypatch.setattr(sys, "stdin", Terminal(typed))

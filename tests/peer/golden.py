@@ -28,7 +28,7 @@ from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import request_growth, settled, taking_up
+from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth, take_up_rows
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from tests.peer.homes import AUC, GINI, LOSS, introduce_each_other
@@ -127,7 +127,7 @@ class Stage:
         peer, home = self._peers[name], self._homes[name]
         with _chance(name):
             request_growth(home, data)
-        with taking_up(home, peer.exchange.context.own) as rows:
+        with take_up_rows(home, peer.exchange.context.own) as rows:
             assert rows is not None
             peer.grow(rows, self._now)
 
@@ -139,7 +139,7 @@ class Stage:
         """Stop a peer without a word, with an offer in doubt; start it again from its disk."""
         assert self._peers[name].exchange.state.pending
         self._parts[name].close()
-        settled(self._homes[name])
+        finish_interrupted_growth(self._homes[name])
         parts = assemble(self._homes[name])
         self._parts[name], self._books[name].journal = parts, parts.journal
         self._start(name)

@@ -7,7 +7,7 @@ from collections import deque
 from pathlib import Path
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.runtime import Runtime
@@ -63,7 +63,7 @@ def introduce(home: Home, other: Home, is_neighbor: bool = True) -> None:
     address = other.read_settings().listen
     text = invitation(them, other.read_spec(), len(other.read_rows()), address)
     invited = read_invitation(text)
-    members = admitted(home.read_members(), me, home.read_spec(), invited, is_neighbor)
+    members = add_invited(home.read_members(), me, home.read_spec(), invited, is_neighbor)
     members.save(home.members)
 
 

@@ -10,7 +10,7 @@ from pairgossip.peer.identity.access import (
     Neighbor,
     Site,
     access_control,
-    admitted,
+    admissible,
     configuration,
     inbox_of,
     key_between,
@@ -82,9 +82,9 @@ def test_neither_the_evicted_nor_the_expired_are_admitted(tmp_path: Path) -> Non
         for name, days in zip("bcd", (9, 9, -1), strict=True)
     ]
     b, c, expired = (Neighbor(one.id, one.certificate, None) for one in people)
-    assert admitted([b, c, expired], ()) == (b, c)
-    assert admitted([b, c, expired], {b.id}) == (c,)
-    assert admitted([b, c, expired], {b.id, c.id, "somebody"}) == ()
+    assert admissible([b, c, expired], ()) == (b, c)
+    assert admissible([b, c, expired], {b.id}) == (c,)
+    assert admissible([b, c, expired], {b.id, c.id, "somebody"}) == ()
 
 
 def test_without_neighbors_there_is_no_start() -> None:

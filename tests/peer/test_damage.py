@@ -11,10 +11,10 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
-from pairgossip.peer.storage.folder import Evicted, note_eviction, noted_eviction, open_home
-from pairgossip.peer.storage.growth import settled
+from pairgossip.peer.storage.folder import Evicted, note_eviction, open_home, read_eviction
+from pairgossip.peer.storage.growth import finish_interrupted_growth
 from tests.peer import damage
 from tests.peer.damage import DAMAGES, REFUSED, SAME, sweep
 from tests.peer.homes import make_pair
@@ -38,7 +38,7 @@ def test_damage_that_is_accepted_is_noticed(
 
 def test_damage_to_any_file_of_a_folder_is_told_in_one_sentence(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
-    write_status(ann.status, view(ann).status())
+    write_status(ann.status, read_snapshot(ann).status())
     keep_ended(ann.ended, Ended(1, (2.5,), (2.0, 3.0), 17, Coverage(2, 2, 4), (), 1.5))
     note_eviction(ann, Evicted("bob", "bob", 1.5))
     counts: Counter[str] = Counter()
@@ -56,9 +56,9 @@ def test_damage_to_any_file_of_a_folder_is_told_in_one_sentence(tmp_path: Path) 
                 (copy / name).chmod(0o600)
             try:
                 home = open_home(copy)
-                settled(home)
-                view(home).status()
-                noted_eviction(home)
+                finish_interrupted_growth(home)
+                read_snapshot(home).status()
+                read_eviction(home)
                 assemble(home).close()
                 counts[SAME] += 1
             except InputError as problem:

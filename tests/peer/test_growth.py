@@ -20,21 +20,21 @@ from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.context import make_context
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import admitted, invitation, read_invitation
+from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.generations import Changes, Growth, count
-from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage import growth, journal
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import (
+    finish_interrupted_growth,
     request_growth,
     rows_in_force,
     rows_waiting,
-    settled,
-    taking_up,
+    take_up_rows,
 )
 from pairgossip.peer.storage.witness import witness_of
 from pairgossip.swarm.audit import audit
@@ -63,13 +63,13 @@ class Silent:
 
 def start(home: Home) -> None:
     """What a peer does when it starts, up to its first look around."""
-    settled(home)
+    finish_interrupted_growth(home)
     parts = assemble(home)
     try:
         exchange = Exchange(parts.context, parts.state)
         runtime = Runtime(exchange, parts.journal, Silent(), random.Random(0), 1.0)
         runtime.start(0.0)
-        with taking_up(home, exchange.context.own) as rows:
+        with take_up_rows(home, exchange.context.own) as rows:
             if rows is not None:
                 runtime.grow(rows, 0.0)
     finally:
@@ -78,7 +78,7 @@ def start(home: Home) -> None:
 
 def rows_and_nodes(home: Home) -> tuple[list[float], list[float]]:
     """The peer's rows, and those that its state holds as its own, at the beginning."""
-    seen = view(home)
+    seen = read_snapshot(home)
     nodes = [node.record.value[0] for node in seen.state.nodes]
     return [row[0] for row in seen.context.own], nodes
 
@@ -98,12 +98,12 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
     assert rows_waiting(ann, 5) == 0
     assert not asked.file.exists()
     assert rows_and_nodes(ann) == ([1.0, 4.0, 7.0, 8.0, 9.0],) * 2
-    state = view(ann).state
+    state = read_snapshot(ann).state
     assert count(state.generation) == 1
     me = load_identity(ann.folder).id
     assert [(one.member, one.first, one.rows) for one in state.grown] == [(me, 2, 5)]
     start(ann)  # again: nothing more
-    assert view(ann).state == state
+    assert read_snapshot(ann).state == state
 
 
 def test_rows_can_be_added_again(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_rows_can_be_added_again(tmp_path: Path) -> None:
     for k in range(3):
         request_growth(ann, more(tmp_path, 10.0 + k))
         start(ann)
-    state = view(ann).state
+    state = read_snapshot(ann).state
     assert count(state.generation) == 3
     assert state.changes.rows() == {load_identity(ann.folder).id: 5}
     assert rows_and_nodes(ann)[0] == [1.0, 4.0, 10.0, 11.0, 12.0]
@@ -159,7 +159,7 @@ def test_a_request_that_is_of_other_rows_is_refused(tmp_path: Path) -> None:
 def test_who_adds_rows_waits_for_who_takes_them_up(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0], [6.0])
     request_growth(ann, more(tmp_path, 2.0))
-    with growth._locked(ann), taking_up(ann, ((1.0,),)) as rows:
+    with growth._locked(ann), take_up_rows(ann, ((1.0,),)) as rows:
         assert rows is None  # the next look finds them
     start(ann)
     assert rows_and_nodes(ann)[0] == [1.0, 2.0]
@@ -171,11 +171,11 @@ def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
     request_growth(ann, more(tmp_path, 2.0))
     start(ann)
     me = load_identity(ann.folder)
-    first = view(ann).context.rows[me.id]
+    first = read_snapshot(ann).context.rows[me.id]
     assert first == 1
     text = invitation(me, ann.read_spec(), first, "tls/127.0.0.1:7448")
     listed = bob.read_members()
-    again = admitted(listed, load_identity(bob.folder), bob.read_spec(), read_invitation(text))
+    again = add_invited(listed, load_identity(bob.folder), bob.read_spec(), read_invitation(text))
     assert again.rows() == listed.rows()
 
 
@@ -189,7 +189,7 @@ def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> 
     asked.file.unlink()  # as if the disk had forgotten the request, but not the ledger
     assert request_growth(ann, data).file.read_text() == drawn
     start(ann)
-    seen = view(ann)
+    seen = read_snapshot(ann)
     assert len(seen.context.own) == 42 and seen.context.own[:2] == before
     assert [node.record.value for node in seen.state.nodes] == list(seen.context.own)
     assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.context.own)
@@ -285,7 +285,7 @@ def whole(home: Home) -> list[float]:
     rows, nodes = rows_and_nodes(home)
     assert rows == nodes
     assert rows in (OLD, NEW)
-    state = view(home).state
+    state = read_snapshot(home).state
     assert count(state.generation) == (rows == NEW) == len(state.grown)
     return rows
 
@@ -365,7 +365,7 @@ def test_what_is_found_half_done_is_made_safe_first(
 
     monkeypatch.setattr(growth, "sync", sync)
     monkeypatch.setattr(os, "replace", rename)
-    settled(ann)
+    finish_interrupted_growth(ann)
     assert done.index(ann.state.name) < done.index("rename")
     assert whole(ann) == NEW
 
@@ -419,8 +419,8 @@ def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
     # n / (n - 1) of all six rows, on both sides.
     assert ann.context.rule.scale == bob.context.rule.scale == 6 / 5  # type: ignore[attr-defined]
     pair.close()
-    assert [view(home).context.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
-    seen = view(homes[1])
+    assert [read_snapshot(home).context.rule.scale for home in homes] == [6 / 5] * 2  # type: ignore[attr-defined]
+    seen = read_snapshot(homes[1])
     # It has told nothing, so that it has heard of those whose records it holds by chance.
     heard = {pair.ids[1]} | {node.record.origin for node in seen.state.nodes}
     covers = seen.status().covers
@@ -459,7 +459,7 @@ def test_the_factor_of_u_follows_growth_and_evictions(tmp_path: Path) -> None:
 
 def test_real_keys_sign_growth(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0], [6.0, 7.0])
-    ann, bob = (view(home).context for home in homes)
+    ann, bob = (read_snapshot(home).context for home in homes)
     rows = tuple((float(k),) for k in range(4))
     claim = ann.with_own(rows).claim_growth()
     assert ann.is_genuine_growth(claim) and bob.is_genuine_growth(claim)
@@ -481,7 +481,9 @@ def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:
         assert until(lambda: all(exchanges(home) > 10 for home in homes))
         asked = request_growth(homes[0], more(tmp_path, 50.0, 90.0))
         assert until(lambda: not asked.file.exists())
-        assert until(lambda: all(count(view(home).state.generation) == 1 for home in homes))
+        assert until(
+            lambda: all(count(read_snapshot(home).state.generation) == 1 for home in homes)
+        )
         assert until(lambda: all(exchanges(home) > 300 for home in homes))
         assert until(lambda: b.status().covers.of_rows == 5)
     found = audit(homes)
@@ -503,13 +505,13 @@ def test_a_backup_from_before_rows_were_added_stops_with_a_sentence(tmp_path: Pa
     board = Switchboard()
     with running(homes[1], board=board):
         with running(homes[0], board=board):
-            assert until(lambda: view(homes[1]).state.changes.rows() != {})
+            assert until(lambda: read_snapshot(homes[1]).state.changes.rows() != {})
         for file, content in kept:
             file.write_bytes(content)
         with running(homes[0], board=board) as (ann,):
             assert ann.wait() == EXIT_UNFIT
     (problem,) = ann.status().problems
-    known = "knows of more rows of this peer, by its own word, than its own state does"
+    known = "holds a claim signed by this peer of more rows than this peer knows of"
     assert problem.startswith(f"Neighbor 'bob' {known}: the state is a restored backup")
 
 

@@ -11,7 +11,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.storage import home as founding
-from pairgossip.peer.storage.folder import Home, Settings, open_home
+from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
@@ -35,7 +35,7 @@ def test_a_new_home_has_all_its_parts(home: Home) -> None:
     }  # fmt: skip
     assert mode(home.folder) == 0o700
     assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600
-    assert home.read_settings() == Settings("ann", "tls/127.0.0.1:7447")
+    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447")
     assert home.read_rows() == ((3.5,), (7.25,))
     assert home.read_members().listed == ()
     assert load_identity(home.folder).name == "ann"
@@ -75,7 +75,7 @@ def test_settings_are_kept(tmp_path: Path) -> None:
         power_safe=False,
         metrics="127.0.0.1:9464",
     )
-    assert home.read_settings() == Settings("a", "tls/[::1]:99", False, "127.0.0.1:9464")
+    assert home.read_settings() == OperatorSettings("a", "tls/[::1]:99", False, "127.0.0.1:9464")
 
 
 def test_a_home_may_have_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pairgossip.peer.identity.members import (
     PURPOSE,
     Invitation,
     Members,
-    admitted,
+    add_invited,
     invitation,
     read_invitation,
 )
@@ -91,7 +91,7 @@ def test_nobody_signs_for_another(ann: Identity, bob: Identity, text: str) -> No
 
 def test_what_it_tells_is_checked(ann: Identity, text: str) -> None:
     told = read_invitation(text)
-    with pytest.raises(InputError, match="is no name for a member"):
+    with pytest.raises(InputError, match="is not a valid name of a member"):
         read_invitation(sealed(replace(told, name="\x1b[2J"), ann))
     with pytest.raises(InputError, match="has 0 rows"):
         read_invitation(sealed(replace(told, rows=0), ann))
@@ -122,9 +122,9 @@ def test_what_is_no_invitation(tmp_path: Path) -> None:
 
 def test_joining_adds_a_neighbor_or_a_mere_member(bob: Identity, text: str) -> None:
     told = read_invitation(text)
-    members = admitted(Members(), bob, SPEC, told)
+    members = add_invited(Members(), bob, SPEC, told)
     assert [(one.name, one.is_neighbor) for one in members.listed] == [("ann", True)]
-    members = admitted(members, bob, SPEC, told, is_neighbor=False)
+    members = add_invited(members, bob, SPEC, told, is_neighbor=False)
     assert [(one.name, one.is_neighbor) for one in members.listed] == [("ann", False)]
 
 
@@ -133,13 +133,13 @@ def test_joining_refuses_oneself_and_other_runs(
 ) -> None:
     told = read_invitation(text)
     with pytest.raises(InputError, match="this peer's own invitation: give it to the others"):
-        admitted(Members(), ann, SPEC, told)
+        add_invited(Members(), ann, SPEC, told)
     with pytest.raises(
         InputError,
         match=r"'ann' runs another specification: columns is .* here but .* there\. "
         r'kernel is "auc" here but "gini" there',
     ):
-        admitted(Members(), bob, parse_spec(AUC), told)
+        add_invited(Members(), bob, parse_spec(AUC), told)
     namesake = create_identity(tmp_path, "ann")
     with pytest.raises(InputError, match="This peer is called 'ann' too"):
-        admitted(Members(), namesake, SPEC, told)
+        add_invited(Members(), namesake, SPEC, told)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pairgossip.peer.service.logs import Log, writing_logs
+from pairgossip.peer.service.logs import Log, write_logs
 from pairgossip.text import clean_text
 
 
@@ -16,7 +16,7 @@ class Terminal(io.StringIO):
 
 def test_events_are_json_lines() -> None:
     stream = io.StringIO()
-    with writing_logs(stream):
+    with write_logs(stream):
         Log("ann").info("started", rows=3, share=0.5, neighbor="bob")
         Log("ann").error("The disk is full.")
     Log("ann").error("Nobody listens any more.")
@@ -35,7 +35,7 @@ def test_events_are_json_lines() -> None:
 
 def test_people_at_a_terminal_read_text() -> None:
     stream = Terminal()
-    with writing_logs(stream):
+    with write_logs(stream):
         Log("ann").warning("refused what was received", too_long=3)
     line = stream.getvalue()
     assert line.endswith("  Warning: refused what was received  too_long=3\n")
@@ -44,7 +44,7 @@ def test_people_at_a_terminal_read_text() -> None:
 @pytest.mark.parametrize("terminal", [io.StringIO, Terminal])
 def test_text_from_elsewhere_cannot_forge_lines(terminal: type[io.StringIO]) -> None:
     stream = terminal()
-    with writing_logs(stream):
+    with write_logs(stream):
         Log("ann").warning("odd\nevent", text='x\n{"level": "error"}\x1b[2J\u2028' + "y" * 5000)
     written = stream.getvalue()
     assert written.count("\n") == 1 and "\x1b" not in written and "\u2028" not in written

@@ -51,7 +51,7 @@ def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": "../x"}, "'../x' is no name for a member"),
+        ({"name": "../x"}, "'../x' is not a valid name of a member"),
         ({"id": "0" * 64}, "The certificate of member 'ann' is not that of its id."),
         ({"certificate": "x"}, "Member 'ann': The certificate cannot be read"),
         ({"rows": 0}, "Member 'ann' has 0 rows: it must have 1 to 1000000."),

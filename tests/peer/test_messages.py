@@ -33,12 +33,20 @@ POSITIVE = st.integers(1, LARGEST_NUMBER)
 TEXT = st.text(max_size=70)
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5).map(tuple)
 RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), WHOLE, NUMBERS, st.binary(max_size=64))
+GROWTHS = st.builds(Growth, TEXT, WHOLE, WHOLE, st.binary(max_size=64))
 MESSAGES = st.one_of(
     st.builds(Hello, TEXT, TEXT, WHOLE, st.booleans()),
     st.builds(Offer, WHOLE, POSITIVE, RECORDS, NUMBERS),
     st.builds(Accept, WHOLE, POSITIVE, RECORDS, NUMBERS),
     st.builds(Reject, WHOLE, POSITIVE, st.sampled_from(["busy", "member", "stale", "generation"])),
-    st.builds(Notice, WHOLE, st.lists(TEXT, max_size=3).map(tuple), TEXT, st.binary(max_size=64)),
+    st.builds(
+        Notice,
+        WHOLE,
+        st.lists(TEXT, max_size=3).map(tuple),
+        TEXT,
+        st.binary(max_size=64),
+        st.lists(GROWTHS, max_size=2).map(tuple),
+    ),
 )
 
 
@@ -107,7 +115,7 @@ def test_the_longest_text_still_fits() -> None:
     assert decode(encode(hello), frame_limit(1, 1)) == hello
 
 
-KNOWN_VERSIONS = {1: "451bd70dede1e96e"}
+KNOWN_VERSIONS = {2: "453c6214e5d86e07"}
 
 
 def test_what_is_sent_in_another_way_has_another_version() -> None:

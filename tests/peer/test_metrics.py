@@ -11,7 +11,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.service import metrics
-from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.peer.service.status import NeighborStatus, Status
 
@@ -40,7 +40,7 @@ class Served:
 def served(tmp_path: Path) -> Iterator[Served]:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
     status = msgspec.structs.replace(
-        view(ann).status(),
+        read_snapshot(ann).status(),
         updated=time.time(),
         estimate=(2.5,),
         exchanges=17,

@@ -351,7 +351,7 @@ def test_a_renamed_file_is_not_reported_anew(tmp_path: Path) -> None:
     first = made(tmp_path).read_rows()
     spec = read_spec(tmp_path / "spec.toml")
     renamed = rows.rename(tmp_path / "renamed.csv")
-    with pytest.raises(InputError, match=rf"rows.csv.ledger knows {len(RAW)} of these "):
+    with pytest.raises(InputError, match=rf"rows.csv.ledger, which knows {len(RAW)} of these "):
         contributed_rows(renamed, spec)
     assert not (tmp_path / "renamed.csv.ledger").exists()
     assert contributed_rows(renamed, spec, tmp_path / "rows.csv.ledger") == first
@@ -378,7 +378,7 @@ def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) ->
 def test_a_forgotten_ledger_option_is_noticed(tmp_path: Path) -> None:
     written(tmp_path)
     made(tmp_path, ledger=tmp_path / "kept.ledger")
-    with pytest.raises(InputError, match=r"kept.ledger knows .* of these .* rows"):
+    with pytest.raises(InputError, match=r"kept.ledger, which knows .* of these .* rows"):
         made(tmp_path, "bob")
     made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger")  # as the sentence says
 

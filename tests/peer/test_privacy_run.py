@@ -17,7 +17,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.cli import main
-from pairgossip.peer.service.assembly import assemble, view
+from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.privacy_noise import noise_bound, noise_of
 from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of
 from pairgossip.peer.spec.spec import Spec, parse_spec
@@ -77,7 +77,7 @@ def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mi
     expected = debiased_value(spec, homes)
     scale = np.abs(debiased_kernel_of(spec).tables).max()
     for home in homes:
-        (found,) = view(home).status().estimate or (np.nan,)
+        (found,) = read_snapshot(home).status().estimate or (np.nan,)
         assert abs(found - expected) < 0.015 * scale
     assert abs(naive_value(spec, homes) - expected) > 0.02 * scale
     sent = b"".join(frames)
@@ -108,7 +108,7 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
     for finding in report.audit.findings:
         assert finding.estimate is not None
         assert finding.estimate[0] == pytest.approx(expected, abs=0.06)
-    seen = view(homes[0])
+    seen = read_snapshot(homes[0])
     assert seen.status().privacy is not None
     noise = noise_of(seen)
     assert noise is not None and noise > 0
@@ -204,7 +204,7 @@ classes = [0, 1]
     pair.close()
     expected = minimizer(parse_spec(text), homes)
     for home in homes:
-        (found,) = view(home).status().estimate or (np.nan,)
+        (found,) = read_snapshot(home).status().estimate or (np.nan,)
         assert found == pytest.approx(expected, abs=0.006)
     result = tmp_path / "model.json"
     assert main(["peer", "result", "--home", str(homes[0].folder), "--out", str(result)]) == 0

@@ -118,7 +118,7 @@ def test_a_damaged_status(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "status.json").write_bytes(content)
     found = read(tmp_path)
     assert found.state == "unclear" and found.problems[0].endswith(
-        "is no status of a peer: remove it."
+        "is not a peer's status: remove it."
     )
 
 

@@ -21,16 +21,16 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Members
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
-from pairgossip.peer.service.assembly import Assembly, assemble, view
-from pairgossip.peer.service.logs import Log, writing_logs
-from pairgossip.peer.service.observer import Observer
-from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, Service, run_peer
+from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
+from pairgossip.peer.service.logs import Log, write_logs
+from pairgossip.peer.service.reporter import Reporter
+from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, PeerService, run_peer
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.peer.storage.folder import (
     Home,
     find_member,
-    noted_eviction,
+    read_eviction,
     request_eviction,
     requested_evictions,
 )
@@ -104,7 +104,7 @@ class Running:
             parts = assemble(self.home)
             if self._fails_after is not None:
                 _fill_disk(parts, self._fails_after)
-            with Service(parts, self._board.connect, patience=1.0) as service:
+            with PeerService(parts, self._board.connect, patience=1.0) as service:
                 self.service = service
                 self._ready.set()
                 self.code = service.run()
@@ -151,7 +151,7 @@ def running(*homes: Home, board: Switchboard | None = None) -> Iterator[list[Run
 
 
 def exchanges(home: Home) -> int:
-    return view(home).state.exchanges
+    return read_snapshot(home).state.exchanges
 
 
 def test_peers_exchange_stop_and_go_on(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_peers_exchange_stop_and_go_on(tmp_path: Path) -> None:
         assert until(lambda: both[0].home.status.exists() and both[0].status().exchanges > 0)
         assert not both[0].status().stopped
     assert [one.code for one in both] == [0, 0]
-    before = [view(home).state for home in homes]
+    before = [read_snapshot(home).state for home in homes]
     ids = [load_identity(home.folder).id for home in homes]
     assert held_records(before) == Counter({(ids[0], 0): 1, (ids[0], 1): 1, (ids[1], 0): 1})
     assert not any(state.pending for state in before)
@@ -178,13 +178,13 @@ def test_a_stop_parks_an_offer_that_nobody_answers(tmp_path: Path) -> None:
     with running(*homes) as (ann, bob):
         assert until(lambda: exchanges(homes[0]) > 5)
         bob.stop()
-        assert until(lambda: bool(view(homes[0]).state.pending))
+        assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
         assert ann.stop() == 0
-    assert len(view(homes[0]).state.pending) == 1
+    assert len(read_snapshot(homes[0]).state.pending) == 1
     assert ann.status().pending == 1
     with running(*homes):
-        assert until(lambda: view(homes[0]).state.exchanges > 200)
-    states = [view(home).state for home in homes]
+        assert until(lambda: read_snapshot(homes[0]).state.exchanges > 200)
+    states = [read_snapshot(home).state for home in homes]
     assert sorted(held_records(states).values()) == [1, 1, 1]
 
 
@@ -194,7 +194,7 @@ def test_an_offer_is_repeated_as_soon_as_its_neighbor_is_back(tmp_path: Path) ->
     with running(homes[0], board=board) as (ann,):
         with running(homes[1], board=board):
             assert until(lambda: exchanges(homes[0]) > 5)
-        assert until(lambda: bool(view(homes[0]).state.pending))
+        assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
         assert until(lambda: ann.status().neighbors["bob"].away)
         for asked in ann.service._runtime._asked.values():
             asked.repeats_at += 1000.0  # as after a night of waiting
@@ -238,7 +238,7 @@ def test_a_restored_backup_stops_with_a_sentence(
         assert until(lambda: exchanges(homes[0]) > 50)
     for file, content in zip(state, backup, strict=True):
         file.write_bytes(content)
-    with writing_logs(), running(*homes) as (ann, _):
+    with write_logs(), running(*homes) as (ann, _):
         assert ann.wait() == EXIT_UNFIT
     sentence = (
         "Neighbor 'bob' has seen later offers of this peer than its own state knows: the state is "
@@ -260,7 +260,7 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
         assert lost == ids[2]
         request_eviction(homes[0], lost)
         assert c.wait() == EXIT_UNFIT
-        assert until(lambda: view(homes[1]).state.evicted == (ids[2],))
+        assert until(lambda: read_snapshot(homes[1]).state.evicted == (ids[2],))
         assert until(lambda: all(exchanges(home) > 10 for home in homes[:2]))
         assert until(lambda: requested_evictions(homes[0]) == ())
     (problem,) = c.status().problems
@@ -270,16 +270,16 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
         r"invitations again\.",
         problem,
     )
-    noted = noted_eviction(homes[2])
+    noted = read_eviction(homes[2])
     assert noted is not None and noted.by in ids[:2] and noted.sentence() == problem
     # The others let it connect no more, so that it must remember by itself.
     assert run_peer(homes[2]) == EXIT_UNFIT
-    states = [view(home).state for home in homes[:2]]
+    states = [read_snapshot(home).state for home in homes[:2]]
     assert held_records(states) == Counter({(ids[0], 0): 1, (ids[1], 0): 1})
     assert a.status().evicted == ("c",) and a.status().generation == 2
     assert (a.status().covers.members, a.status().covers.of_members) == (2, 2)
     # Updates weigh by the neighbors that are left: one instead of two.
-    expected = view(homes[1]).context.rule
+    expected = read_snapshot(homes[1]).context.rule
     assert b.service._exchange.context.rule == expected
 
 
@@ -290,21 +290,21 @@ def test_what_a_generation_has_found_is_kept_when_it_ends(tmp_path: Path) -> Non
     with running(*homes) as (a, b, c):
         assert until(lambda: all(exchanges(home) > 10 for home in homes))
         c.stop()
-        before = view(homes[1]).state
+        before = read_snapshot(homes[1]).state
         request_eviction(homes[0], lost)
-        assert until(lambda: all(view(home).state.evicted for home in homes[:2]))
+        assert until(lambda: all(read_snapshot(home).state.evicted for home in homes[:2]))
         assert until(lambda: all(one.status().generation == 2 for one in (a, b)))
     for home in homes[:2]:
-        (ended,) = view(home).status().ended
+        (ended,) = read_snapshot(home).status().ended
         assert ended.generation == 1 and ended.exchanges > 10 and ended.evicted == ()
         assert 0.0 < ended.estimate[0] < 2.0
         assert (ended.covers.of_members, ended.covers.of_rows) == (3, 3)
         home.status.unlink()  # it is kept apart from what is only shown
-        assert view(home).status().ended == (ended,)
-    assert view(homes[1]).status().ended[0].exchanges >= before.exchanges
+        assert read_snapshot(home).status().ended == (ended,)
+    assert read_snapshot(homes[1]).status().ended[0].exchanges >= before.exchanges
     with running(homes[0]) as (a,):  # and a restart does not forget it
         assert until(lambda: a.home.status.exists())
-        assert a.status().ended == view(homes[0]).status().ended
+        assert a.status().ended == read_snapshot(homes[0]).status().ended
 
 
 def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Path) -> None:
@@ -314,20 +314,20 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
         assert until(lambda: exchanges(homes[0]) > 10)
     parts = assemble(homes[0])
     exchange = Exchange(parts.context, parts.state)
-    observer = Observer(parts, exchange, Log("ann"))
+    reporter = Reporter(parts, exchange, Log("ann"))
     actions = exchange.evict([load_identity(homes[1].folder).id])
     (save,) = (action for action in actions if isinstance(action, Save))
-    observer.saving(save)  # and killed here
+    reporter.before_save(save)  # and killed here
     parts.close()
     assert homes[0].ended.exists()
-    assert view(homes[0]).status().ended == ()
+    assert read_snapshot(homes[0]).status().ended == ()
     parts = assemble(homes[0])
     exchange = Exchange(parts.context, parts.state)
-    journal = Observer(parts, exchange, Log("ann")).watching(parts.journal)
+    journal = Reporter(parts, exchange, Log("ann")).follow(parts.journal)
     journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))  # type: ignore[arg-type]
     parts.close()
     homes[0].status.unlink()
-    (ended,) = view(homes[0]).status().ended
+    (ended,) = read_snapshot(homes[0]).status().ended
     assert ended.exchanges == parts.state.exchanges
 
 
@@ -339,11 +339,11 @@ def test_an_eviction_asked_of_a_stopped_peer_waits_for_its_start(tmp_path: Path)
     request_eviction(homes[0], lost)
     assert requested_evictions(homes[0]) == (lost,)
     with running(homes[0], homes[1]):
-        assert until(lambda: view(homes[1]).state.evicted == (lost,))
+        assert until(lambda: read_snapshot(homes[1]).state.evicted == (lost,))
     assert requested_evictions(homes[0]) == ()
     with running(homes[0]):
         time.sleep(0.2)
-    assert view(homes[0]).state.generation == view(homes[1]).state.generation
+    assert read_snapshot(homes[0]).state.generation == read_snapshot(homes[1]).state.generation
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_a_full_disk_stops_the_peer_which_then_goes_on(tmp_path: Path, writes: i
         with running(homes[0], board=board):
             assert until(lambda: exchanges(homes[0]) > 20)
     assert until(lambda: not homes[0].is_running())
-    states = [view(home).state for home in homes]
+    states = [read_snapshot(home).state for home in homes]
     if not any(state.pending for state in states):
         assert sorted(held_records(states).values()) == [1, 1]
 
@@ -391,19 +391,19 @@ def test_a_status_that_cannot_be_written_is_told(
     def refusing(path: Path, status: Status) -> None:
         raise InputError(f"Cannot write {path}: Too many open files.")
 
-    with writing_logs(), running(*homes) as (ann, _):
+    with write_logs(), running(*homes) as (ann, _):
         assert until(lambda: homes[0].status.exists() and ann.status().exchanges > 0)
-        monkeypatch.setattr("pairgossip.peer.service.observer.write_status", refusing)
-        observer = ann.service._observer
-        assert until(lambda: observer.status is not None and observer.status.problems)
-        assert observer.status is not None
-        assert observer.status.updated <= ann.status().updated, "not alive by this"
+        monkeypatch.setattr("pairgossip.peer.service.reporter.write_status", refusing)
+        reporter = ann.service._reporter
+        assert until(lambda: reporter.status is not None and reporter.status.problems)
+        assert reporter.status is not None
+        assert reporter.status.updated <= ann.status().updated, "not alive by this"
         sentence = (
             f"Cannot write {homes[0].status}: Too many open files. What it says is out of date."
         )
-        assert observer.status.problems == (sentence,)
+        assert reporter.status.problems == (sentence,)
         monkeypatch.undo()
-        assert until(lambda: observer.status is not None and not observer.status.problems)
+        assert until(lambda: reporter.status is not None and not reporter.status.problems)
     assert capfd.readouterr().err.count(sentence) == 1
 
 
@@ -413,7 +413,7 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
     def refusing(*_: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("pairgossip.peer.service.service.taking_up", refusing)
+    monkeypatch.setattr("pairgossip.peer.service.service.take_up_rows", refusing)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert alone.wait() == EXIT_FAILED
@@ -423,7 +423,7 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert until(lambda: ann.status.exists() and alone.status().problems)
@@ -436,12 +436,12 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
     try:
         exchange = Exchange(parts.context, parts.state)
         them = load_identity(bob.folder).id
-        observer = Observer(parts, exchange, Log("ann"))
+        reporter = Reporter(parts, exchange, Log("ann"))
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
             exchange.disagreeing = {them: text}
-            observer.look({}, set(), {}, {}, is_last=False)
-            assert observer.status is not None
-            (problem,) = observer.status.problems
+            reporter.report({}, set(), {}, {}, is_last=False)
+            assert reporter.status is not None
+            (problem,) = reporter.status.problems
             assert problem.isprintable() and len(problem) < 1200
     finally:
         parts.close()
@@ -450,7 +450,7 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
 def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0], [10.0, 11.0])
     introduce(ann, make_home(tmp_path, "carl", [1.0, 2.0, 3.0]), is_neighbor=False)
-    status = view(ann).status()
+    status = read_snapshot(ann).status()
     assert (status.covers.of_members, status.covers.of_rows) == (3, 6)
     assert status.covers.members == 1
     assert list(status.neighbors) == ["bob"]
@@ -480,15 +480,15 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
     with closing(assemble(ann)) as parts:
         exchange = Exchange(parts.context, parts.state)
         exchange.ask(them)
-        observer = Observer(parts, exchange, Log("ann"))
-        observer.look({}, set(), {}, {them: 12.3}, is_last=False)
-        assert observer.status is not None
-        assert observer.status.problems == (
+        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter.report({}, set(), {}, {them: 12.3}, is_last=False)
+        assert reporter.status is not None
+        assert reporter.status.problems == (
             sentence + "If it is gone for good, run: pairgossip peer evict bob.",
         )
-        assert observer.status.pending == 1
-        observer.look({}, set(), {}, {them: 1.0}, is_last=False)
-        assert not observer.status.problems
+        assert reporter.status.pending == 1
+        reporter.report({}, set(), {}, {them: 1.0}, is_last=False)
+        assert not reporter.status.problems
 
 
 def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> None:
@@ -501,13 +501,13 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
         exchange.ask(bob)
         exchange.ask(carl)
         exchange.lose(dora)
-        observer = Observer(parts, exchange, Log("ann"))
-        observer._started_at -= 10.0
+        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter._started_at -= 10.0
         told = []
         for seconds in (0.1, 12.3):
-            observer.look({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
-            assert observer.status is not None
-            told.append(sorted(one.partition(" s: ")[2] for one in observer.status.problems))
+            reporter.report({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
+            assert reporter.status is not None
+            told.append(sorted(one.partition(" s: ")[2] for one in reporter.status.problems))
     advice = "If it is gone for good, run: pairgossip peer evict"
     going_on = "exchanges with the others go on"
     stuck = "all 2 rows of this peer wait for answers, and the peer stands still"
@@ -524,16 +524,16 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
         exchange = Exchange(parts.context, parts.state)
         exchange.lose(them)
-        observer = Observer(parts, exchange, Log("ann"))
-        observer.look({}, set(), {}, {}, is_last=False)
-        assert observer.status is not None
-        assert observer.status.problems == (
+        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter.report({}, set(), {}, {}, is_last=False)
+        assert reporter.status is not None
+        assert reporter.status.problems == (
             "'bob' is away, and was not heard of for 0 s: no other neighbor is there. If it is "
             "gone for good, run: pairgossip peer evict bob.",
         )
@@ -542,41 +542,41 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.0)
     ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
     introduce_each_other([ann, bob, carl])
     with closing(assemble(ann)) as parts:
-        observer = Observer(parts, Exchange(parts.context, parts.state), Log("ann"))
-        observer.heard(load_identity(bob.folder).id, time.monotonic() + 10.0)
-        observer.look({}, set(), {}, {}, is_last=False)
-        assert observer.status is not None
-        (problem,) = observer.status.problems
+        reporter = Reporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+        reporter.note_frame(load_identity(bob.folder).id, time.monotonic() + 10.0)
+        reporter.report({}, set(), {}, {}, is_last=False)
+        assert reporter.status is not None
+        (problem,) = reporter.status.problems
         assert problem.startswith("'carl' is away, and was not heard of for 0 s: exchanges with")
 
 
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
     introduce_each_other(homes)
     bob, carl = (load_identity(home.folder).id for home in homes[1:])
     with closing(assemble(homes[0])) as parts:
         exchange = Exchange(parts.context, parts.state)
-        observer = Observer(parts, exchange, Log("ann"))
+        reporter = Reporter(parts, exchange, Log("ann"))
 
         def problems(versions: dict[str, int]) -> list[str]:
-            observer.look({}, set(), versions, {}, is_last=False)
-            assert observer.status is not None
-            return list(observer.status.problems)
+            reporter.report({}, set(), versions, {}, is_last=False)
+            assert reporter.status is not None
+            return list(reporter.status.problems)
 
         version, lonely = problems({bob: 99})
         assert version.startswith("Neighbor 'bob' speaks version 99")
         assert lonely.startswith("No other neighbor was heard of for 0 seconds: see that they run")
         assert all("speaks version" in one for one in problems({bob: 99, carl: 99}))
         exchange.lose(bob)
-        observer.heard(carl, time.monotonic() + 10.0)
+        reporter.note_frame(carl, time.monotonic() + 10.0)
         (only,) = problems({bob: 99})
         assert only == version
 
@@ -584,16 +584,16 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
 def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])
     written = io.StringIO()
-    with closing(assemble(homes[0])) as parts, writing_logs(written):
+    with closing(assemble(homes[0])) as parts, write_logs(written):
         exchange = Exchange(parts.context, parts.state)
-        observer = Observer(parts, exchange, Log("ann"))
+        reporter = Reporter(parts, exchange, Log("ann"))
         for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
-            observer.look({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
+            reporter.report({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
     assert [written.getvalue().count(f"No answer from '{name}'") for name in ("p-1", "p-2")] == [
         1,
         1,
@@ -603,7 +603,7 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.observer.UNANSWERED", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.1)
     homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
     board = Switchboard()
     with running(homes[0], board=board) as (ann,):

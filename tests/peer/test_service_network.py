@@ -20,10 +20,10 @@ from pairgossip.peer.identity import access
 from pairgossip.peer.identity.access import configuration, inbox_of
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service import descriptors
+from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
 from pairgossip.peer.service.status import Status, read_status
-from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.folder import Home, request_eviction
 
 from .homes import GINI, introduce_each_other, make_home
@@ -62,7 +62,7 @@ def running(*homes: Home) -> Iterator[list[Running]]:
 
 
 def exchanges(home: Home) -> int:
-    return view(home).state.exchanges
+    return read_snapshot(home).state.exchanges
 
 
 class Intruder:
@@ -234,10 +234,10 @@ def test_a_stranger_with_many_idle_connections_does_not_make_a_peer_deaf(
         limited.send_signal(signal.SIGTERM)
         _, log = limited.communicate(timeout=PATIENCE)
     assert limited.returncode == 0
-    assert "too many connections: opening the network anew" in log
+    assert "too many connections: opening a new session" in log
 
 
-CLEARED = "network opened anew: too many connections"
+CLEARED = "sessions reopened: too many connections"
 
 
 def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
@@ -246,12 +246,12 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
     with running(*homes[:2]) as (first, _):
         assert until(lambda: exchanges(homes[0]) > 10)
         taken = 10_000_000
-        monkeypatch.setattr(witness, "held", lambda: taken)
+        monkeypatch.setattr(descriptors, "held", lambda: taken)
         assert first.wait() == EXIT_FAILED
         monkeypatch.undo()
     (problem,) = first.status().problems
     assert problem == (
-        f"Only {witness.limit()} files and connections may be open, and nearly all are: raise "
+        f"Only {descriptors.limit()} files and connections may be open, and nearly all are: raise "
         "the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to this peer's "
         "port."
     )
@@ -260,7 +260,7 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
 def test_a_crowd_is_sent_away_but_rarely(
     homes: list[Home], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness, "ROOM", -1000)
+    monkeypatch.setattr(descriptors, "ROOM", -1000)
     with running(homes[0]) as (first,):
         assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
         updated = _told(homes[0]).updated
@@ -269,4 +269,4 @@ def test_a_crowd_is_sent_away_but_rarely(
 
 
 def _told(home: Home) -> Status:
-    return read_status(home.status) or view(home).status()
+    return read_status(home.status) or read_snapshot(home).status()

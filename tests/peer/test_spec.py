@@ -31,7 +31,7 @@ def test_the_canonical_text_never_changes() -> None:
     # Peers of different versions of this program must come to the same hash.
     assert parse_spec(GINI).text == (
         '{"algorithm":{"mixing":"weighted","rate":10.0},"columns":["income"],"kernel":"gini",'
-        '"label":null,"learning":null,"loss":null,"members":null,'
+        '"label":null,"learning":null,"loss":null,"members":null,"privacy":null,'
         '"ranges":{"income":[0.0,100.0]},"stop":null,"target":"v"}'
     )
 

@@ -15,7 +15,7 @@ from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Node, Save, State
 from pairgossip.peer.reading import FolderReader
-from pairgossip.peer.service.assembly import View, assemble, view
+from pairgossip.peer.service.assembly import PeerSnapshot, assemble, read_snapshot
 from pairgossip.peer.service.metrics import _gauges
 from pairgossip.peer.service.status import estimate_of, read_status, write_status
 from pairgossip.peer.storage.journal_file import export
@@ -31,12 +31,12 @@ def with_masses(state: State, *masses: tuple[float, ...], private: tuple[float, 
 
 
 @pytest.fixture
-def seen(tmp_path: Path) -> View:
+def seen(tmp_path: Path) -> PeerSnapshot:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
-    return view(ann)
+    return read_snapshot(ann)
 
 
-def test_a_peer_that_never_ran_is_described_by_its_disk(seen: View) -> None:
+def test_a_peer_that_never_ran_is_described_by_its_disk(seen: PeerSnapshot) -> None:
     status = seen.status()
     assert (status.name, status.measure, status.exchanges) == ("ann", "gini", 0)
     assert status.estimate is None and status.interval is None and status.pid is None
@@ -45,7 +45,7 @@ def test_a_peer_that_never_ran_is_described_by_its_disk(seen: View) -> None:
     assert status.neighbors["bob"].address == "tls/127.0.0.1:7447"
 
 
-def test_weights_count_when_rows_are_put_together(seen: View) -> None:
+def test_weights_count_when_rows_are_put_together(seen: PeerSnapshot) -> None:
     assert isinstance(seen.context.rule, WeightedMixing)
     state = with_masses(seen.state, (6.0, 1.0), (2.0, 3.0))
     assert estimate_of(seen.spec, seen.context, state) == (2.0,)
@@ -54,7 +54,7 @@ def test_weights_count_when_rows_are_put_together(seen: View) -> None:
 
 def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Path) -> None:
     home = make_home(tmp_path, "ann", [1.0, 2.0], GINI + '[algorithm]\nmixing = "paper"\n')
-    found = view(home)
+    found = read_snapshot(home)
     assert isinstance(found.context.rule, PaperMixing)
     fresh = first_state(found.context)
     assert estimate_of(found.spec, found.context, fresh) is None
@@ -70,14 +70,14 @@ def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
     data.write_text("score,diseased\n0.5,1\n0.2,0\n")
     from pairgossip.peer.storage.home import create_home
 
-    found = view(create_home(tmp_path / "ann", "ann", spec, data))
+    found = read_snapshot(create_home(tmp_path / "ann", "ann", spec, data))
     state = with_masses(found.state, (3.0, 4.0, 8.0), (1.0, 4.0, 2.0))
     assert estimate_of(found.spec, found.context, state) == (0.5,)
     nothing = with_masses(found.state, (0.0, 0.0, 8.0), (0.0, 0.0, 2.0))
     assert estimate_of(found.spec, found.context, nothing) is None
 
 
-def test_evicted_members_are_not_covered(seen: View) -> None:
+def test_evicted_members_are_not_covered(seen: PeerSnapshot) -> None:
     lost = seen.members.listed[0].id
     state = msgspec.structs.replace(seen.state, evicted=(lost,))
     from pairgossip.peer.service.status import status_of
@@ -93,7 +93,7 @@ def test_evicted_members_are_not_covered(seen: View) -> None:
 def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
     for expected in (1, 2):
-        status, shown = view(ann).status(), export(ann.state)
+        status, shown = read_snapshot(ann).status(), export(ann.state)
         assert status.generation == shown["generation"] == expected
         assert [node["holds"]["generation"] for node in shown["nodes"]] == [expected] * 2
         (gauge,) = (value for name, _, value in _gauges(status) if name == "generation")
@@ -110,7 +110,7 @@ def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) 
         parts.close()
 
 
-def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
+def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: PeerSnapshot) -> None:
     status = msgspec.structs.replace(
         seen.status(), estimate=(math.pi,), interval=(3.0, 4.0), updated=1.5
     )
@@ -120,11 +120,13 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: View) -> None:
     assert read_status(path) == status
     assert list(tmp_path.glob(".status*")) == []
     path.write_text("{")
-    with pytest.raises(InputError, match="is no status of a peer: remove it"):
+    with pytest.raises(InputError, match="is not a peer's status: remove it"):
         read_status(path)
 
 
-def test_a_status_that_cannot_be_written_is_not_passed_over(tmp_path: Path, seen: View) -> None:
+def test_a_status_that_cannot_be_written_is_not_passed_over(
+    tmp_path: Path, seen: PeerSnapshot
+) -> None:
     with pytest.raises(InputError, match="No such file"):
         write_status(tmp_path / "nowhere" / "status.json", seen.status())
     assert not (tmp_path / "nowhere").exists()

@@ -15,9 +15,14 @@ from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.records import Record
 from pairgossip.peer.protocol.rules import DualAveraging, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
-from pairgossip.peer.service.assembly import view
+from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.status import interval_of
-from pairgossip.peer.service.uncertainty import MOST_BATCHES, Course, Uncertainty, _walk_and_start
+from pairgossip.peer.service.uncertainty import (
+    MOST_BATCHES,
+    MassHistory,
+    Uncertainty,
+    _walk_and_start,
+)
 from pairgossip.peer.spec.spec import Stop
 from tests.peer.coverage import Network, coverage, make_data, pair_values
 from tests.peer.homes import make_pair
@@ -221,9 +226,9 @@ def test_memory_is_bounded() -> None:
     seen = lonely()
     for k in range(1, 5_001):
         seen.observe(make_state(float(k % 3), float(k), k), (0,))
-        assert len(seen.course.marks) <= MOST_BATCHES
-    assert len(msgspec.json.encode(seen.course)) < 2_500
-    assert len(seen.course.marks) > MOST_BATCHES // 2
+        assert len(seen.masses.marks) <= MOST_BATCHES
+    assert len(msgspec.json.encode(seen.masses)) < 2_500
+    assert len(seen.masses.marks) > MOST_BATCHES // 2
 
 
 def test_it_waits_for_the_member_with_the_most_rows() -> None:
@@ -268,7 +273,7 @@ def test_it_goes_on_after_a_restart() -> None:
     network = make_network()
     network.run_until(500)
     old = network.seers[0]
-    kept = msgspec.json.decode(msgspec.json.encode(old.course), type=Course)
+    kept = msgspec.json.decode(msgspec.json.encode(old.masses), type=MassHistory)
     rule = WeightedMixing(as_kernel("gini"))
     origins = [str(k) for k in range(8)]
     new = Uncertainty(rule, network.state(0), OTHERS, kept, origins)
@@ -294,7 +299,7 @@ def test_a_course_that_ends_before_the_state_is_gone_on_with() -> None:
     seen, rule = lonely(), WeightedMixing(as_kernel("gini"))
     for k in range(1, 11):
         seen.observe(make_state(math.sin(k) + k, float(k), k), (0,))
-    new = Uncertainty(rule, make_state(40.0, 40.0, 40), {}, seen.course)
+    new = Uncertainty(rule, make_state(40.0, 40.0, 40), {}, seen.masses)
     for k in range(41, 60):
         new.observe(make_state(math.sin(k) + k, float(k), k), (0,))
         assert new.interval() is not None
@@ -305,8 +310,8 @@ def test_a_course_that_a_crash_has_overtaken_is_left_out() -> None:
     before = network.state(0)
     network.run_until(500)
     rule = WeightedMixing(as_kernel("gini"))
-    new = Uncertainty(rule, before, OTHERS, network.seers[0].course)
-    assert len(new.course.marks) == 1
+    new = Uncertainty(rule, before, OTHERS, network.seers[0].masses)
+    assert len(new.masses.marks) == 1
 
 
 def test_a_new_generation_begins_anew() -> None:
@@ -314,7 +319,7 @@ def test_a_new_generation_begins_anew() -> None:
     network.run_until(500)
     seen = network.seers[0]
     seen.observe(msgspec.structs.replace(make_state(0.0, 0.0, 0), generation=1 << 32), (0,))
-    assert seen.course.generation == 1 << 32
+    assert seen.masses.generation == 1 << 32
     assert seen.interval() is None
 
 
@@ -354,12 +359,12 @@ def test_a_running_peer_shows_it_and_a_restart_does_not_forget(tmp_path: Path) -
         assert until(lambda: homes[0].status.exists() and both[0].status().interval is not None)
         assert until(lambda: both[0].status().done)
     told = both[0].status()
-    assert told.course is not None
-    kept = view(homes[0])
+    assert told.masses is not None
+    kept = read_snapshot(homes[0])
     found = interval_of(kept.members, kept.context, kept.state, told)
     assert found == pytest.approx(told.interval)
     with running(*homes) as both:
         assert until(lambda: both[0].status().exchanges > told.exchanges + 20)
-        course = both[0].status().course
+        course = both[0].status().masses
     assert course is not None
-    assert course.marks[0] == told.course.marks[0], "the way begins where it began"
+    assert course.marks[0] == told.masses.marks[0], "the way begins where it began"

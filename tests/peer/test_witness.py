@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service import descriptors
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
-from pairgossip.peer.storage.witness import PLACES, SIZE, witness_of
+from pairgossip.peer.storage.witness import PLACES, SIZE, Witness, create_witness, witness_of
 from tests.peer.damage import contents, history, judged, put
 from tests.peer.test_journal import loaded, opened, some_state
 
@@ -218,3 +219,18 @@ def test_a_history_that_nothing_befell_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     snapshots, state = history(tmp_path / "a", 1)
     assert judged(tmp_path / "b", snapshots[-1], state) == "same"
+
+
+def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_witness(path)
+    before = descriptors.count_open()
+
+    def full_disk(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(InputError, match="No space left on device"):
+        Witness(path, 0, 0)
+    assert descriptors.count_open() == before

@@ -20,7 +20,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.access import (
     OVERHEAD,
     SIGNATURE,
-    admitted,
+    admissible,
     configuration,
     inbox_of,
     key_between,
@@ -267,7 +267,7 @@ def test_who_has_expired_cannot_come_back_by_a_certificate_issued_to_itself(
     forged = people("forged", pretended_id=b.id, issuer=late)
     place = free_address()
     everybody = site_of(a, [b, late], listen=place)
-    site = dataclasses.replace(everybody, neighbors=admitted(everybody.neighbors, ()))
+    site = dataclasses.replace(everybody, neighbors=admissible(everybody.neighbors, ()))
     with linked(a, site) as (link_a, _), bare_session(forged, [a], place) as session:
         keep_trying(lambda: put_signed(session, forged, b.id, a))
         assert not has_connected(session)
@@ -285,7 +285,7 @@ def test_a_new_session_is_with_those_given_only(people: Callable[..., Person]) -
         bare_session(c, [a], place) as session,
     ):
         assert until(lambda: heard_a.frames, lambda: put_signed(session, c, c.id, a))
-        link_a.reopen(admitted(both.neighbors, {c.id}))
+        link_a.reopen(admissible(both.neighbors, {c.id}))
         assert until(lambda: not has_connected(session))
         heard_a.frames.clear()
         assert until(lambda: (b.id, b"x") in heard_a.frames, lambda: link_b.send(a.id, b"x"))

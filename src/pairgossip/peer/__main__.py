@@ -17,13 +17,13 @@ WRONG_INPUT = 2
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
     from pairgossip.errors import PairgossipError
-    from pairgossip.peer.service.logs import writing_logs
+    from pairgossip.peer.service.logs import write_logs
     from pairgossip.peer.service.service import run_peer
     from pairgossip.peer.storage.folder import open_home
 
     try:
         home = open_home(folder)
-        with writing_logs():
+        with write_logs():
             return run_peer(home)
     except PairgossipError as problem:
         sys.stderr.write(f"Error: {' '.join(str(problem).split())}\n")

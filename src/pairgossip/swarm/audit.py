@@ -15,14 +15,14 @@ from pairgossip.peer.protocol.messages import Mass
 from pairgossip.peer.protocol.records import Record
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
-from pairgossip.peer.service.assembly import View, view
+from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 
 TOLERANCE = 1e-9
 """Of sums of hundreds of thousands of rounded numbers, relative."""
 
-Views = Mapping[str, View]
+Views = Mapping[str, PeerSnapshot]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Audit:
 
 def audit(homes: Sequence[Home]) -> Audit:
     """Read all peers' disks; none of them may be running."""
-    seen = [view(home) for home in homes]
+    seen = [read_snapshot(home) for home in homes]
     gone = {member for one in seen for member in one.state.evicted}
     views = {one.identity.id: one for one in seen if one.identity.id not in gone}
     violations = [*_generations(views), *_memories(views), *_numbers(views), *_updates(views)]
@@ -91,7 +91,7 @@ def audit(homes: Sequence[Home]) -> Audit:
     )
 
 
-def _finding(one: View) -> Finding:
+def _finding(one: PeerSnapshot) -> Finding:
     estimate = estimate_of(one.spec, one.context, one.state)
     return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
 
@@ -134,7 +134,7 @@ def _decided(views: Views) -> dict[tuple[str, int], Outcome]:
 
 
 def _effective(
-    one: View, decided: Mapping[tuple[str, int], Outcome]
+    one: PeerSnapshot, decided: Mapping[tuple[str, int], Outcome]
 ) -> Iterator[tuple[Record, Mass]]:
     """What the rows of a peer hold, with what has been decided about them."""
     for row, node in enumerate(one.state.nodes):
@@ -163,7 +163,7 @@ def _records(views: Views, held: Sequence[Record]) -> list[str]:
     return found
 
 
-def _is_genuine(record: Record, owner: View) -> bool:
+def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
     own = owner.context.own
     return (
         0 <= record.row < len(own)
@@ -188,7 +188,7 @@ def _weight_due(views: Views) -> float:
     )
 
 
-def _updates_due(one: View) -> int:
+def _updates_due(one: PeerSnapshot) -> int:
     """How many updates a peer's rows have made in its exchanges."""
     picks = picks_per_exchange(len(one.context.own))
     return one.state.exchanges * picks - 2 * one.state.left_out

@@ -18,7 +18,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 @contextlib.contextmanager
-def ended_as_by_hand() -> Iterator[None]:
+def interrupt_on_signals() -> Iterator[None]:
     """Take SIGTERM, and the end of the terminal, for Ctrl-C."""
 
     def interrupt(*_: object) -> None:
@@ -29,7 +29,7 @@ def ended_as_by_hand() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def ignore_signals() -> Iterator[None]:
     """Let nobody but SIGKILL interrupt this."""
     with _handling(signal.SIG_IGN):
         yield

@@ -19,7 +19,7 @@ from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import (
     Invitation,
     Members,
-    admitted,
+    add_invited,
     invitation,
     read_invitation,
 )
@@ -147,7 +147,7 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"Cannot make {folder}: {problem.strerror}.") from None
 
 
-def found_peers(
+def create_peers(
     plan: Plan, folder: Path, listen: list[str], *, power_safe: bool = True
 ) -> list[Home]:
     """Make the folder of every peer, with its key and its rows."""
@@ -187,6 +187,6 @@ def introduce(plan: Plan, homes: list[Home], reached: Reached) -> list[Identity]
                 continue
             is_neighbor = (i, j) in joined
             told = invited(j, reached(i, j)) if is_neighbor else known[j]
-            members = admitted(members, identities[i], plan.spec, told, is_neighbor)
+            members = add_invited(members, identities[i], plan.spec, told, is_neighbor)
         members.save(home.members)
     return identities

@@ -22,14 +22,14 @@ from pairgossip.swarm.machine import (
     HOST,
     cpu_of,
     cpu_of_ended,
-    ended_as_by_hand,
     free_ports,
+    ignore_signals,
+    interrupt_on_signals,
     mean_memory,
     ports_from,
-    undisturbed,
 )
 from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
-from pairgossip.swarm.plan import Plan, found_peers, introduce, make_folder
+from pairgossip.swarm.plan import Plan, create_peers, introduce, make_folder
 from pairgossip.swarm.processes import PAUSE, PeerProcess, kill_all, start_all, stop_all
 
 SECONDS_BETWEEN_READINGS = 1.0
@@ -117,7 +117,7 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
     )
     make_folder(folder)
     listen = [f"tls/{HOST}:{port}" for port in ports]
-    homes = found_peers(plan, folder, listen, power_safe=options.power_safe)
+    homes = create_peers(plan, folder, listen, power_safe=options.power_safe)
     with _links(plan, ports, options) as links:
 
         def reached(i: int, j: int) -> str:
@@ -210,14 +210,14 @@ class _Run:
 
     def to_the_end(self, homes: list[Home], exact: float | None) -> Report:
         used, is_interrupted, memory = cpu_of_ended(), False, None
-        with ended_as_by_hand():
+        with interrupt_on_signals():
             try:
                 start_all(self._peers)
                 self._watch()
             except KeyboardInterrupt:
                 is_interrupted = True
             finally:
-                with undisturbed():  # a second Ctrl-C does not interrupt this
+                with ignore_signals():  # a second Ctrl-C does not interrupt this
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()

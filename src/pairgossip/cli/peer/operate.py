@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import Flag
 from pairgossip.cli.outputs import check_outputs
-from pairgossip.cli.peer.setup import found_home
+from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
-    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.assembly import PeerSnapshot
 
 
 def run_command(*, home: Path | None = None) -> int:
@@ -37,16 +37,16 @@ def run_command(*, home: Path | None = None) -> int:
     home
         The peer's folder; by default this one, or the only peer's in it.
     """
-    place = found_home(home)
+    place = find_home(home)
     if sys.argv[1:3] == ["peer", "run"] and sys.executable:
         # This process is nothing but the command: it may become the peer, without its libraries.
         # -P: modules are not looked for in the folder where it happens to be started.
         program = [sys.executable, "-P", "-m", "pairgossip.peer", str(place.folder)]
         os.execv(program[0], program)
-    from pairgossip.peer.service.logs import writing_logs
+    from pairgossip.peer.service.logs import write_logs
     from pairgossip.peer.service.service import run_peer
 
-    with writing_logs():
+    with write_logs():
         return run_peer(place)
 
 
@@ -91,7 +91,7 @@ def add_command(
     """
     from pairgossip.peer.storage.growth import request_growth
 
-    place = found_home(home)
+    place = find_home(home)
     asked = request_growth(place, data, ledger, budget)
     what = f"{asked.added} row{'s' * (asked.added != 1)}"
     if not place.is_running():
@@ -137,11 +137,11 @@ def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False
     yes
         Do not ask.
     """
-    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.folder import find_member, request_eviction
 
-    place = found_home(home)
-    seen = view(place)
+    place = find_home(home)
+    seen = read_snapshot(place)
     lost = find_member(seen.members, seen.identity.id, member)
     name = seen.members.names()[lost]
     if lost in seen.state.evicted:
@@ -160,23 +160,23 @@ def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False
     return 0
 
 
-def _is_confirmed(seen: View, lost: str, name: str) -> bool:
+def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     """Say what an eviction means, and ask whether it is meant."""
     if not sys.stdin.isatty():
         raise InputError(
             f"Evicting '{name}' cannot be undone, and there is no terminal to ask on: give --yes."
         )
-    from pairgossip.cli.peer.status import found_by
-    from pairgossip.peer.service.status import ended_as
+    from pairgossip.cli.peer.status import describe_ended
+    from pairgossip.peer.service.status import ended_generation
 
     status, rows = seen.status(), seen.members.rows()[lost]
     tell(f"Evicting {name} cannot be undone:")
     tell(f"- its {rows} row{'s' * (rows != 1)} count no more;")
     tell(f"- all members begin generation {status.generation + 1}, from their own rows alone;")
     tell(f"- {name} can come back only as a new peer, by new invitations.")
-    ended = ended_as(status)
+    ended = ended_generation(status)
     if ended is not None:
-        tell(f"Generation {status.generation} then ends with {found_by(ended, status)}.")
+        tell(f"Generation {status.generation} then ends with {describe_ended(ended, status)}.")
     sys.stderr.write(f"Evict {name}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -209,7 +209,7 @@ def export_command(*, out: Path, home: Path | None = None, with_data: Flag = Fal
     from pairgossip.files import write_text
     from pairgossip.peer.storage.journal_file import export
 
-    place = found_home(home)
+    place = find_home(home)
     check_outputs([out])
     shown = export(place.state, private=with_data)
     write_text(out, [json.dumps(shown, indent=2, allow_nan=False), "\n"])

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell
 from pairgossip.cli.outputs import check_outputs
-from pairgossip.cli.peer.setup import found_home
+from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.summaries.model import Model, versions, write_model
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
-    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended
     from pairgossip.peer.spec.spec import Spec
 
@@ -41,11 +41,11 @@ def result_command(*, out: Path, home: Path | None = None, generation: int | Non
         present one has found.
     """
     from pairgossip.files import write_text
-    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.service.assembly import read_snapshot
 
-    place = found_home(home)
+    place = find_home(home)
     check_outputs([out])
-    seen = view(place)
+    seen = read_snapshot(place)
     found = _now(seen) if generation is None else _then(seen, generation)
     if _is_score(seen.spec, found.estimate):
         write_model(_model(seen, found), out)
@@ -54,16 +54,16 @@ def result_command(*, out: Path, home: Path | None = None, generation: int | Non
     tell(f"Wrote {out}")
 
 
-def _now(seen: View) -> Ended:
+def _now(seen: PeerSnapshot) -> Ended:
     """Return what the present generation has found so far."""
     import msgspec
 
-    from pairgossip.peer.service.status import ended_as, interval_of, status_of
+    from pairgossip.peer.service.status import ended_generation, interval_of, status_of
 
     shown = seen.status()
     told = status_of(seen.identity.name, seen.spec, seen.members, seen.context, seen.state)
     interval = interval_of(seen.members, seen.context, seen.state, shown)
-    found = ended_as(msgspec.structs.replace(told, interval=interval, covers=shown.covers))
+    found = ended_generation(msgspec.structs.replace(told, interval=interval, covers=shown.covers))
     if found is None and shown.ended:
         last = shown.ended[-1].generation
         raise InputError(
@@ -75,7 +75,7 @@ def _now(seen: View) -> Ended:
     return found
 
 
-def _then(seen: View, generation: int) -> Ended:
+def _then(seen: PeerSnapshot, generation: int) -> Ended:
     """Return what a generation had found when it ended."""
     from pairgossip.peer.protocol.generations import ordinal
     from pairgossip.peer.service.status import read_ended
@@ -94,7 +94,7 @@ def _is_score(spec: Spec, estimate: tuple[float, ...]) -> bool:
     return spec.loss is not None and len(estimate) == len(spec.columns)
 
 
-def _told(seen: View, found: Ended) -> dict[str, object]:
+def _told(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
     import msgspec
 
     spec = seen.spec
@@ -119,7 +119,7 @@ def _told(seen: View, found: Ended) -> dict[str, object]:
     }
 
 
-def _privacy(seen: View) -> dict[str, object]:
+def _privacy(seen: PeerSnapshot) -> dict[str, object]:
     """Say what is promised about the rows, and by how much that may have moved the estimate."""
     if seen.spec.privacy is None:
         return {}
@@ -129,7 +129,7 @@ def _privacy(seen: View) -> dict[str, object]:
     return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
 
 
-def _model(seen: View, found: Ended) -> Model:
+def _model(seen: PeerSnapshot, found: Ended) -> Model:
     import msgspec
 
     spec = seen.spec

@@ -89,7 +89,7 @@ def init_command(
 MARK = "peer.toml"
 
 
-def found_home(folder: Path | None) -> Home:
+def find_home(folder: Path | None) -> Home:
     """Return the peer in the folder given, in this one, or else in the only one below."""
     from pairgossip.peer.storage.folder import open_home
 
@@ -139,15 +139,15 @@ def invite_command(
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.identity.members import invitation
-    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.service.assembly import read_snapshot
 
-    place = found_home(home)
+    place = find_home(home)
     if address is not None and unreachable:
         raise InputError("Give --address or --unreachable, not both.")
     reached = None if unreachable else address or _listening(place.read_settings().listen)
     me = load_identity(place.folder)
     # What it began with: the others learn by its own word, once they meet, that it has more.
-    rows = view(place).context.rows[me.id]
+    rows = read_snapshot(place).context.rows[me.id]
     write_line(invitation(me, place.read_spec(), rows, reached))
 
 
@@ -186,15 +186,15 @@ def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Fl
         Let their records pass, but do not talk to them.
     """
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.identity.members import admitted
+    from pairgossip.peer.identity.members import add_invited
 
-    place = found_home(home)
+    place = find_home(home)
     if not invitations:
         raise InputError("There is nothing to join: name one or more files with invitations.")
     me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
     all_invited = [_read(text, len(invitations)) for text in invitations]
     for invited in all_invited:
-        members = admitted(members, me, spec, invited, is_neighbor=not not_a_neighbor)
+        members = add_invited(members, me, spec, invited, is_neighbor=not not_a_neighbor)
     members.save(place.members)
     role = "member" if not_a_neighbor else "neighbor"
     for invited in all_invited:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import format_value, new_table, write_json, write_line, write_table
 from pairgossip.cli.options import Flag
-from pairgossip.cli.peer.setup import found_home
+from pairgossip.cli.peer.setup import find_home
 
 if TYPE_CHECKING:
-    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, NeighborStatus, Status
     from pairgossip.peer.storage.folder import Home
 
@@ -37,12 +37,12 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
-    from pairgossip.peer.service.assembly import view
+    from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.service.privacy_noise import noise_of
     from pairgossip.peer.storage.growth import rows_waiting
 
-    place = found_home(home)
-    seen, is_running = view(place), place.is_running()
+    place = find_home(home)
+    seen, is_running = read_snapshot(place), place.is_running()
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, len(seen.state.nodes))
     if json:
@@ -108,7 +108,7 @@ def _found(
     return f"{value}; the value over all {what} is likely between {between}"
 
 
-def found_by(ended: Ended, status: Status) -> str:
+def describe_ended(ended: Ended, status: Status) -> str:
     """Say what a peer had found when a generation ended."""
     found = _found(ended.estimate, ended.interval, status.privacy is not None)
     covers = ended.covers
@@ -121,12 +121,12 @@ def found_by(ended: Ended, status: Status) -> str:
 
 def _ended(status: Status) -> list[tuple[str, str]]:
     return [
-        (f"generation {one.generation}", f"ended with {found_by(one, status)}")
+        (f"generation {one.generation}", f"ended with {describe_ended(one, status)}")
         for one in status.ended[-MOST_ENDED_SHOWN:]
     ]
 
 
-def _privacy(seen: View, status: Status) -> list[tuple[str, str]]:
+def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:
     """Say what is promised about the rows, what that costs in exactness, and what was spent."""
     if status.privacy is None:
         return []

@@ -3,7 +3,7 @@
 Four locks, one behind the other:
 
 - TLS 1.3 both ways, trusting the certificates of the neighbors and no other. Evicted neighbors and
-  those whose certificates have expired are not among them: see `admitted`.
+  those whose certificates have expired are not among them: see `admissible`.
 - Rules on certificates' common names, which are ids: from the neighbor ``b`` only what it puts at
   ``pairgossip/<me>/<b>``, to it only what is put at ``pairgossip/<b>/<me>``; nothing else passes.
 - A signature on every frame (`peer.service.zenoh_link`). TLS takes whatever a trusted key has
@@ -64,7 +64,7 @@ class Site:
     longest_frame: int = 1 << 17
 
 
-def admitted(neighbors: Sequence[Neighbor], evicted: Collection[str]) -> tuple[Neighbor, ...]:
+def admissible(neighbors: Sequence[Neighbor], evicted: Collection[str]) -> tuple[Neighbor, ...]:
     """Return the neighbors that may connect now: neither evicted nor expired."""
     return tuple(
         one for one in neighbors if one.id not in evicted and not is_expired(one.certificate)

@@ -62,7 +62,7 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-class Told(NamedTuple):
+class CertificateContents(NamedTuple):
     """What a certificate tells, read once and whole."""
 
     key: Ed25519PublicKey
@@ -163,7 +163,7 @@ def id_of_key(key: Ed25519PublicKey) -> str:
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _told(pem: str) -> Told:
+def _told(pem: str) -> CertificateContents:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import Encoding
     from cryptography.x509 import load_pem_x509_certificate
@@ -185,7 +185,7 @@ def _told(pem: str) -> Told:
         raise InputError("The certificate has other text before, in or after it: remove that.")
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
-    return Told(key, common_name, names, is_authority, until, is_own, sealing_key)
+    return CertificateContents(key, common_name, names, is_authority, until, is_own, sealing_key)
 
 
 def _common_name(certificate: Certificate) -> str:

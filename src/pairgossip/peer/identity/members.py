@@ -60,15 +60,19 @@ class Members(msgspec.Struct, frozen=True):
             given = msgspec.json.decode(read_bytes(path, LARGEST_FILE), type=_File, strict=True)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise InputError(f"{path} is not a list of members: {problem}.") from None
-        members = cls()
+        ids, names = set[str](), set[str]()
         try:
             for member in given.members:
-                if member.id in members.names():
+                check_member(member)
+                if member.id in ids:
                     raise InputError(f"Member '{member.name}' is listed twice: remove one.")
-                members = members.with_member(member)
+                if member.name in names:
+                    raise _same_name(member.name)
+                ids.add(member.id)
+                names.add(member.name)
         except InputError as problem:
             raise InputError(f"{path}: {problem}") from None
-        return members
+        return cls(given.members)
 
     def save(self, path: Path) -> None:
         """Write the list so that a failure leaves the one before."""
@@ -86,10 +90,7 @@ class Members(msgspec.Struct, frozen=True):
             )
         others = tuple(one for one in self.listed if one.id != member.id)
         if any(one.name == member.name for one in others):
-            raise InputError(
-                f"Another member is called '{member.name}' already: one of them must take another "
-                f"name."
-            )
+            raise _same_name(member.name)
         if known is None:
             return Members((*self.listed, member))
         return Members(tuple(member if one.id == member.id else one for one in self.listed))
@@ -119,10 +120,16 @@ class Members(msgspec.Struct, frozen=True):
         return {member.id: member.certificate for member in self.listed}
 
 
+def _same_name(name: str) -> InputError:
+    return InputError(
+        f"Another member is called '{name}' already: one of them must take another name."
+    )
+
+
 def check_member(member: Member) -> None:
-    """Refuse a member whose parts do not go together."""
+    """Raise `InputError` if the parts of a member do not belong together."""
     if not is_name(member.name):
-        raise InputError(f"{member.name[:64]!r} is no name for a member: it must be plain.")
+        raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
     try:
         told = id_of_certificate(member.certificate)
         sealing_key_of(member.certificate)
@@ -218,7 +225,7 @@ def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
     return told
 
 
-def admitted(
+def add_invited(
     members: Members, me: Identity, spec: Spec, invited: Invitation, is_neighbor: bool = True
 ) -> Members:
     """Return the list of members with the one invited; refuse oneself, and another run's."""

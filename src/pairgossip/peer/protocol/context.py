@@ -115,7 +115,5 @@ class Context(ABC):
 
 def notice_payload(notice: Notice, spec: str) -> bytes:
     """Return what the announcer of a generation signs."""
-    told = (spec, notice.announcer, notice.generation, notice.evicted)
-    # Left out where there is none, so that notices kept by earlier versions stay genuine.
-    grown = (notice.grown,) if notice.grown else ()
-    return PURPOSE + msgspec.msgpack.encode((*told, *grown))
+    content = (spec, notice.announcer, notice.generation, notice.evicted, notice.grown)
+    return PURPOSE + msgspec.msgpack.encode(content)

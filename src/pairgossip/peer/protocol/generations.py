@@ -87,12 +87,10 @@ def growth_payload(growth: Growth, spec: str) -> bytes:
 
 def number(count: int, evicted: Iterable[str], grown: Iterable[Growth] = ()) -> int:
     """Return the number of the generation after ``count`` others with these changes."""
-    told = "\n".join(sorted(evicted)).encode()
-    rows = sorted((one.member, one.first, one.rows) for one in grown)
-    if rows:
-        told = msgspec.msgpack.encode((told, rows))
-    short = hashlib.sha256(told).digest()[: BITS // 8] if told else bytes(BITS // 8)
-    return (count << BITS) | int.from_bytes(short, "big")
+    changes = (sorted(evicted), sorted((one.member, one.first, one.rows) for one in grown))
+    digest = hashlib.sha256(msgspec.msgpack.encode(changes)).digest()
+    short = int.from_bytes(digest[: BITS // 8]) if any(changes) else 0
+    return (count << BITS) | short
 
 
 def count(generation: int) -> int:

@@ -10,7 +10,7 @@ import msgspec
 from pairgossip.peer.protocol.generations import Changes, Growth
 from pairgossip.peer.protocol.records import Record
 
-VERSION = 1
+VERSION = 2
 """Of all that neighbors must have in common besides the specification: how frames, messages and
 records are written, and what an exchange does. Count it up whenever any of that changes."""
 Mass = tuple[float, ...]

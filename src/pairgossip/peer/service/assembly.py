@@ -17,10 +17,10 @@ from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
 from pairgossip.peer.spec.spec import Spec
-from pairgossip.peer.storage.folder import Home, Settings
+from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.growth import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.journal_file import inspected, read_state, reading
+from pairgossip.peer.storage.journal_file import check_database, read_state, reading
 from pairgossip.peer.storage.rows import digest
 
 
@@ -29,7 +29,7 @@ class Assembly:
     """All parts of a peer that is about to run."""
 
     home: Home
-    settings: Settings
+    settings: OperatorSettings
     identity: Identity
     spec: Spec
     members: Members
@@ -137,7 +137,7 @@ def _problems(
 def expired_certificates(members: Members) -> list[str]:
     """Say which members cannot connect any more."""
     return [
-        f"The certificate of '{member.name}' has expired: ask for a new one."
+        f"The certificate of '{member.name}' has expired: let it join again from a new folder."
         for member in members.listed
         if is_expired(member.certificate)
     ]
@@ -147,7 +147,7 @@ def expired_certificates(members: Members) -> list[str]:
 
 
 @dataclass(frozen=True)
-class View:
+class PeerSnapshot:
     """What lies in a peer's folder."""
 
     home: Home
@@ -166,7 +166,7 @@ class View:
         return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
 
 
-def view(home: Home) -> View:
+def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
     identity = load_identity(home.folder)
     spec, listed = home.read_spec(), home.read_members()
@@ -174,11 +174,11 @@ def view(home: Home) -> View:
     rows = rows_in_force(home, len(state.nodes))
     context = make_context(identity, spec, rows, listed, changes=state.changes)
     members = listed.with_rows(state.changes.rows())
-    return View(home, identity, spec, members, context, state)
+    return PeerSnapshot(home, identity, spec, members, context, state)
 
 
 def _state(home: Home) -> State:
-    inspected(home.state)
+    check_database(home.state)
     with reading(home.state) as base:
         state = read_state(base, home.state)
     if state is None:

@@ -67,7 +67,7 @@ class PlainLines(logging.Formatter):
 
 
 @contextmanager
-def writing_logs(stream: TextIO | None = None) -> Iterator[None]:
+def write_logs(stream: TextIO | None = None) -> Iterator[None]:
     """Send a peer's events to standard error: as text to a terminal, as JSON otherwise."""
     stream = sys.stderr if stream is None else stream
     handler = logging.StreamHandler(stream)

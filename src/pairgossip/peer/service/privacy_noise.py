@@ -21,7 +21,7 @@ from pairgossip.privacy.columns import Grid
 from pairgossip.privacy.debiased import debias, expect
 
 if TYPE_CHECKING:
-    from pairgossip.peer.service.assembly import View
+    from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.privacy import DebiasedKernel, RandomizedResponse
 
 
@@ -36,7 +36,7 @@ class _Largest(NamedTuple):
     """Of what a report says of its own pair."""
 
 
-def noise_of(seen: View) -> float | None:
+def noise_of(seen: PeerSnapshot) -> float | None:
     """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
     if seen.spec.privacy is None or seen.spec.kernel is None:
         return None

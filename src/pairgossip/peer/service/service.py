@@ -1,4 +1,4 @@
-"""A peer as a process: it listens, rings, remembers and tells until it is stopped.
+"""A peer as a process, which exchanges with its neighbors until it is stopped.
 
 One thread does everything but the network's own work, so nothing here needs a lock: frames wait in
 an inbox, and the peer's clock tells how long to wait for them.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.access import Neighbor, Site, admitted
+from pairgossip.peer.identity.access import Neighbor, Site, admissible
 from pairgossip.peer.protocol.exchange import (
     BrokenInvariant,
     Exchange,
@@ -23,34 +23,34 @@ from pairgossip.peer.protocol.exchange import (
     RestoredBackup,
 )
 from pairgossip.peer.protocol.state import State
+from pairgossip.peer.service import descriptors
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.logs import Log
-from pairgossip.peer.service.observer import Observer
+from pairgossip.peer.service.reporter import Reporter
 from pairgossip.peer.service.runtime import Link, Runtime
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, ZenohLink
-from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
     forget_request,
     note_eviction,
-    noted_eviction,
+    read_eviction,
     requested_evictions,
 )
-from pairgossip.peer.storage.growth import settled, taking_up
+from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
 
 EXIT_FAILED = 1
-"""Something must be mended; then the peer goes on where it was."""
+"""Something must be repaired; then the peer goes on where it was."""
 EXIT_UNFIT = 3
 """This identity cannot go on; starting it again does not help."""
 TICK = 1.0
-"""Seconds between two looks around: requests, status, log."""
+"""Seconds between two ticks, for requests, status and log."""
 RARELY = 60.0
-"""Seconds between two sessions that are begun to get rid of strangers, if there is no hurry."""
+"""Seconds between two new sessions that drop strangers, unless descriptors run out."""
 LINGER = 0.5
-"""How many seconds it answers at least: neighbors stopped with it may have asked just before."""
+"""Seconds a stopping peer still answers: neighbors that stop too may have asked just before."""
 PATIENCE = 5.0
-"""How many seconds a peer that was told to stop waits for the answers to its last offers."""
+"""Seconds a stopping peer waits for the answers to its last offers."""
 
 
 class Network(Link, Protocol):
@@ -84,16 +84,16 @@ def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
 
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
-    witness.raise_limit()
+    descriptors.raise_limit()
     with home.lock():
-        settled(home)
+        finish_interrupted_growth(home)
         parts = assemble(home)
         try:
-            evicted = noted_eviction(home)
+            evicted = read_eviction(home)
             if evicted is not None:
                 Log(parts.settings.name).error(evicted.sentence())
                 return EXIT_UNFIT
-            with Service(parts, patience=patience) as service, _signals(service.stop):
+            with PeerService(parts, patience=patience) as service, _signals(service.stop):
                 return service.run()
         finally:
             parts.close()
@@ -113,10 +113,10 @@ def _admitted(parts: Assembly, state: State) -> tuple[Neighbor, ...]:
         Neighbor(member.id, member.certificate, member.address)
         for member in parts.members.neighbors()
     ]
-    return admitted(neighbors, state.evicted)
+    return admissible(neighbors, state.evicted)
 
 
-class Service:
+class PeerService:
     """The loop of one peer.
 
     Parameters
@@ -143,23 +143,23 @@ class Service:
         self._clearings = 0
         self._connected: set[str] = set()
         self._exchange = Exchange(parts.context, parts.state)
-        self._observer = Observer(parts, self._exchange, self._log)
+        self._reporter = Reporter(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
         with self._closing_on_failure():
             self._runtime = Runtime(
                 self._exchange,
-                self._observer.watching(parts.journal),
+                self._reporter.follow(parts.journal),
                 self._network,
                 random.SystemRandom(),
                 parts.spec.algorithm.rate,
             )
-            self._observer.serve(parts.settings.metrics)
+            self._reporter.serve(parts.settings.metrics)
 
-    def __enter__(self) -> Service:
+    def __enter__(self) -> PeerService:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._observer.close()
+        self._reporter.close()
         self._network.close()
 
     def stop(self) -> None:
@@ -181,25 +181,25 @@ class Service:
             return self._fail(self._restored_backup(problem), EXIT_UNFIT)
         except BrokenInvariant as problem:
             sentence = (
-                f"The peer's own state is not as it must be, a defect of pairgossip: {problem}"
+                f"The peer's own state is inconsistent, which is a defect of pairgossip: {problem}"
             )
             return self._fail(sentence, EXIT_FAILED)
         except InputError as problem:
             return self._fail(str(problem), EXIT_FAILED)
         except OSError as problem:
             return self._fail(f"The system refused something: {problem}.", EXIT_FAILED)
-        self._look_around(is_last=True)
+        self._report(is_last=True)
         self._log.info("stopped", exchanges=self._exchange.state.exchanges)
         return 0
 
     def _turn(self, until: float = float("inf")) -> None:
-        """Wait for what comes first, a frame or the peer's own clock, and do it."""
+        """Handle what comes first, a frame or the peer's own clock."""
         due = min(self._runtime.due(), self._tick_at, until)
         found = self._inbox.get(due - time.monotonic())
         now = time.monotonic()
         if found is not None:
             sender, frame = found
-            self._observer.heard(sender, now)
+            self._reporter.note_frame(sender, now)
             self._runtime.received(sender, frame, now)
         if now >= self._runtime.due():
             self._runtime.advance(now)
@@ -211,10 +211,10 @@ class Service:
             self._admit()
             self._evict(now)
             self._grow(now)
-            self._look_around()
+            self._report()
 
     def _finish(self) -> None:
-        """Answer, and wait for answers; what has not come is on the disk and is asked again."""
+        """Go on answering, and wait for answers; other offers are repeated after a restart."""
         self._runtime.stop_ringing()
         now = time.monotonic()
         self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
@@ -225,34 +225,34 @@ class Service:
                 break
             self._turn(until=wanted)
         if self._exchange.state.pending:
-            self._log.info("parked an exchange in flight; it goes on after the next start")
+            self._log.info("an exchange is still in flight; it goes on after the next start")
 
     def _clear_out(self, now: float) -> None:
-        """Get rid of connections that strangers hold, by a new session, or end."""
-        held = witness.held()
-        is_crowded = witness.is_crowded(held, len(self._admitted))
-        if witness.is_short(held) or (is_crowded and now - self._cleared_at > RARELY):
+        """Drop connections of strangers by opening a new session; end if that does not help."""
+        held = descriptors.count_open()
+        is_crowded = descriptors.is_crowded(held, len(self._admitted))
+        if descriptors.is_short(held) or (is_crowded and now - self._cleared_at > RARELY):
             self._cleared_at = now
             self._clearings += 1
-            self._log.warning("too many connections: opening the network anew", descriptors=held)
+            self._log.warning("too many connections: opening a new session", descriptors=held)
             self._network.reopen(self._admitted)
-            if witness.is_short(witness.held()):
+            if descriptors.is_short(descriptors.count_open()):
                 self._network.close()  # or there would be none left to write the status with
                 raise InputError(
-                    f"Only {witness.limit()} files and connections may be open, and nearly "
+                    f"Only {descriptors.limit()} files and connections may be open, and nearly "
                     "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
                     "who connects to this peer's port."
                 )
 
     def _admit(self) -> None:
-        """Shut out neighbors that were evicted or have expired, by a session without them."""
+        """Open a session without neighbors that were evicted or whose certificates have expired."""
         allowed = _admitted(self._parts, self._exchange.state)
         if allowed != self._next_admitted:
-            self._next_admitted = allowed  # at the next look: they are still to hear of it
+            self._next_admitted = allowed  # at the next tick: until then they may hear of it
         elif allowed != self._admitted:
             self._network.reopen(allowed)
             self._admitted = allowed
-            self._log.info("opened the network anew", neighbors=len(allowed))
+            self._log.info("opened a new session", neighbors=len(allowed))
         speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
         self._exchange.agreed &= speaking
 
@@ -267,7 +267,7 @@ class Service:
         return bool(self._exchange.state.pending.keys() - self._exchange.away)
 
     def _evict(self, now: float) -> None:
-        """Carry out what was asked for since the last look."""
+        """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
         members = self._parts.members.names()
         new = [one for one in asked if one in members and one not in self._exchange.state.evicted]
@@ -279,40 +279,40 @@ class Service:
             forget_request(self._parts.home, member)
 
     def _grow(self, now: float) -> None:
-        """Take up rows that were added since the last look."""
+        """Take up rows that were added since the last tick."""
         before = self._exchange.context.own
-        with taking_up(self._parts.home, before) as rows:
+        with take_up_rows(self._parts.home, before) as rows:
             if rows is not None:
                 self._runtime.grow(rows, now)
                 self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
 
-    def _look_around(self, *, is_last: bool = False) -> None:
+    def _report(self, *, is_last: bool = False) -> None:
         counts = {
             **self._network.counts(),
             "frames dropped: inbox full": self._inbox.dropped,
-            "network opened anew: too many connections": self._clearings,
+            "sessions reopened: too many connections": self._clearings,
         }
         connected = self._network.connected()
         for neighbor in self._connected - connected:
             self._runtime.lost(neighbor)
         self._connected = connected
         waiting = self._runtime.waiting(time.monotonic())
-        self._observer.look(
+        self._reporter.report(
             counts, connected, self._network.other_versions(), waiting, is_last=is_last
         )
 
     def _fail(self, sentence: str, code: int) -> int:
         self._log.error(sentence)
-        self._observer.fatal(sentence)
-        self._look_around(is_last=True)
+        self._reporter.fail(sentence)
+        self._report(is_last=True)
         return code
 
     def _restored_backup(self, problem: RestoredBackup) -> str:
         neighbor = str(problem)
         name = self._parts.members.names().get(neighbor, neighbor)
         known = (
-            f"Neighbor '{name}' knows of more rows of this peer, by its own word, than its own "
-            "state does: "
+            f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
+            "knows of: "
             if isinstance(problem, ForgottenRows)
             else f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
         )
@@ -332,7 +332,7 @@ class Service:
 
 @contextlib.contextmanager
 def _signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let SIGTERM and SIGINT stop the peer in good order."""
+    """Let SIGTERM and SIGINT stop the peer."""
     caught = (signal.SIGTERM, signal.SIGINT)
     before = {one: signal.signal(one, lambda *_: stop()) for one in caught}
     try:

@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.protocol import generations
-from pairgossip.peer.service.uncertainty import Course
+from pairgossip.peer.service.uncertainty import MassHistory
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import Members
@@ -104,12 +104,12 @@ class Status(msgspec.Struct, frozen=True):
     heard_of: tuple[str, ...] = ()
     """The ids behind ``covers``, so that a restart does not forget them."""
     stopped: bool = False
-    """Whether the peer has ended in good order."""
+    """Whether the peer has ended as it was asked to."""
     done: bool = False
     """Whether the specification's error or exchanges are reached; running on is allowed."""
     spread: float | None = None
     """How much an exchange changes a node's mass, in parts of it."""
-    course: Course | None = None
+    masses: MassHistory | None = None
     """What the interval is made from, so that a restart does not forget it."""
     privacy: str | None = None
     """What is promised about every row; the interval is then about the value over the reports."""
@@ -150,13 +150,13 @@ def guarantee_of(spec: Spec) -> str | None:
 def interval_of(
     members: Members, context: Context, state: State, told: Status | None
 ) -> tuple[float, float] | None:
-    """Return where the value over all rows is likely to lie, by the course the peer has told."""
+    """Return where the value over all rows is likely to lie, by the history in a status."""
     from pairgossip.peer.service.uncertainty import Uncertainty
 
-    if told is None or told.course is None:
+    if told is None or told.masses is None:
         return None
     others = rows_of_others(members, state)
-    return Uncertainty(context.rule, state, others, told.course, told.heard_of).interval()
+    return Uncertainty(context.rule, state, others, told.masses, told.heard_of).interval()
 
 
 def rows_of_others(members: Members, state: State) -> dict[str, int]:
@@ -208,7 +208,7 @@ def status_of(
     )
 
 
-def ended_as(status: Status) -> Ended | None:
+def ended_generation(status: Status) -> Ended | None:
     """Return what to keep of a generation that ends with this status; None if it found nothing."""
     if status.estimate is None:
         return None
@@ -260,4 +260,4 @@ def read_status(path: Path) -> Status | None:
     try:
         return msgspec.json.decode(read_bytes(path, LARGEST_STATUS), type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{path} is no status of a peer: remove it.") from None
+        raise InputError(f"{path} is not a peer's status: remove it.") from None

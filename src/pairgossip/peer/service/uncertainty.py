@@ -5,10 +5,10 @@ A statistic is a quotient of two masses, a sum over a weight. What is wrong with
 
 - a walk: the samples of the whole network, of which a peer gets its share by and by;
 - a start: what the peer has gathered of its own and its neighbors' rows before records had spread.
-  It stays in the masses for ever, and its part in them falls as one over the exchanges;
+  It stays in the masses forever, and its part in them falls as one over the exchanges;
 - a fluctuation: how far this peer is from the others at the moment.
 
-The course of ``S - estimate * W`` shows all three. It is cut into about eight groups, and each is
+The history of ``S - estimate * W`` shows all three. It is cut into about eight groups, and each is
 averaged over its exchanges. The fluctuation nearly vanishes in these averages, so the squares of
 the differences between neighboring ones give the variance of the walk; the difference of the first
 average from the beginning is the start. The fluctuation is added once: the mean square of how far
@@ -20,8 +20,8 @@ narrow. So there is none before records of members with most of the rows have pa
 about that time on any graph; nor later, if they no longer do.
 
 Memory is bounded: at 32 batches every two neighboring ones become one. After a restart it goes on
-from its `Course`, if that was kept; without it there is no interval until half of the weight has
-been gathered anew. What it cannot see: members whose rows never reach the network, and liars.
+from its `MassHistory`, if that was kept; without it there is no interval until half of the weight
+has been gathered again. What it cannot see: members whose rows never reach the network, and liars.
 """
 
 from __future__ import annotations
@@ -35,11 +35,6 @@ import msgspec
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.spec.spec import Stop
-
-# What a peer keeps of the way its masses have grown, from which `Uncertainty` judges them.
-#
-# It is told with the status, every second: a few hundred numbers at most, and only for display.
-
 
 MOST_BATCHES = 32
 
@@ -65,11 +60,11 @@ class Sums(msgspec.Struct, frozen=True, array_like=True):
 NO_SUMS = Sums()
 
 
-class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
-    """What is kept of the way the masses have grown; enough to go on after a restart."""
+class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
+    """How the masses have grown: a few hundred numbers in the status, to go on after a restart."""
 
     generation: int
-    """The whole number of it, under a name of its own: beside it generations are counted from 1."""
+    """The full number, under another name: elsewhere in a status, generations count from 1."""
     batch: int
     """Exchanges between two marks."""
     marks: tuple[Mark, ...]
@@ -77,7 +72,7 @@ class Course(msgspec.Struct, frozen=True, rename={"generation": "generation_numb
     """Of the batch that has not ended yet."""
 
     def fits(self, state: State) -> bool:
-        """Whether this is of the state: a crash may have undone exchanges that were seen."""
+        """Return whether this belongs to a state: a crash may have undone exchanges since."""
         return (
             self.generation == state.generation
             and 0 < len(self.marks) <= MOST_BATCHES
@@ -98,7 +93,7 @@ QUANTILES = {
 }
 """Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
 fewer, as neighboring differences share an average. There are more than eleven groups only where a
-crash has lost a part of a short course."""
+crash has lost a part of a short history."""
 EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
 MET = 0.9
@@ -121,8 +116,8 @@ class Uncertainty:
         The peer's state now.
     others
         How many rows each other member has that takes part, by its id.
-    course
-        What an earlier process has kept; left out if it does not fit the state.
+    history
+        What an earlier process has kept; not used if it does not fit the state.
     met
         Members whose records have passed by before.
     """
@@ -132,7 +127,7 @@ class Uncertainty:
         rule: Rule,
         state: State,
         others: Mapping[str, int],
-        course: Course | None = None,
+        history: MassHistory | None = None,
         met: Iterable[str] = (),
     ) -> None:
         self._rule = rule
@@ -146,23 +141,23 @@ class Uncertainty:
         self._met_before: set[str] = set()
         self._spread: float | None = None
         self._begin(state)
-        if course is not None and course.fits(state):
-            self._course = course
+        if history is not None and history.fits(state):
+            self._history = history
             self._met_before = set(met)
 
     @property
-    def course(self) -> Course:
-        """What to keep for `Uncertainty` to go on after a restart."""
-        return self._course
+    def masses(self) -> MassHistory:
+        """What to keep to go on after a restart."""
+        return self._history
 
     def renew(self, rule: Rule, state: State, others: Mapping[str, int]) -> None:
-        """A new generation has begun: forget the last one."""
+        """Forget the last generation, since a new one has begun."""
         self._rule, self._others = rule, others
         self._begin(state)
 
     def observe(self, state: State, rows: Collection[int]) -> None:
-        """An exchange has been written down that has changed these rows."""
-        if state.generation != self._course.generation:
+        """Take note of a saved exchange that has changed these rows."""
+        if state.generation != self._history.generation:
             self._begin(state)
             return
         if state.exchanges <= self._exchanges:
@@ -178,9 +173,9 @@ class Uncertainty:
         self._note()
 
     def half_width(self) -> float | None:
-        """Half of the width of the interval of 95 %, None where nothing can be said yet."""
+        """Return half the width of the 95 % interval; None if there is none yet."""
         top, bottom = self._total
-        marks = self._course.marks
+        marks = self._history.marks
         batches = len(marks) - 1
         seen = marks[-1].bottom - marks[0].bottom
         if not self._is_ripe() or bottom == 0.0 or seen / bottom < OBSERVED:
@@ -201,7 +196,7 @@ class Uncertainty:
         return width if math.isfinite(width) else None
 
     def interval(self) -> Pair | None:
-        """Where the exact value lies with a confidence of about 95 %."""
+        """Return where the exact value lies with a confidence of about 95 %."""
         width = self.half_width()
         if width is None:
             return None
@@ -209,11 +204,11 @@ class Uncertainty:
         return estimate - width, estimate + width
 
     def spread(self) -> float | None:
-        """How much an exchange changes a node's mass, in parts of it: what models have for it."""
+        """Return how much an exchange changes a node's mass, relative to it, for models."""
         return None if self._spread is None else math.sqrt(self._spread)
 
     def should_stop(self, stop: Stop | None) -> bool:
-        """Whether the peer has what was asked for: the error or the exchanges."""
+        """Return whether the error or the exchanges that were asked for are reached."""
         if stop is None:
             return False
         if stop.exchanges is not None and self._exchanges >= stop.exchanges:
@@ -231,7 +226,7 @@ class Uncertainty:
         self._met, self._met_before = set(), set()
         self._spread = None
         mark = Mark(state.exchanges, *self._total, *self._total)
-        self._course = Course(state.generation, 1, (mark,))
+        self._history = MassHistory(state.generation, 1, (mark,))
 
     def _quotient(self, node: Node) -> Pair:
         """The two masses whose quotient is the statistic."""
@@ -249,8 +244,8 @@ class Uncertainty:
         self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
 
     def _note(self) -> None:
-        course, (top, bottom) = self._course, self._total
-        marks, batch, since = course.marks, course.batch, course.since
+        history, (top, bottom) = self._history, self._total
+        marks, batch, since = history.marks, history.batch, history.since
         since = Sums(since.count + 1, since.top + top, since.bottom + bottom)
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
@@ -259,7 +254,7 @@ class Uncertainty:
         if len(marks) > MOST_BATCHES:
             marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
-        self._course = Course(course.generation, batch, marks, since)
+        self._history = MassHistory(history.generation, batch, marks, since)
 
     def _end_rounding_errors(self) -> None:
         """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
@@ -267,7 +262,7 @@ class Uncertainty:
             self._total, self._replaced = _total(self._pairs), 0
 
     def _is_ripe(self) -> bool:
-        marks = self._course.marks
+        marks = self._history.marks
         fewest = EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
         met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
         return (

@@ -191,8 +191,6 @@ class Spec(_Strict, frozen=True):
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
         table = msgspec.to_builtins(self)
-        if self.privacy is None:
-            del table["privacy"]  # as versions that did not know of it have written it
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property

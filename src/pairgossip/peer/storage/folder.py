@@ -34,7 +34,7 @@ NEEDED = ("peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the operator of one peer decides alone."""
 
     name: str
@@ -66,7 +66,7 @@ class Home:
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
 
-    def read_settings(self) -> Settings:
+    def read_settings(self) -> OperatorSettings:
         """Read the operator's settings."""
         return read_settings(self.peer)
 
@@ -127,7 +127,7 @@ def open_home(folder: str | PathLike[str]) -> Home:
     return home
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> OperatorSettings:
     """Read the operator's settings, or say what is wrong with them."""
     try:
         text = read_bytes(path, LARGEST_TOML).decode()
@@ -136,16 +136,16 @@ def read_settings(path: Path) -> Settings:
     try:
         table = parse_toml(text)
         for key in table:
-            if key not in Settings.__struct_fields__:
-                raise unknown_name("key", key, Settings.__struct_fields__)
-        return check_settings(msgspec.convert(table, Settings))
+            if key not in OperatorSettings.__struct_fields__:
+                raise unknown_name("key", key, OperatorSettings.__struct_fields__)
+        return check_settings(msgspec.convert(table, OperatorSettings))
     except msgspec.ValidationError as problem:
         raise InputError(f"{path}: {wrong_kind(problem)}") from None
     except InputError as problem:
         raise InputError(f"{path}: {problem}") from None
 
 
-def check_settings(settings: Settings) -> Settings:
+def check_settings(settings: OperatorSettings) -> OperatorSettings:
     """Refuse settings with which a peer cannot run."""
     check_name(settings.name)
     check_address(settings.listen)
@@ -195,7 +195,7 @@ def note_eviction(home: Home, evicted: Evicted) -> None:
     files.replace(home.evicted, msgspec.json.encode(evicted) + b"\n")
 
 
-def noted_eviction(home: Home) -> Evicted | None:
+def read_eviction(home: Home) -> Evicted | None:
     """Return how this peer has learned that it was evicted; None if it was not."""
     if not home.evicted.exists():
         return None

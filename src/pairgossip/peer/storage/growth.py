@@ -51,7 +51,7 @@ def request_growth(
     """Ask for the rows of a file to be added; a request not carried out yet is added to."""
     spec = home.read_spec()
     with _locked(home):
-        settle(home)
+        _finish_growth(home)
         file = _file(home)
         before = read_copy(file, spec) if file.exists() else home.read_rows()
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
@@ -78,7 +78,7 @@ def request_growth(
 
 
 @contextlib.contextmanager
-def taking_up(home: Home, own: Rows) -> Iterator[Rows | None]:
+def take_up_rows(home: Home, own: Rows) -> Iterator[Rows | None]:
     """Give all rows that the peer is to have, None if none were added; they are its own after that.
 
     The peer must have written them down when it is done here.
@@ -97,11 +97,15 @@ def taking_up(home: Home, own: Rows) -> Iterator[Rows | None]:
         _rename(file, home.data)
 
 
-def settle(home: Home) -> None:
-    """Bring to its end what a crash has interrupted, before anything else is read.
+def finish_interrupted_growth(home: Home) -> None:
+    """Finish what a crash has interrupted, before anything else of the peer is read."""
+    if _file(home).exists():
+        with _locked(home):
+            _finish_growth(home)
 
-    A request that was not taken up yet stays: the running peer takes it up.
-    """
+
+def _finish_growth(home: Home) -> None:
+    """Put the new rows in place if the state has them; other requests wait for the peer."""
     file = _file(home)
     if not file.exists():
         return
@@ -109,13 +113,6 @@ def settle(home: Home) -> None:
         # A process killed between the commit and its sync leaves what a power failure can undo.
         _sync_database(home.state)
         _rename(file, home.data)
-
-
-def settled(home: Home) -> None:
-    """Do the same for a peer that is about to start."""
-    if _file(home).exists():
-        with _locked(home):
-            settle(home)
 
 
 def rows_waiting(home: Home, count: int) -> int:

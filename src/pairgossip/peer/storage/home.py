@@ -29,7 +29,7 @@ from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.records import MOST_ROWS, Rows
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.spec.spec import Spec, read_spec
-from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, Settings, check_settings
+from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, OperatorSettings, check_settings
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.rows import copy_text, digest, read_rows
 
@@ -161,7 +161,7 @@ def create_home(
     Under privacy the copy is of the reports, and nothing in the folder tells the rows.
     """
     target = Path(os.path.abspath(folder))
-    settings = check_settings(Settings(name, listen, power_safe, metrics))
+    settings = check_settings(OperatorSettings(name, listen, power_safe, metrics))
     spec = read_spec(spec_path)
     _refuse_existing(target)
     if not target.parent.is_dir():
@@ -206,7 +206,7 @@ def _scaffold(target: Path) -> Iterator[Path]:
         raise
 
 
-def _settings_text(settings: Settings) -> str:
+def _settings_text(settings: OperatorSettings) -> str:
     """Write settings as TOML, whose text and truth values are spelled as in JSON."""
     given = {
         key: value for key, value in msgspec.to_builtins(settings).items() if value is not None

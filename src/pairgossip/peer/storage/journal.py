@@ -30,13 +30,13 @@ from pairgossip.peer.storage.journal_file import (
     APPLICATION,
     SCHEMA,
     VERSION,
-    added_up,
     as_text,
-    explaining,
+    check_database,
+    explain_failures,
     fingerprint,
-    inspected,
-    noted_about,
+    read_notes,
     read_state,
+    sum_fingerprints,
 )
 from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.storage.witness import Witness, create_witness
@@ -81,9 +81,9 @@ class SqliteJournal:
         self._failure: InputError | None = None
         if create:
             _make(self.path)
-        self._saves, fingerprint = inspected(self.path)
+        self._saves, fingerprint = check_database(self.path)
         self._sums: _Sums | None = None
-        with explaining(self.path):
+        with explain_failures(self.path):
             self._base = _opened(self.path)
         try:
             self._witness = Witness(self.path, self._saves, fingerprint)
@@ -93,7 +93,7 @@ class SqliteJournal:
 
     def load(self) -> State | None:
         """Return the state last saved, or None if there is none."""
-        with explaining(self.path):
+        with explain_failures(self.path):
             return read_state(self._base, self.path)
 
     def save(self, change: Save) -> None:
@@ -105,7 +105,7 @@ class SqliteJournal:
         if self._failure is not None:
             raise self._failure
         try:
-            with explaining(self.path):
+            with explain_failures(self.path):
                 # Once rows were added, the file with the old ones is replaced: no way back.
                 is_synced = self._sync(change.sync, always=change.own is not None)
                 with _transaction(self._base):
@@ -120,8 +120,8 @@ class SqliteJournal:
 
     def about(self) -> Mapping[str, str]:
         """Return what is noted about the peer."""
-        with explaining(self.path):
-            return noted_about(self._base, self.path)
+        with explain_failures(self.path):
+            return read_notes(self._base, self.path)
 
     def note(self, about: Mapping[str, str]) -> None:
         """Note for good whose state this is, before the first save.
@@ -130,7 +130,7 @@ class SqliteJournal:
         """
         if self._saves:
             raise InputError(f"{self.path} says already whose state it is.")
-        with explaining(self.path):
+        with explain_failures(self.path):
             self._sync(True)
             with _transaction(self._base):
                 self._base.executemany(
@@ -202,7 +202,7 @@ def _make(path: Path) -> None:
     except OSError as problem:
         raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
     create_witness(path)
-    with explaining(path):
+    with explain_failures(path):
         base = _opened(path)
         with contextlib.closing(base), _transaction(base):
             for statement in SCHEMA:
@@ -259,19 +259,19 @@ class _Sums:
     def put_node(self, row: int, *columns: bytes) -> int:
         """Return the fingerprint of a node that is written now."""
         crc = fingerprint("nodes", row, *columns)
-        self.total = added_up((self.total, crc, -self._nodes[row]))
+        self.total = sum_fingerprints((self.total, crc, -self._nodes[row]))
         self._nodes[row] = crc
         return crc
 
     def put(self, table: str, key: str, content: str | bytes) -> int:
         """Return the fingerprint of another row that is written now."""
         crc = fingerprint(table, key, content)
-        self.total = added_up((self.total, crc, -self._others.get((table, key), 0)))
+        self.total = sum_fingerprints((self.total, crc, -self._others.get((table, key), 0)))
         self._others[table, key] = crc
         return crc
 
     def _added_up(self) -> int:
-        return added_up(chain(self._nodes, self._others.values()))
+        return sum_fingerprints(chain(self._nodes, self._others.values()))
 
 
 def _packed(numbers: tuple[float, ...]) -> bytes:

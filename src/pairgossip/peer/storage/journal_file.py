@@ -20,7 +20,7 @@ from pairgossip.peer.protocol.records import Record
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 5
+VERSION = 6
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -49,12 +49,12 @@ def fingerprint(table: str, *columns: object) -> int:
     return zlib.crc32(msgspec.msgpack.encode((table, columns)))
 
 
-def added_up(fingerprints: Iterable[int]) -> int:
+def sum_fingerprints(fingerprints: Iterable[int]) -> int:
     """Add up the fingerprints of all rows: a row that is missing, or is an old one, is noticed."""
     return sum(fingerprints) % LARGEST_SUM
 
 
-def inspected(path: Path) -> tuple[int, int]:
+def check_database(path: Path) -> tuple[int, int]:
     """Refuse a file that is damaged, behind its witness, newer than this program, or another.
 
     It is never touched. Returns how many saves it holds, and the fingerprint of the last one.
@@ -92,7 +92,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             f"There is no {path}: put it back if it was moved, for a peer that has run must not "
             "begin again; or run peer init for a new one."
         )
-    with explaining(path):
+    with explain_failures(path):
         if not path.stat().st_size:  # sqlite would delete the log of an empty database
             raise sqlite3.DatabaseError("it is empty")
         place = f"file:{quote(str(path))}?mode=ro"
@@ -103,14 +103,14 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextlib.contextmanager
-def explaining(path: Path) -> Iterator[None]:
+def explain_failures(path: Path) -> Iterator[None]:
     """Say of every failure of a database what it means and what to do."""
     try:
         yield
     except sqlite3.Error as problem:
-        raise explained(problem, path) from problem
+        raise explain(problem, path) from problem
     except UnicodeDecodeError as problem:  # names and messages that quote what is damaged
-        raise explained(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
+        raise explain(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
 
 
 def as_text(content: bytes) -> str:
@@ -118,7 +118,7 @@ def as_text(content: bytes) -> str:
     return content.decode(errors="replace")
 
 
-def explained(problem: sqlite3.Error, path: Path) -> InputError:
+def explain(problem: sqlite3.Error, path: Path) -> InputError:
     """Say what a failure of the database means and what to do."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
     if text == _FULL:
@@ -163,7 +163,10 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
         for table, rows in (("nodes", nodes), ("outcomes", outcomes), ("about", about)):
             for columns in rows:
                 _check(table, *columns)
-        if added_up(columns[-1] for rows in (nodes, outcomes, about) for columns in rows) != total:
+        if (
+            sum_fingerprints(columns[-1] for rows in (nodes, outcomes, about) for columns in rows)
+            != total
+        ):
             raise ValueError("a row is missing, or is not the latest")
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
@@ -180,25 +183,25 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
             grown=_notice(notice).grown if notice else (),
         )
     except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
-        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+        raise explain(sqlite3.DatabaseError(str(problem)), path) from None
 
 
-def noted_about(base: sqlite3.Connection, path: Path) -> dict[str, str]:
+def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
     """Return what is noted in an open database about the peer."""
     rows = list(base.execute("SELECT key, value, crc FROM about"))
     try:
         for columns in rows:
             _check("about", *columns)
     except ValueError as problem:
-        raise explained(sqlite3.DatabaseError(str(problem)), path) from None
+        raise explain(sqlite3.DatabaseError(str(problem)), path) from None
     return {key: value for key, value, _ in rows}
 
 
 def read_about(path: Path) -> dict[str, str]:
     """Return what is noted in a database about the peer, also while it runs."""
-    inspected(path)
+    check_database(path)
     with reading(path) as base:
-        return noted_about(base, path)
+        return read_notes(base, path)
 
 
 def export(path: Path, private: bool = False) -> dict[str, Any]:
@@ -206,9 +209,9 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
 
     Whose records it holds is told, the records' values only if ``private`` is asked for.
     """
-    inspected(path)
+    check_database(path)
     with reading(path) as base:
-        state, about = read_state(base, path), noted_about(base, path)
+        state, about = read_state(base, path), read_notes(base, path)
     if state is None:
         raise InputError(f"{path} holds no state yet: start the peer first.")
     about.pop("draw_seed", None)

@@ -221,16 +221,17 @@ def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) ->
     for other in sorted(path.parent.glob("*.ledger")):
         try:
             book = load(other)
+            if book is None:
+                continue
+            _check_numbers(other, book)
         except InputError:
-            continue  # it is not this one's business
-        if book is None:
-            continue
+            continue  # another ledger's damage is no reason to refuse these rows
         reported = _spent_by(book.drawn, columns)
         known = sum(name in reported for name in _names(book.secret, columns, rows))
         if 2 * known > len(rows):
             raise InputError(
-                f"{other} knows {known} of these {len(rows)} rows, and another ledger would report "
-                f"them anew: give it as --ledger, or rename it with its data; only if these are "
+                f"Give --ledger {other}, which knows {known} of these {len(rows)} rows: another "
+                f"ledger would report them again. Or rename it with its data; only if these are "
                 f"rows of other people, give --ledger {path}"
             )
 

@@ -33,12 +33,11 @@ the log, and the state is refused.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
-import resource
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,13 +86,15 @@ class Witness:
         self._system = running_system()
         self._turn = 0
         self._synced = min(read_note(database).synced, saves)
-        try:
+        with self._explain_failure():
             self._file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
-            for _ in PLACES:
-                self.note(saves, digest, is_synced=False)
-            os.fsync(self._file)
-        except OSError as problem:
-            raise InputError(f"Cannot write {self._path}: {problem.strerror}.") from None
+            try:
+                for _ in PLACES:
+                    self.note(saves, digest, is_synced=False)
+                os.fsync(self._file)
+            except BaseException:
+                os.close(self._file)
+                raise
 
     def note(self, saves: int, digest: int, *, is_synced: bool) -> None:
         """Note that the database has come so far; to be called once that is committed."""
@@ -101,13 +102,18 @@ class Witness:
             self._synced = saves
         packed = _packed(saves, self._synced, digest, self._system)
         self._turn = 1 - self._turn
-        try:
+        with self._explain_failure():
             os.pwrite(self._file, packed, PLACES[self._turn])
+
+    @contextlib.contextmanager
+    def _explain_failure(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as problem:
             raise InputError(f"Cannot write {self._path}: {problem.strerror}.") from None
 
     def close(self) -> None:
-        """Write what was noted to the disk, and let go of the file."""
+        """Write what was noted to the disk, and close the file."""
         if self._file < 0:
             return
         with contextlib.suppress(OSError):
@@ -193,52 +199,3 @@ def _unpacked(content: bytes) -> Note | None:
     if mark != _MARK:
         return None
     return Note(saves, synced, digest, system)
-
-
-# File descriptors: every connection takes one, a stranger's too, and without one no file opens.
-#
-# Zenoh drops connections that stay silent, a few per second. Once there is no free descriptor it
-# drops none of them any more, not even those that were closed at the other end, and accepts nobody:
-# only a new session helps.
-
-
-WANTED = 1 << 16
-"""More descriptors than this serve nobody: memory would run out first."""
-ROOM = 256
-"""Descriptors for the peer's own files and for connections of strangers, who are soon dropped."""
-PER_NEIGHBOR = 4
-"""Both sides may connect, and a connection that was lost may linger."""
-
-
-def raise_limit() -> None:
-    """Let this process have as many descriptors as the system permits it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def limit() -> int:
-    """Return how many descriptors this process may have."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return WANTED if soft == resource.RLIM_INFINITY else soft
-
-
-def held() -> int:
-    """Return how many descriptors are open; where that cannot be counted, all or none."""
-    try:
-        return len(os.listdir("/dev/fd"))
-    except OSError as problem:
-        return limit() if problem.errno in (errno.EMFILE, errno.ENFILE) else 0
-
-
-def is_short(count: int) -> bool:
-    """Whether so many open descriptors leave too few for what a peer does."""
-    most = limit()
-    return count >= most - max(most // 8, 16)
-
-
-def is_crowded(count: int, neighbors: int) -> bool:
-    """Whether so many are more than a peer with these neighbors has any use for."""
-    return count > ROOM + PER_NEIGHBOR * neighbors

@@ -1,4 +1,4 @@
-"""What a running peer notices about itself, and where it tells it: status file, log, metrics."""
+"""What a running peer reports about itself: status file, log and metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pairgossip.peer.service.runtime import Journal
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Status,
-    ended_as,
+    ended_generation,
     keep_ended,
     read_ended,
     read_status,
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 LONELY = 30.0
-"""Seconds without a word from anybody after which the operator should look."""
+"""Seconds without any frame after which the operator should look."""
 UNANSWERED = 5.0
-"""Seconds without a word from a neighbor that should answer, or has gone away."""
+"""Seconds without a frame from a neighbor that should answer, or has gone away."""
 MOST_UNANSWERED = 5
 MOST_DIFFERENCES = 5
 MOST_LOGGED = 8
@@ -51,15 +51,15 @@ _COUNT = re.compile(r"(?<= )\d+(?= )")
 """A number of seconds or rows; digits in a name are not set off by spaces."""
 
 
-class Observer:
-    """Follows one peer's exchanges from its own thread."""
+class Reporter:
+    """Follows one peer's exchanges, in the thread of the peer."""
 
     def __init__(self, parts: Assembly, exchange: Exchange, log: Log) -> None:
         self._parts = parts
         self._exchange = exchange
         self._log = log
         self._names = parts.members.names()
-        told = _told_before(parts)
+        told = _last_status(parts)
         self._met = {node.record.origin for node in parts.state.nodes} | set(
             told.heard_of if told else ()
         )
@@ -71,7 +71,7 @@ class Observer:
             exchange.context.rule,
             parts.state,
             rows_of_others(self._members, parts.state),
-            told.course if told else None,
+            told.masses if told else None,
             self._met,
         )
         self._heard_at: dict[str, float] = {}
@@ -79,7 +79,7 @@ class Observer:
         self._started = time.time()
         self._started_at = time.monotonic()
         self._fatal: str | None = None
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._agreed: set[str] = set()
         self._refused = 0
         self._server: MetricsServer | None = None
@@ -87,9 +87,9 @@ class Observer:
         self._written = 0.0
         self.status: Status | None = None
 
-    def watching(self, journal: Journal) -> Journal:
-        """Return a journal that writes to this one, and lets the observer see what."""
-        return _Watched(journal, self)
+    def follow(self, journal: Journal) -> Journal:
+        """Return a journal that writes to this one, and shows the reporter what."""
+        return _FollowedJournal(journal, self)
 
     def serve(self, place: str | None) -> None:
         """Serve metrics, if that is asked for."""
@@ -100,16 +100,16 @@ class Observer:
             self._log.info("metrics served", at=f"http://{place}/metrics")
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving metrics."""
         if self._server is not None:
             self._server.close()
 
-    def heard(self, sender: str, now: float) -> None:
-        """Note a frame."""
+    def note_frame(self, sender: str, now: float) -> None:
+        """Note that a neighbor was heard."""
         self._heard_at[sender] = now
 
-    def saving(self, change: Save) -> None:
-        """Keep what a generation has found before it is put in the place of the next one's."""
+    def before_save(self, change: Save) -> None:
+        """Keep the result of a generation that is about to end."""
         if change.state.generation == self._generation:
             return
         state, context = self._before
@@ -123,7 +123,7 @@ class Observer:
             interval=self._uncertainty.interval(),
             updated=time.time(),
         )
-        ended = ended_as(ends)
+        ended = ended_generation(ends)
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
             shown = [f"{entry:.6g}" for entry in ended.estimate[:MOST_LOGGED]]
@@ -134,8 +134,8 @@ class Observer:
                 exchanges=ended.exchanges,
             )
 
-    def saved(self, change: Save) -> None:
-        """Note what was written down."""
+    def after_save(self, change: Save) -> None:
+        """Take note of what was saved."""
         self._before = change.state, self._exchange.context
         if change.state.generation != self._generation:
             self._generation = change.state.generation
@@ -147,11 +147,11 @@ class Observer:
             self._exchanged_at = time.monotonic()
         self._met.update(change.state.nodes[row].record.origin for row in rows)
 
-    def fatal(self, sentence: str) -> None:
+    def fail(self, sentence: str) -> None:
         """Keep the reason why the peer ends."""
         self._fatal = sentence
 
-    def look(
+    def report(
         self,
         counts: Mapping[str, int],
         connected: set[str],
@@ -186,7 +186,7 @@ class Observer:
             self._exchange.state,
             met=self._met,
             interval=self._uncertainty.interval(),
-            course=self._uncertainty.course,
+            masses=self._uncertainty.masses,
             spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
             done=self._uncertainty.should_stop(self._parts.spec.stop),
             neighbors=self._neighbors(connected, versions, now),
@@ -200,10 +200,10 @@ class Observer:
             ended=self._ended,
         )
         self._write(self.status)
-        self._tell(problems, all_counts)
+        self._log_news(problems, all_counts)
 
     def _write(self, status: Status) -> None:
-        """Write the status; the peer goes on without, but not without a word."""
+        """Write the status; if that fails, the peer goes on and says so."""
         try:
             write_status(self._parts.home.status, status)
         except InputError as problem:
@@ -257,7 +257,10 @@ class Observer:
             dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
         )
         found += [self._other_version(*one) for one in sorted(versions.items())]
-        found += self._silences(now, versions, waiting)[:MOST_UNANSWERED]
+        silences = self._silences(now, versions, waiting)
+        found += silences[:MOST_UNANSWERED]
+        if (more := len(silences) - MOST_UNANSWERED) > 0:
+            found.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
@@ -285,11 +288,11 @@ class Observer:
     ) -> list[str]:
         """Say which neighbors do not answer or have gone, and what that means."""
         found = []
-        # An offer that was made just now freezes a row too, and is answered in a moment.
+        # An offer made just now freezes a row too, but is answered in a moment.
         overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
         is_stuck = overdue >= len(self._exchange.state.nodes)
         for neighbor in self._exchange.present:
-            # Who was never heard of is told only beside others that were: see LONELY.
+            # A neighbor never heard is reported here only if others were heard: see LONELY.
             is_missed = bool(self._heard_at) and neighbor not in self._heard_at
             never = LONELY if is_missed else math.inf
             since = now - self._heard_at.get(neighbor, self._started_at)
@@ -330,15 +333,15 @@ class Observer:
             f"Neighbor '{self._names.get(neighbor, neighbor)}' runs another specification: {told}"
         )
 
-    def _tell(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
-        """Log what was not so at the last look."""
+    def _log_news(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
+        """Log what is new since the last report."""
         for neighbor in self._exchange.agreed - self._agreed:
             self._log.info("neighbor runs the same", neighbor=self._names.get(neighbor, neighbor))
         self._agreed = set(self._exchange.agreed)
         for problem in problems:
-            if problem != self._fatal and _kind(problem) not in self._told:
+            if problem != self._fatal and _kind(problem) not in self._logged:
                 self._log.warning(problem)
-        self._told = {_kind(problem) for problem in problems}
+        self._logged = {_kind(problem) for problem in problems}
         refused = {name: count for name, count in counts.items() if "refused" in name and count}
         if sum(refused.values()) > self._refused:
             self._refused = sum(refused.values())
@@ -357,7 +360,7 @@ def _kind(problem: str) -> str:
     return _COUNT.sub("", problem)
 
 
-def _told_before(parts: Assembly) -> Status | None:
+def _last_status(parts: Assembly) -> Status | None:
     """What was told in this generation before a restart; it is for display, and may be lost."""
     told = None
     with contextlib.suppress(InputError):
@@ -368,14 +371,14 @@ def _told_before(parts: Assembly) -> Status | None:
     return told if is_same else None
 
 
-class _Watched:
-    def __init__(self, journal: Journal, observer: Observer) -> None:
-        self._journal, self._observer = journal, observer
+class _FollowedJournal:
+    def __init__(self, journal: Journal, reporter: Reporter) -> None:
+        self._journal, self._reporter = journal, reporter
 
     def load(self) -> State | None:
         return self._journal.load()
 
     def save(self, change: Save) -> None:
-        self._observer.saving(change)
+        self._reporter.before_save(change)
         self._journal.save(change)
-        self._observer.saved(change)
+        self._reporter.after_save(change)
