@@ -462,7 +462,7 @@ def test_a_database_of_something_else_is_refused(path: Path) -> None:
     base.execute("CREATE TABLE letters (text)")
     base.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match="it is no state of a peer"):
+    with pytest.raises(InputError, match="it is not a peer's state"):
         SqliteJournal(path)
     assert path.read_bytes() == before
 

@@ -179,7 +179,7 @@ def test_a_copy_that_was_changed_is_noticed(tmp_path: Path) -> None:
     home = made(tmp_path)
     for text in ("1.5", "-1", "200"):
         home.data.write_text(f"report of income\n{text}\n")
-        with pytest.raises(InputError, match="holds numbers that are no reports of this run"):
+        with pytest.raises(InputError, match="holds numbers that are not reports of this run"):
             home.read_rows()
     home.data.write_text("income\n5\n")
     with pytest.raises(InputError, match="There is no column 'report of income'"):

@@ -48,8 +48,8 @@ def test_a_peer_that_never_ran_is_described_by_its_disk(seen: PeerSnapshot) -> N
 def test_weights_count_when_rows_are_put_together(seen: PeerSnapshot) -> None:
     assert isinstance(seen.context.rule, WeightedMixing)
     state = with_masses(seen.state, (6.0, 1.0), (2.0, 3.0))
-    assert estimate_of(seen.spec, seen.context, state) == (2.0,)
-    assert estimate_of(seen.spec, seen.context, with_masses(state, (0.0, 0.0), (0.0, 0.0))) is None
+    assert estimate_of(seen.context, state) == (2.0,)
+    assert estimate_of(seen.context, with_masses(state, (0.0, 0.0), (0.0, 0.0))) is None
 
 
 def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Pat
     found = read_snapshot(home)
     assert isinstance(found.context.rule, PaperMixing)
     fresh = first_state(found.context)
-    assert estimate_of(found.spec, found.context, fresh) is None
+    assert estimate_of(found.context, fresh) is None
     one = msgspec.structs.replace(
         fresh, nodes=(fresh.nodes[0], Node(fresh.nodes[1].record, (3.0,), (1.0,)))
     )
-    assert estimate_of(found.spec, found.context, one) == (3.0,)
+    assert estimate_of(found.context, one) == (3.0,)
 
 
 def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_a_quotient_is_taken_last(tmp_path: Path) -> None:
 
     found = read_snapshot(create_home(tmp_path / "ann", "ann", spec, data))
     state = with_masses(found.state, (3.0, 4.0, 8.0), (1.0, 4.0, 2.0))
-    assert estimate_of(found.spec, found.context, state) == (0.5,)
+    assert estimate_of(found.context, state) == (0.5,)
     nothing = with_masses(found.state, (0.0, 0.0, 8.0), (0.0, 0.0, 2.0))
-    assert estimate_of(found.spec, found.context, nothing) is None
+    assert estimate_of(found.context, nothing) is None
 
 
 def test_evicted_members_are_not_covered(seen: PeerSnapshot) -> None:
@@ -84,7 +84,7 @@ def test_evicted_members_are_not_covered(seen: PeerSnapshot) -> None:
 
     changes, own = Changes((lost,)), seen.context.own
     context = make_context(seen.identity, seen.spec, own, seen.members, changes=changes)
-    status = status_of("ann", seen.spec, seen.members, context, state, met=[lost])
+    status = status_of(context, state, met=[lost])
     assert status.evicted == ("bob",)
     assert (status.covers.members, status.covers.of_members) == (1, 1)
     assert status.neighbors["bob"].evicted

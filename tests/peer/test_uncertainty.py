@@ -361,7 +361,7 @@ def test_a_running_peer_shows_it_and_a_restart_does_not_forget(tmp_path: Path) -
     told = both[0].status()
     assert told.masses is not None
     kept = read_snapshot(homes[0])
-    found = interval_of(kept.members, kept.context, kept.state, told)
+    found = interval_of(kept.context, kept.state, told)
     assert found == pytest.approx(told.interval)
     with running(*homes) as both:
         assert until(lambda: both[0].status().exchanges > told.exchanges + 20)

@@ -145,7 +145,7 @@ def test_a_restored_backup_is_found(tmp_path: Path) -> None:
 def test_a_number_that_is_none_is_found(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
     change(homes[1], lambda state: swapped(state, 2, mass=(float("nan"), state.nodes[2].mass[1])))
-    assert audit(homes).violations == ("bob has a number that is none in row 2.",)
+    assert audit(homes).violations == ("bob has a number that is not finite in row 2.",)
 
 
 def test_generations_must_agree(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What became of records and mass, read from the disks of all peers once they have stopped.
+"""Whether records and mass are conserved, by the disks of all peers once they have stopped.
 
 An exchange counts as done on both sides as soon as its responder has decided it: that is on the
 disk, and all that its initiator can still do is to learn of it.
@@ -92,7 +92,7 @@ def audit(homes: Sequence[Home]) -> Audit:
 
 
 def _finding(one: PeerSnapshot) -> Finding:
-    estimate = estimate_of(one.spec, one.context, one.state)
+    estimate = estimate_of(one.context, one.state)
     return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
 
 
@@ -115,7 +115,7 @@ def _memories(views: Views) -> list[str]:
 
 def _numbers(views: Views) -> list[str]:
     return [
-        f"{one.identity.name} has a number that is none in row {row}."
+        f"{one.identity.name} has a number that is not finite in row {row}."
         for one in views.values()
         for row, node in enumerate(one.state.nodes)
         if not all(map(math.isfinite, (*node.mass, *node.private)))

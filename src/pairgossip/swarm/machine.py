@@ -1,4 +1,4 @@
-"""What the system tells of processes, and the signals by which it is told to end."""
+"""What a swarm needs of the machine: signals, figures of processes, free ports."""
 
 from __future__ import annotations
 
@@ -76,9 +76,6 @@ def mean_memory(pids: Iterable[int | None]) -> tuple[float, float] | None:
         return None
     resident, shared = (1024.0 * sum(column) / len(sizes) for column in zip(*sizes, strict=True))
     return resident, shared
-
-
-# Ports on this machine where peers can listen, also when they come back after a while.
 
 
 HOST = "127.0.0.1"

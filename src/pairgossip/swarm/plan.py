@@ -1,4 +1,4 @@
-"""What a swarm will be: one specification, a network, and the rows dealt to its peers."""
+"""What a swarm will be: one specification, a network, rows dealt to peers; and its folders."""
 
 from __future__ import annotations
 
@@ -128,9 +128,6 @@ def kernel_spec(
 def _quoted(text: str) -> str:
     # A string of JSON is one of TOML, but for the delete character.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-# Founding a swarm: folders, keys, invitations and lists of members, as operators make them.
 
 
 Reached = Callable[[int, int], str]

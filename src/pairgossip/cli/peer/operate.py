@@ -1,4 +1,4 @@
-"""`pairgossip peer run`: a peer at work."""
+"""`pairgossip peer run`, `add`, `evict` and `export`: a peer at work."""
 
 from __future__ import annotations
 
@@ -48,9 +48,6 @@ def run_command(*, home: Path | None = None) -> int:
 
     with write_logs():
         return run_peer(place)
-
-
-# `pairgossip peer add`: more rows for a peer that exists.
 
 
 PATIENCE = 10.0
@@ -105,9 +102,6 @@ def add_command(
     else:
         tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
         tell("What the one before has found is kept: see peer status.")
-
-
-# `pairgossip peer evict`: going on without a member that is lost.
 
 
 DECLINED = 1
@@ -169,7 +163,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     from pairgossip.cli.peer.status import describe_ended
     from pairgossip.peer.service.status import ended_generation
 
-    status, rows = seen.status(), seen.members.rows()[lost]
+    status, rows = seen.status(), seen.context.present_rows[lost]
     tell(f"Evicting {name} cannot be undone:")
     tell(f"- its {rows} row{'s' * (rows != 1)} count no more;")
     tell(f"- all members begin generation {status.generation + 1}, from their own rows alone;")
@@ -180,9 +174,6 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     sys.stderr.write(f"Evict {name}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-# `pairgossip peer export`: a peer's durable state, to look at.
 
 
 def export_command(*, out: Path, home: Path | None = None, with_data: Flag = False) -> None:

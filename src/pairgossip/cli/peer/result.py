@@ -61,8 +61,8 @@ def _now(seen: PeerSnapshot) -> Ended:
     from pairgossip.peer.service.status import ended_generation, interval_of, status_of
 
     shown = seen.status()
-    told = status_of(seen.identity.name, seen.spec, seen.members, seen.context, seen.state)
-    interval = interval_of(seen.members, seen.context, seen.state, shown)
+    told = status_of(seen.context, seen.state)
+    interval = interval_of(seen.context, seen.state, shown)
     found = ended_generation(msgspec.structs.replace(told, interval=interval, covers=shown.covers))
     if found is None and shown.ended:
         last = shown.ended[-1].generation

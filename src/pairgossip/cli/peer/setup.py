@@ -1,4 +1,4 @@
-"""`pairgossip peer init`: a new peer's folder."""
+"""`pairgossip peer init`, `invite` and `join`: a peer and its neighbors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def init_command(
 
     The id, which stands for the peer's key, is printed. The key never leaves the folder; a copy of
     the rows lies there too, so nobody else should be able to read it. If the specification has a
-    table [privacy], the copy is of randomized reports instead, each drawn once and for ever.
+    table [privacy], the copy is of randomized reports instead, each drawn once and for all.
 
     For example:
 
@@ -83,9 +83,6 @@ def init_command(
     write_line(load_identity(made.folder).id)
 
 
-# Which folder a command is about.
-
-
 MARK = "peer.toml"
 
 
@@ -107,9 +104,6 @@ def _only_one() -> Path:
         raise InputError("There is no peer in this folder: run peer init, or give --home.")
     names = ", ".join(map(str, below[:5])) + (", ..." if len(below) > 5 else "")
     raise InputError(f"There are several peers in this folder: give --home with one of {names}.")
-
-
-# `pairgossip peer invite`: what others need to know of a peer.
 
 
 EVERYWHERE = ("0.0.0.0", "[::]")
@@ -159,9 +153,6 @@ def _listening(listen: str) -> str:
             f"--address tls/clinic-a.example:{port}, or give --unreachable."
         )
     return listen
-
-
-# `pairgossip peer join`: neighbors, by their invitations.
 
 
 def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Flag = False) -> None:

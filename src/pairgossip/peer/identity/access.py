@@ -29,7 +29,7 @@ from pairgossip.peer.identity.certificates import is_expired
 
 PREFIX = "pairgossip"
 LEASE = 3.0
-"""A neighbor silent for so many seconds is disconnected; signs of life come four times as often."""
+"""Seconds of silence after which a neighbor is disconnected; signs of life come more often."""
 LONGEST_HANDSHAKE = 5.0
 VERSION_BYTES = 1
 SIGNATURE = 64
@@ -95,7 +95,7 @@ def configuration(site: Site) -> dict[str, Any]:
         "connect": {
             "endpoints": [one.address for one in site.neighbors if one.address is not None],
             "exit_on_failure": False,
-            "timeout_ms": -1,  # for ever: a neighbor may come up tomorrow
+            "timeout_ms": -1,  # forever: a neighbor may come up tomorrow
             "retry": {
                 "period_init_ms": _milliseconds(FIRST_RETRY),
                 "period_max_ms": _milliseconds(LONGEST_RETRY),

@@ -1,8 +1,15 @@
-"""Certificates: how a peer's public key, id and name are told to others.
+"""Certificates, which hold a peer's public keys, id and name, and the sealing of frames to them.
 
 The id is the hash of the public key, so it outlives a renewed certificate. The certificate's
-common name is the id, because the network's access rules go by common names. A second public key,
-to which frames are sealed, is in an extension of the certificate.
+common name is the id, because the network's access rules go by common names.
+
+Sealing makes a frame that only its receiver can open, whoever else gets hold of it. Every peer has
+a static X25519 key beside its Ed25519 key, derived from the same secret, so that there is one file
+to keep. Its public part is in an extension of the certificate. A sender draws another X25519 key
+whenever it opens its network. From that key and the receiver's static key follows the key that
+seals its frames to that receiver, with ChaCha20-Poly1305; the nonce is a count, so it never comes
+twice under one key. Who has sent a frame is not shown by the seal but by the signature around it,
+in `pairgossip.peer.service.zenoh_link`.
 """
 
 from __future__ import annotations
@@ -232,18 +239,6 @@ def _usable(value: bytes) -> bytes | None:
     except ValueError:
         return None
     return public
-
-
-# Sealing: a frame that only its receiver can open, whoever else gets hold of it.
-#
-# Every peer has a static X25519 key beside its Ed25519 key, derived from the same secret, so that
-# there is one file to keep. Its public part is in the peer's certificate, which the peer has
-# signed. A sender draws another X25519 key whenever it opens its network. From that key and the
-# receiver's static key follows the key that seals its frames to that receiver, with
-# ChaCha20-Poly1305; the nonce is a count, so it never comes twice under one key.
-#
-# Who has sent a frame is not told by the seal but by the signature around it, in
-# `pairgossip.peer.service.zenoh_link`.
 
 
 Agree = Callable[[bytes], bytes]

@@ -1,4 +1,9 @@
-"""The members of a run: an explicit list, which no message can change."""
+"""The members of a run, an explicit list that no message can change, and their invitations.
+
+An invitation holds everything that others need to know of a peer, as one line to copy and paste. It
+is signed by the key in it, so nobody can alter it on its way. Whether it comes from the right
+person is for the people who hand it over to check.
+"""
 
 from __future__ import annotations
 
@@ -95,14 +100,6 @@ class Members(msgspec.Struct, frozen=True):
             return Members((*self.listed, member))
         return Members(tuple(member if one.id == member.id else one for one in self.listed))
 
-    def with_rows(self, rows: Mapping[str, int]) -> Members:
-        """Return the list as it is now that some members have so many rows."""
-        return Members(
-            tuple(
-                msgspec.structs.replace(one, rows=rows.get(one.id, one.rows)) for one in self.listed
-            )
-        )
-
     def neighbors(self) -> tuple[Member, ...]:
         """The members that this peer talks to, in the order of their ids."""
         return tuple(sorted((one for one in self.listed if one.is_neighbor), key=_id))
@@ -158,12 +155,6 @@ def check_address(address: str) -> str:
 
 def _id(member: Member) -> str:
     return member.id
-
-
-# Invitations: everything others need to know of a peer, as one line to copy and paste.
-#
-# An invitation is signed by the key it tells, so nobody can alter one on its way. Whether it comes
-# from the right person is for the people who hand it over to see to.
 
 
 PREFIX = "pairgossip-invitation-1:"

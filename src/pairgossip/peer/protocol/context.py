@@ -63,11 +63,16 @@ class Context(ABC):
         return self.make_rule()
 
     @cached_property
+    def present_rows(self) -> Mapping[str, int]:
+        """How many rows each member has that takes part in this generation."""
+        rows = {**self.rows, **self.changes.rows()}
+        return {who: count for who, count in rows.items() if who not in self.changes.evicted}
+
+    @cached_property
     def check(self) -> RecordCheck:
         """Tells which records may circulate in this generation."""
-        rows = {**self.rows, **self.changes.rows()}
-        present = {who: count for who, count in rows.items() if who not in self.changes.evicted}
-        return RecordCheck(self.verify, self.spec, self.limits, present, whole=self.is_private)
+        rows = self.present_rows
+        return RecordCheck(self.verify, self.spec, self.limits, rows, whole=self.is_private)
 
     @property
     def frame_limit(self) -> int:

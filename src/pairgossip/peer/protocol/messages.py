@@ -1,4 +1,4 @@
-"""What neighbors say to each other, and the checks a frame passes before anyone looks at it."""
+"""The messages between neighbors, and the checks that a frame passes before it is used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Offer(Message, frozen=True, tag="offer"):
-    """Let us swap records and average masses: here are mine."""
+    """Offers to swap records and average masses, with those of the sender."""
 
     generation: int
     seq: int
@@ -45,7 +45,7 @@ class Offer(Message, frozen=True, tag="offer"):
 
 
 class Accept(Message, frozen=True, tag="accept"):
-    """Done on my side: here are mine, as they were before."""
+    """Accepts an offer: done on this side, with record and mass as they were before."""
 
     generation: int
     seq: int
@@ -54,7 +54,7 @@ class Accept(Message, frozen=True, tag="accept"):
 
 
 class Reject(Message, frozen=True, tag="reject"):
-    """Nothing was done on my side, nor will be for this offer."""
+    """Rejects an offer: nothing was or will be done for it on this side."""
 
     generation: int
     seq: int
@@ -81,7 +81,7 @@ AnyMessage = Hello | Offer | Accept | Reject | Notice
 
 
 class BadFrame(ValueError):
-    """A frame that is no message: too long, malformed, or with numbers that are none."""
+    """A frame that is not a message: too long, malformed, or with numbers that are not finite."""
 
 
 LARGEST_FRAME = 1 << 20

@@ -1,4 +1,4 @@
-"""What a peer must remember, whatever happens to it."""
+"""What a peer must remember, and the actions that an exchange asks for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a neighbor's latest offer was decided; told again as often as it asks."""
+    """How a neighbor's latest offer was decided; sent again as often as it asks."""
 
     seq: int
     record: Record | None
@@ -80,13 +80,6 @@ class State(msgspec.Struct, frozen=True):
         return Changes(self.evicted, self.grown)
 
 
-# A sequence that never changes, and of which a changed copy costs next to nothing.
-#
-# A peer with many rows changes a few of them at each exchange, and must be able to fall back on
-# what was before. A tuple would be copied whole each time. This is a tree of small tuples: a copy
-# shares all of it but the branches that lead to what has changed.
-
-
 BITS = 5
 WIDTH = 1 << BITS
 
@@ -94,7 +87,12 @@ T = TypeVar("T")
 
 
 class Vector(Sequence[T]):
-    """Items in order, as a tuple has them."""
+    """An immutable sequence of which a changed copy costs next to nothing.
+
+    A peer with many rows changes a few of them at each exchange, and must be able to fall back on
+    what was before. A tuple would be copied whole each time. This is a tree of small tuples: a copy
+    shares all of it but the branches that lead to what has changed.
+    """
 
     __slots__ = ("_depth", "_length", "_root")
 
@@ -169,9 +167,6 @@ def _with(branch: tuple[Any, ...], depth: int, index: int, item: object) -> tupl
     return tuple(changed)
 
 
-# What an exchange asks of the world: to write down, to send, to be reminded.
-
-
 class Send(NamedTuple):
     """Send a message to a neighbor; it may be lost."""
 
@@ -180,7 +175,7 @@ class Send(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Write this state down: the peer's own numbers, these nodes, this neighbor's outcome."""
+    """Save this state: the peer's own numbers, these nodes, this neighbor's outcome."""
 
     state: State
     """As it was when the action was decided: a later event may have changed it since."""

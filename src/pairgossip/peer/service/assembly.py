@@ -1,4 +1,7 @@
-"""From a peer's folder to everything it needs to run, checked to belong together."""
+"""From a peer's folder to everything it needs to run, checked to belong together.
+
+`read_snapshot` reads the folder without touching anything: the peer may be running meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_expired
-from pairgossip.peer.identity.context import make_context
+from pairgossip.peer.identity.context import PeerContext, make_context
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members
-from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
@@ -25,19 +27,37 @@ from pairgossip.peer.storage.rows import digest
 
 
 @dataclass(frozen=True)
-class Assembly:
-    """All parts of a peer that is about to run."""
+class _Parts:
+    """What a peer consists of, at rest or about to run."""
 
     home: Home
-    settings: OperatorSettings
-    identity: Identity
-    spec: Spec
-    members: Members
-    context: Context
-    journal: SqliteJournal
+    context: PeerContext
     state: State
+
+    @property
+    def identity(self) -> Identity:
+        """Who the peer is."""
+        return self.context.identity
+
+    @property
+    def spec(self) -> Spec:
+        """What all members agree on."""
+        return self.context.agreed
+
+    @property
+    def members(self) -> Members:
+        """The list of members."""
+        return self.context.members
+
+
+@dataclass(frozen=True)
+class Assembly(_Parts):
+    """All parts of a peer that is about to run."""
+
+    settings: OperatorSettings
+    journal: SqliteJournal
     problems: tuple[str, ...]
-    """What does not keep the peer from running but should be seen to, a sentence each."""
+    """What does not keep the peer from running but needs attention, a sentence each."""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -68,8 +88,8 @@ def assemble(home: Home) -> Assembly:
     except BaseException:
         journal.close()
         raise
-    problems = tuple(_problems(identity, spec, members, context, state))
-    return Assembly(home, settings, identity, spec, members, context, journal, state, problems)
+    problems = tuple(_problems(context, state))
+    return Assembly(home, context, state, settings, journal, problems)
 
 
 def _check_members(home: Home, identity: Identity, members: Members) -> None:
@@ -104,7 +124,7 @@ def _incomplete(home: Home) -> InputError:
     )
 
 
-def _check_state(home: Home, context: Context, state: State) -> None:
+def _check_state(home: Home, context: PeerContext, state: State) -> None:
     mass, private = context.rule.sizes
     fits = len(state.nodes) == len(context.own) and all(
         (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
@@ -115,19 +135,17 @@ def _check_state(home: Home, context: Context, state: State) -> None:
         )
 
 
-def _problems(
-    identity: Identity, spec: Spec, members: Members, context: Context, state: State
-) -> list[str]:
+def _problems(context: PeerContext, state: State) -> list[str]:
     """Find what the operator should see to."""
-    found = []
+    found, spec = list[str](), context.agreed
     total = sum(context.rows.values())  # as they began: what was added since is on top of it
     if spec.members is not None and total != spec.members:
         found.append(
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
         )
-    found += expired_certificates(members)
-    if identity.id in state.evicted:
+    found += expired_certificates(context.members)
+    if context.me in state.evicted:
         found.append("This peer was evicted: join again from a new folder.")
     if all(neighbor in state.evicted for neighbor in context.neighbors):
         found.append("All neighbors were evicted: join others.")
@@ -143,38 +161,25 @@ def expired_certificates(members: Members) -> list[str]:
     ]
 
 
-# A peer seen from its folder, without touching anything: it may be running meanwhile.
-
-
 @dataclass(frozen=True)
-class PeerSnapshot:
+class PeerSnapshot(_Parts):
     """What lies in a peer's folder."""
-
-    home: Home
-    identity: Identity
-    spec: Spec
-    members: Members
-    """With the rows that they have in this generation."""
-    context: Context
-    state: State
 
     def status(self) -> Status:
         """Return what the peer last said of itself, or else what its disk says."""
         told = read_status(self.home.status)
-        if told is None or told.id != self.identity.id:
-            told = status_of(self.identity.name, self.spec, self.members, self.context, self.state)
+        if told is None or told.id != self.context.me:
+            told = status_of(self.context, self.state)
         return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
 
 
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
-    identity = load_identity(home.folder)
-    spec, listed = home.read_spec(), home.read_members()
-    state = _state(home)
+    identity, state = load_identity(home.folder), _state(home)
     rows = rows_in_force(home, len(state.nodes))
-    context = make_context(identity, spec, rows, listed, changes=state.changes)
-    members = listed.with_rows(state.changes.rows())
-    return PeerSnapshot(home, identity, spec, members, context, state)
+    spec, members = home.read_spec(), home.read_members()
+    context = make_context(identity, spec, rows, members, changes=state.changes)
+    return PeerSnapshot(home, context, state)
 
 
 def _state(home: Home) -> State:

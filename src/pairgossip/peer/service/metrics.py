@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_SILENCE = 15.0
-"""A peer whose status is older than so many seconds is not alive."""
+"""A peer whose status is older than this many seconds is not alive."""
 LONGEST_REQUEST = 5.0
 """Seconds a client has for its request and for taking the answer, however slowly it does so."""
 MOST_CONNECTIONS = 16

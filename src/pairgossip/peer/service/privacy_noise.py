@@ -40,7 +40,7 @@ def noise_of(seen: PeerSnapshot) -> float | None:
     """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
     if seen.spec.privacy is None or seen.spec.kernel is None:
         return None
-    covers = coverage(seen.context, seen.members, seen.state, ())
+    covers = coverage(seen.context, ())
     averages = readout_of(seen.context, seen.state)
     return noise_bound(debiased_kernel_of(seen.spec), covers.of_rows, seen.spec.target, averages)
 

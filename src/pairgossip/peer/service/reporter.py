@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
+from pairgossip.peer.identity.context import PeerContext
 from pairgossip.peer.protocol import generations
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode
@@ -65,12 +66,11 @@ class Reporter:
         )
         self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, generations.ordinal(self._generation))
-        self._before = parts.state, exchange.context
-        self._members = parts.members.with_rows(parts.state.changes.rows())
+        self._before = parts.state, self._context
         self._uncertainty = Uncertainty(
             exchange.context.rule,
             parts.state,
-            rows_of_others(self._members, parts.state),
+            rows_of_others(exchange.context),
             told.masses if told else None,
             self._met,
         )
@@ -86,6 +86,12 @@ class Reporter:
         self._unwritten: str | None = None
         self._written = 0.0
         self.status: Status | None = None
+
+    @property
+    def _context(self) -> PeerContext:
+        context = self._exchange.context
+        assert isinstance(context, PeerContext)
+        return context
 
     def follow(self, journal: Journal) -> Journal:
         """Return a journal that writes to this one, and shows the reporter what."""
@@ -113,16 +119,8 @@ class Reporter:
         if change.state.generation == self._generation:
             return
         state, context = self._before
-        ends = status_of(
-            self._parts.settings.name,
-            self._parts.spec,
-            self._members,
-            context,
-            state,
-            met=self._met,
-            interval=self._uncertainty.interval(),
-            updated=time.time(),
-        )
+        interval = self._uncertainty.interval()
+        ends = status_of(context, state, met=self._met, interval=interval, updated=time.time())
         ended = ended_generation(ends)
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
@@ -136,7 +134,7 @@ class Reporter:
 
     def after_save(self, change: Save) -> None:
         """Take note of what was saved."""
-        self._before = change.state, self._exchange.context
+        self._before = change.state, self._context
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._met.clear()
@@ -179,12 +177,10 @@ class Reporter:
         problems = self._problems(now, versions, waiting)
         all_counts = {**self._exchange.counts, **counts}
         self.status = status_of(
-            self._parts.settings.name,
-            self._parts.spec,
-            self._members,
-            self._exchange.context,
+            self._context,
             self._exchange.state,
             met=self._met,
+            name=self._parts.settings.name,
             interval=self._uncertainty.interval(),
             masses=self._uncertainty.masses,
             spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
@@ -231,10 +227,8 @@ class Reporter:
 
     def _began(self, state: State) -> None:
         """A new generation: with fewer members, or more rows, or both."""
-        self._members = self._parts.members.with_rows(state.changes.rows())
-        self._uncertainty.renew(
-            self._exchange.context.rule, state, rows_of_others(self._members, state)
-        )
+        context = self._exchange.context
+        self._uncertainty.renew(context.rule, state, rows_of_others(context))
         names = {**self._names, self._parts.identity.id: self._parts.settings.name}
         gone = ", ".join(names.get(member, member) for member in state.evicted)
         rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]

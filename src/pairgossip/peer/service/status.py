@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.protocol import generations
-from pairgossip.peer.service.uncertainty import MassHistory
+from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
-    from pairgossip.peer.identity.members import Members
+    from pairgossip.peer.identity.context import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.state import State
     from pairgossip.peer.spec.spec import Spec
@@ -117,9 +117,9 @@ class Status(msgspec.Struct, frozen=True):
     """What the generations before had found, the latest last."""
 
 
-def estimate_of(spec: Spec, context: Context, state: State) -> tuple[float, ...] | None:
-    """Read out what a peer knows, over all its rows; None if that is nothing yet."""
-    found = readout_of(context, state)
+def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
+    """Return the estimate or the model of a peer, over all its rows; None if there is none yet."""
+    spec, found = context.agreed, readout_of(context, state)
     values = found.tolist() if spec.kernel is None else [spec.value(found)]
     return tuple(values) if all(map(math.isfinite, values)) else None
 
@@ -148,63 +148,55 @@ def guarantee_of(spec: Spec) -> str | None:
 
 
 def interval_of(
-    members: Members, context: Context, state: State, told: Status | None
+    context: PeerContext, state: State, told: Status | None
 ) -> tuple[float, float] | None:
     """Return where the value over all rows is likely to lie, by the history in a status."""
-    from pairgossip.peer.service.uncertainty import Uncertainty
-
     if told is None or told.masses is None:
         return None
-    others = rows_of_others(members, state)
+    others = rows_of_others(context)
     return Uncertainty(context.rule, state, others, told.masses, told.heard_of).interval()
 
 
-def rows_of_others(members: Members, state: State) -> dict[str, int]:
-    """How many rows each other member has that takes part, by its id."""
-    return {who: count for who, count in members.rows().items() if who not in state.evicted}
+def rows_of_others(context: Context) -> dict[str, int]:
+    """Return how many rows each other member has that takes part, by its id."""
+    return {who: count for who, count in context.present_rows.items() if who != context.me}
 
 
-def coverage(context: Context, members: Members, state: State, heard: Collection[str]) -> Coverage:
+def coverage(context: Context, heard: Collection[str]) -> Coverage:
     """Count the members whose records were met, among those that take part."""
-    me = context.me
-    rows = {**members.rows(), me: len(context.own)}
-    present = {one: count for one, count in rows.items() if one not in state.evicted}
-    met = [one for one in present if one in heard or one == me]
-    return Coverage(len(met), len(present), sum(present.values()))
+    rows = context.present_rows
+    met = sum(one in heard or one == context.me for one in rows)
+    return Coverage(met, len(rows), sum(rows.values()))
 
 
 def status_of(
-    name: str,
-    spec: Spec,
-    members: Members,
-    context: Context,
-    state: State,
-    *,
-    met: Collection[str] = (),
-    neighbors: Mapping[str, NeighborStatus] | None = None,
-    **more: Any,
+    context: PeerContext, state: State, *, met: Collection[str] = (), **more: Any
 ) -> Status:
-    """Describe a peer by its durable state, and by what is known besides if it runs."""
-    names = members.names()
+    """Describe a peer by its durable state, and by what else is known if it runs."""
+    spec, names = context.agreed, context.members.names()
     heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
-    idle = {
-        one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
-        for one in members.neighbors()
+    known = {
+        "name": context.identity.name,
+        "interval": None,
+        "staleness": None,
+        "neighbors": {
+            one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
+            for one in context.members.neighbors()
+        },
+        "counts": {},
     }
     return Status(
-        name=name,
         id=context.me,
         measure=spec.kernel or spec.loss or "",
         generation=generations.ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=state.exchanges,
-        estimate=estimate_of(spec, context, state),
-        covers=coverage(context, members, state, heard_of),
+        estimate=estimate_of(context, state),
+        covers=coverage(context, heard_of),
         pending=len(state.pending),
-        neighbors=dict(neighbors) if neighbors is not None else idle,
         heard_of=tuple(heard_of),
         privacy=guarantee_of(spec),
-        **{"interval": None, "staleness": None, "counts": {}, **more},
+        **{**known, **more},
     )
 
 

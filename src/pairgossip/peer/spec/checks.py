@@ -221,14 +221,11 @@ def _check_positive(spec: Spec) -> None:
             raise InputError(f"{key} is {number}: give a finite number > 0.")
 
 
-# What can be wrong with the table [privacy] of a specification, each with its sentence.
-
-
 ROUNDINGS = ("bins", "stochastic")
 
 
 def check_privacy(spec: Spec) -> None:
-    """Refuse a mechanism that is none, and what cannot be computed of its reports."""
+    """Raise `InputError` for an invalid mechanism, or a measure that its reports cannot give."""
     privacy = spec.privacy
     if privacy is None:
         return

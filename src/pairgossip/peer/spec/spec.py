@@ -1,7 +1,8 @@
 """The specification of a run: what all members agree on, read from one strict TOML file.
 
 Two files that mean the same have the same canonical text, whatever their order, spelling of
-numbers and defaults left out; its hash is what peers tell each other.
+numbers and defaults left out; peers compare its hash. Where two differ, `differences` says how. The
+other's text comes from a neighbor: it is read with care, and shown escaped and cut.
 """
 
 from __future__ import annotations
@@ -25,11 +26,6 @@ from pairgossip.peer.spec.checks import check_meaning, check_privacy, check_tabl
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.rules import Rule
-
-
-# How two specifications differ, one sentence per key.
-#
-# The other's text comes from a neighbor: it is read with care, and shown escaped and cut.
 
 
 MOST_SHOWN = 20

@@ -1,4 +1,10 @@
-"""A peer's folder: one process, one peer, one folder that only its owner can enter."""
+"""A peer's folder: one process, one peer, one folder that only its owner can enter.
+
+It also holds requests to evict a member, which the peer carries out when it runs. A request stays
+until the new generation is on the disk, so it survives a crash, and works whether or not the peer
+runs. A peer that learns of its own eviction keeps that here too: the others no longer let it
+connect, so that after a restart nobody could tell it again.
+"""
 
 from __future__ import annotations
 
@@ -157,15 +163,6 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
                 f"127.0.0.1:9464."
             )
     return settings
-
-
-# Requests to evict a member: left in the peer's folder, carried out by the peer when it runs.
-#
-# A request stays until the new generation is safely on the disk, so it survives whatever happens in
-# between, and one path serves peers that run and peers that do not.
-#
-# A peer that learns of its own eviction keeps that too: the others no longer let it connect, so
-# that after a restart nobody would tell it again.
 
 
 LARGEST_NOTE = 1 << 16

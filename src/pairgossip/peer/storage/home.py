@@ -3,6 +3,10 @@
 The first state is written here, before the folder has its name. So a peer that starts always
 finds one, and one that finds none has lost it: nothing a crash does at the first start can make
 two first states.
+
+A peer contributes its rows as they are, or under privacy a report of each. Reports are drawn before
+anything of the rows reaches the folder, so that its state, its copies and its frames hold reports
+only, both as the own observation and as the one that circulates.
 """
 
 from __future__ import annotations
@@ -35,13 +39,6 @@ from pairgossip.peer.storage.rows import copy_text, digest, read_rows
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
-
-
-# What a peer contributes to a run: its rows as they are, or under privacy a report of each.
-#
-# Reports are made here, before anything of the rows reaches a peer's folder. So its state, its
-# copies and its frames hold reports only, in both roles: as the own observation and as the one that
-# circulates.
 
 
 LARGEST_LIST = 1 << 20

@@ -1,4 +1,4 @@
-"""The database file of a journal: its tables, and what is said when it is not as it must be."""
+"""The database file of a journal: its tables, how it is read, and what each failure means."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def check_database(path: Path) -> tuple[int, int]:
         if path.stat().st_size % page:  # sqlite takes what is missing of a page for zeros
             raise sqlite3.DatabaseError("its end is missing")
         if application != APPLICATION or version != VERSION:
-            raise sqlite3.DatabaseError("it is no state of a peer")
+            raise sqlite3.DatabaseError("it is not a peer's state")
         note = read_note(path)  # before the database: a running peer saves, then notes
         row = base.execute("SELECT saves, crc FROM peer").fetchone() or (0, 0)
         if not all(isinstance(number, int) for number in row):
@@ -137,9 +137,6 @@ def explain(problem: sqlite3.Error, path: Path) -> InputError:
         f"{path} is damaged ({text}) and was left as it is: have the other members evict this "
         f"peer, and join again from a new folder."
     )
-
-
-# Reading a journal: the state as it was saved, and what of it may be shown.
 
 
 def read_state(base: sqlite3.Connection, path: Path) -> State | None:
@@ -252,9 +249,9 @@ def _notice(frame: bytes) -> Notice:
     try:
         notice = decode(frame)
     except BadFrame:
-        raise ValueError("its notice is none") from None
+        raise ValueError("its notice is invalid") from None
     if not isinstance(notice, Notice):
-        raise ValueError("its notice is none")
+        raise ValueError("its notice is invalid")
     return notice
 
 

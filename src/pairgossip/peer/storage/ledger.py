@@ -1,10 +1,12 @@
-"""The privacy ledger: one report per observation and mechanism, for ever, and what it has cost.
+"""The privacy ledger: one report per observation and mechanism, forever, and what it has cost.
 
-A report that was drawn twice would tell more than its epsilon says. So reports are drawn once, on
-the disk before anything uses them, and found here again whenever the same rows come back: after a
-crash, for a new folder, from a restored backup. An observation is known by a keyed hash of its
-values and by how many equal ones stand before it, so rows may be reordered and added. What an
-edited row was before is not known: it is another observation.
+A report that was drawn twice would reveal more than its epsilon says. So reports are drawn once,
+are on the disk before anything uses them, and are found here again whenever the same rows come
+back: after a crash, for a new folder, from a restored backup. An observation is known by a keyed
+hash of its values and by how many equal ones stand before it, so rows may be reordered and added.
+What an edited row was before is not known: it is another observation.
+
+The file is read whole or not at all, replaced at once, and held by one process at a time.
 """
 
 from __future__ import annotations
@@ -27,9 +29,6 @@ from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import refuse_open_link
 from pairgossip.tables import STANDARD_INPUT
-
-# The file of a privacy ledger: read whole or not at all, replaced at once, held by one process.
-
 
 FORMAT = "pairgossip-ledger"
 VERSION = 1

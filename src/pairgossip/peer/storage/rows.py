@@ -31,7 +31,7 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
 
 
 def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
-    """Read the columns; under privacy what is wrong is told by its place, and not quoted.
+    """Read the columns; under privacy, errors name the line and do not quote the entry.
 
     Messages end up in terminals, logs and mails, where private values have no place.
     """
@@ -46,8 +46,8 @@ def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
         bad = table.first_bad_cell(name)
         if bad is not None:
             raise InputError(
-                f"Column '{name}' of {table.path}, line {bad.line}, is not a number (what it is is "
-                f"private and not shown): correct it."
+                f"Column '{name}' of {table.path}, line {bad.line}, is not a number (the entry "
+                f"is private, so it is not shown): correct it."
             )
     return table.with_columns(spec.observed)
 
@@ -81,7 +81,7 @@ def read_copy(path: Path, spec: Spec) -> Rows:
     for column, (low, high) in zip(matrix.T, spec.limits, strict=True):
         if not np.all((low <= column) & (column <= high) & (column == np.floor(column))):
             raise InputError(
-                f"{path} holds numbers that are no reports of this run: put the old file back."
+                f"{path} holds numbers that are not reports of this run: put the old file back."
             )
     return tuple(tuple(map(float, row)) for row in matrix)
 
