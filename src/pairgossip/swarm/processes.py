@@ -28,7 +28,7 @@ PAUSE = 0.05
 
 
 class Remains(NamedTuple):
-    """What the disk of a killed peer says about the process that was killed."""
+    """What the disk of a killed peer says about the killed process."""
 
     has_exchanged: bool
     """Whether it made an exchange since its start."""
@@ -135,7 +135,7 @@ class PeerProcess:
         self._is_frozen = False
 
     def ask_to_stop(self) -> None:
-        """Tell the process to come to an end in good order."""
+        """Ask the process to stop as an operator would."""
         self.thaw()
         if self._process is not None:
             self._process.terminate()

@@ -25,8 +25,8 @@ def run_command(*, home: Path | None = None) -> int:
     was. What happens is told on standard error, as JSON unless that is a terminal; what it has
     found is shown by `peer status`.
 
-    Exit codes: 0 stopped, 1 something must be mended before it goes on, 2 something was wrong
-    from the start, 3 this peer cannot go on (evicted, or a restored backup).
+    Exit codes: 0 stopped, 1 something must be repaired before it goes on, 2 something was
+    wrong from the start, 3 this peer cannot go on (evicted, or a restored backup).
 
     For example:
 

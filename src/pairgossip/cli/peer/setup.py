@@ -156,7 +156,7 @@ def _listening(listen: str) -> str:
 
 
 def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Flag = False) -> None:
-    """Take members up, by the invitations they gave: as neighbors, or as those whose rows may pass.
+    """Add members by their invitations, as neighbors or as members whose records may pass.
 
     Both sides of a link must join each other. Every other member of the network must be joined
     too, with --not-a-neighbor: records of those that are not listed are refused. Name, number of
@@ -196,7 +196,7 @@ def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Fl
 
 
 def _read(text: str, count: int) -> Invitation:
-    """Read one of so many invitations, and say which one is wrong."""
+    """Read one of ``count`` invitations, and say which one is wrong."""
     from pairgossip.peer.identity.members import read_invitation
 
     try:

@@ -83,7 +83,7 @@ def key_between(sender: str, to: str) -> str:
 
 def configuration(site: Site) -> dict[str, Any]:
     """Return Zenoh's configuration of a peer."""
-    if not site.neighbors:  # Zenoh takes an empty list for everybody the web trusts
+    if not site.neighbors:  # an empty list would make Zenoh trust every public authority
         raise InputError("This peer has no neighbors: add one with pairgossip peer join.")
     return {
         "mode": "peer",

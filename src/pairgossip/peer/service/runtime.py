@@ -1,4 +1,4 @@
-"""A peer in motion: its clock, its timers, and the actions of its exchanges carried out in order.
+"""A running peer: its clock, its timers, and the actions of its exchanges carried out in order.
 
 The same code runs on a virtual clock in tests and on a real one in
 `pairgossip.peer.service.service`; time, chance, the disk and the network come from outside.
@@ -23,7 +23,7 @@ BUSY = "rejected by neighbors: busy"
 DRAWN_AGAIN = 5.0
 """How many times sooner than usual the clock rings after a neighbor was busy."""
 WAIT_PER_ROUND_TRIP = 4.0
-"""An offer is repeated after so many times the usual round trip, and then ever more rarely."""
+"""How many round trips to wait before an offer is repeated; the wait then doubles each time."""
 
 
 class Journal(Protocol):
@@ -89,7 +89,7 @@ class Runtime:
                     self._draw_again(now)
             elif was_away:
                 self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
-        self._settle(now)
+        self._update_timers(now)
 
     def due(self) -> float:
         """When `advance` is to be called next."""
@@ -117,7 +117,7 @@ class Runtime:
             asked.repeats_at = now
 
     def waiting(self, now: float) -> dict[str, float]:
-        """Return for how long each neighbor has not answered an offer, in seconds."""
+        """Return how many seconds each neighbor has left an offer unanswered."""
         return {to: now - asked.at for to, asked in self._asked.items()}
 
     def lost(self, neighbor: str) -> None:
@@ -127,12 +127,12 @@ class Runtime:
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
         self._carry_out(self.exchange.evict(members), now)
-        self._settle(now)
+        self._update_timers(now)
 
     def grow(self, own: Rows, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
         self._carry_out(self.exchange.grow(own), now)
-        self._settle(now)
+        self._update_timers(now)
 
     def stop_ringing(self) -> None:
         """Begin no exchange any more; answer still, and finish those in flight."""
@@ -140,7 +140,7 @@ class Runtime:
         self.rings_at = math.inf
         self.exchange.calm()
 
-    def _settle(self, now: float) -> None:
+    def _update_timers(self, now: float) -> None:
         """Forget offers that are answered, and let the clock follow the number of neighbors."""
         pending = self.exchange.state.pending
         if self._asked.keys() - pending.keys():

@@ -40,7 +40,7 @@ MOST_BATCHES = 32
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """The masses of the quotient after so many exchanges, and their means since the last mark."""
+    """The masses of the quotient after some exchanges, and their means since the last mark."""
 
     exchanges: int
     top: float

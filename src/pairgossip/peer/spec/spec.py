@@ -293,7 +293,7 @@ def _debiased(spec: Spec) -> Any:
 
 
 def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
-    """Make the local update of one row of a peer with so many neighbors and rows.
+    """Make the local update of a row, for a peer with this number of neighbors and rows.
 
     A row's weight is one over how often it is picked while a link rings once.
     """

@@ -116,7 +116,7 @@ def _finish_growth(home: Home) -> None:
 
 
 def rows_waiting(home: Home, count: int) -> int:
-    """Return how many rows were added that a peer of so many by its state has not taken up."""
+    """Return how many added rows a peer has not taken up, whose state has ``count`` rows."""
     file = _file(home)
     with contextlib.suppress(InputError):  # it may be taken up between the two looks
         if file.exists():
@@ -125,7 +125,7 @@ def rows_waiting(home: Home, count: int) -> int:
 
 
 def rows_in_force(home: Home, count: int) -> Rows:
-    """Return a peer's rows, of which there are so many by its state; it may be running."""
+    """Return a peer's rows, of which its state has ``count``; the peer may be running."""
     file = _file(home)
     for _ in range(2):  # between two reads the peer may have put one file in the other's place
         with contextlib.suppress(InputError):

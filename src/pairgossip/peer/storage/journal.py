@@ -100,7 +100,7 @@ class SqliteJournal:
         """Write a change down in one transaction; after a failure nothing more is written.
 
         What the peer has in memory is then ahead of its disk, and must be dropped: it goes on
-        from the disk once the trouble is mended.
+        from the disk once the cause is repaired.
         """
         if self._failure is not None:
             raise self._failure

@@ -132,7 +132,9 @@ def explain(problem: sqlite3.Error, path: Path) -> InputError:
             f"start the peer again."
         )
     if isinstance(problem, sqlite3.OperationalError):
-        return InputError(f"{path} could not be used ({text}): mend that and start the peer again.")
+        return InputError(
+            f"{path} could not be used ({text}): repair that and start the peer again."
+        )
     return InputError(
         f"{path} is damaged ({text}) and was left as it is: have the other members evict this "
         f"peer, and join again from a new folder."

@@ -20,7 +20,7 @@ from pairgossip.text import format_rows
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
-    """Read the specification's columns; whatever may not circulate is refused, never mended."""
+    """Read the specification's columns; refuse, and never correct, what may not circulate."""
     table = _read_table(Path(path), spec, delimiter)
     for name in spec.observed:
         _check_range(table, name, spec.ranges[name])
