@@ -370,7 +370,7 @@ def test_a_copied_file_with_one_more_row_is_not_reported_anew(tmp_path: Path) ->
     made(tmp_path)
     copied = tmp_path / "copied.csv"
     copied.write_text(rows.read_text() + "55.0\n")
-    with pytest.raises(InputError, match=r"give it as --ledger, .* rows of other people"):
+    with pytest.raises(InputError, match=r"^Give --ledger .* rows of other people"):
         contributed_rows(copied, read_spec(tmp_path / "spec.toml"))
     assert not (tmp_path / "copied.csv.ledger").exists()
 
