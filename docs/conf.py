@@ -39,7 +39,8 @@ nitpick_ignore_regex = [
     # What is not public, and how Sphinx calls the aliases below.
     (
         r"py:.*",
-        r"(pairgossip\.(engine|algorithms|kernels\.means|privacy\.(means|whole_sets)|results\.(joining|fingerprints))\..*"
+        r"(pairgossip\.(engine|algorithms|kernels\.pairs|privacy\.estimation|results\.(joining|provenance)"
+        r"|errors\.Notice|experiments\.framework\.figures)\b.*"
         r"|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]
