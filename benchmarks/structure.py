@@ -5,17 +5,25 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import statistics
-import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 Arrows = dict[str, set[str]]
 
 
-def main(source: Path) -> None:
+def main() -> None:
     """Print one line per measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = Path(__file__).parents[1] / "src"
+    parser.add_argument("source", nargs="?", type=Path, default=default, help="folder to measure")
+    measure(parser.parse_args().source)
+
+
+def measure(source: Path) -> None:
+    """Print the measures of one folder of sources."""
     trees = {_module(file, source): ast.parse(file.read_text()) for file in source.rglob("*.py")}
     files = sorted(source.rglob("*.py"))
     lengths = [len(file.read_text().splitlines()) for file in files]
@@ -101,5 +109,4 @@ def _spread(numbers: list[int]) -> str:
 
 
 if __name__ == "__main__":
-    default = Path(__file__).parents[1] / "src"
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else default)
+    main()
