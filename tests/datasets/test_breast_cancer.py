@@ -50,7 +50,7 @@ def test_the_table_holds_the_features_and_the_class() -> None:
 
 
 def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled, "SHA256", "0" * 64)
+    monkeypatch.setattr(bundled, "CANCER_SHA256", "0" * 64)
     with pytest.raises(PairgossipError, match=r"differs from the one shipped: reinstall"):
         breast_cancer_wisconsin()
 

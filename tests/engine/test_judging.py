@@ -79,7 +79,7 @@ def test_few_observations(phi: str, n: int) -> None:
 @pytest.mark.parametrize("case", sorted(HARD))
 def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # One feature and the model 1 make any scores; the middle of the features is left where it is.
-    monkeypatch.setattr(judging, "centered", lambda features: features)
+    monkeypatch.setattr(judging, "center", lambda features: features)
     for direct in (0, 2**20):
         monkeypatch.setattr(judging, "DIRECT_LOGISTIC", direct)
         monkeypatch.setattr(judging, "DIRECT_HINGES", direct)
