@@ -78,10 +78,12 @@ def load_identity(folder: Path) -> Identity:
 
     key = _load_key(folder / KEY_FILE)
     file = folder / CERTIFICATE_FILE
+    if not file.exists():
+        raise missing_file(file)
     try:
         certificate = read_bytes(file, LARGEST_CERTIFICATE).decode("ascii")
-    except (InputError, UnicodeDecodeError):
-        raise InputError(f"Cannot read the certificate {file}: restore it.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not a certificate: restore it.") from None
     try:
         told, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
     except InputError as problem:
@@ -97,6 +99,11 @@ def load_identity(folder: Path) -> Identity:
         key.sign,
         lambda public: static.exchange(X25519PublicKey.from_public_bytes(public)),
     )
+
+
+def missing_file(file: Path) -> InputError:
+    """Return the error for a file of a peer's folder that is gone."""
+    return InputError(f"{file.name} is missing in {file.parent}: restore it.")
 
 
 def write_new(file: Path, content: bytes, mode: int) -> None:
@@ -126,7 +133,7 @@ def _load_key(file: Path) -> Ed25519PrivateKey:
                 raise InputError(f"Others can read the key {file}: run chmod 600 {file}")
             content = opened.read(1 << 16)
     except FileNotFoundError:
-        raise InputError(f"There is no key {file}: run peer init, or restore the file.") from None
+        raise missing_file(file) from None
     except OSError as problem:
         raise InputError(f"Cannot read the key {file}: {problem.strerror}.") from None
     # A damaged key makes the library raise a dozen unrelated classes, its own InternalError too.

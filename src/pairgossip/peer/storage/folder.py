@@ -29,6 +29,7 @@ from pairgossip.files import (
     sync,
 )
 from pairgossip.peer.identity.certificates import check_name, is_id
+from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import Members, check_address
 from pairgossip.peer.protocol.records import Rows
 from pairgossip.peer.spec.checks import wrong_kind
@@ -128,7 +129,7 @@ def open_home(folder: str | PathLike[str]) -> Home:
         raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
     for name in NEEDED:
         if not (home.folder / name).is_file():
-            raise InputError(f"{name} is missing in {home.folder}: restore it.")
+            raise missing_file(home.folder / name)
     home.read_settings()
     return home
 
