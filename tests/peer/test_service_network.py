@@ -146,7 +146,7 @@ def test_who_is_evicted_is_told_before_it_is_shut_out(homes: list[Home]) -> None
 
 OF_VERSION = """
 import sys
-from pairgossip.peer import messages
+from pairgossip.peer.protocol import messages
 messages.VERSION = {version}
 from pairgossip.peer.__main__ import main
 sys.exit(main({folder!r}))
@@ -246,7 +246,7 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
     with running(*homes[:2]) as (first, _):
         assert until(lambda: exchanges(homes[0]) > 10)
         taken = 10_000_000
-        monkeypatch.setattr(descriptors, "held", lambda: taken)
+        monkeypatch.setattr(descriptors, "count_open", lambda: taken)
         assert first.wait() == EXIT_FAILED
         monkeypatch.undo()
     (problem,) = first.status().problems
