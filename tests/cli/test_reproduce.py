@@ -89,7 +89,7 @@ class TestWithToy:
     def test_other_settings(self, cli: CommandLine, tmp_path: Path) -> None:
         assert cli("reproduce", "--quick", "--out", tmp_path).code == 0
         message = cli.error("reproduce", "--quick", "--seed", 1, "--out", tmp_path)
-        assert "holds a reproduction with seed 0, not 1: give another folder with --out" in message
+        assert "holds a reproduction with seed 0, not 1: give another folder, or give" in message
         message = cli.error("reproduce", "--quick", "--trials", 9, "--out", tmp_path)
         assert message.endswith("or --resume to add trials to it.")
 

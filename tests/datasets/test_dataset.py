@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import re
 from importlib import resources
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.datasets import CATALOG, Dataset, engel, wine
+from pairgossip.datasets import CATALOG, Dataset, bundled, engel, wine
 from pairgossip.datasets.dataset import read_shipped
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.learn import GossipRanker
@@ -82,9 +81,8 @@ def test_many_columns_are_listed_by_their_ends() -> None:
 
 
 FILES = {
-    module.FILE: module.SHA256
-    for name in ("breast_cancer", "digits", "engel", "wine")
-    for module in [importlib.import_module(f"pairgossip.datasets.{name}")]
+    getattr(bundled, f"{name}_FILE"): getattr(bundled, f"{name}_SHA256")
+    for name in ("CANCER", "DIGITS", "ENGEL", "WINE")
 }
 SHIPPED = resources.files("pairgossip.datasets")
 
