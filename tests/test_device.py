@@ -85,7 +85,8 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 def test_a_peer_loads_none_of_numpys_generators() -> None:
     """They take memory that small devices do not have to spare."""
     out = on_a_device("""
-import pairgossip.peer.service
+import pairgossip.cli
+import pairgossip.peer.service.service
 print([name for name in sys.modules if name.startswith("numpy.random")])
 """)
     assert out == "[]"

@@ -1,4 +1,4 @@
-"""The command line: one file per command; whatever is heavy is imported inside the commands."""
+"""The command line: commands by subject; whatever is heavy is imported inside the commands."""
 
 from __future__ import annotations
 

@@ -6,10 +6,9 @@ import hashlib
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
@@ -20,6 +19,9 @@ from pairgossip.losses.builtin import as_loss, difference, higher_label
 from pairgossip.losses.checks import check_models, check_two_classes
 from pairgossip.losses.general import GeneralLoss
 from pairgossip.losses.loss import Loss
+
+if TYPE_CHECKING:  # two megabytes that a device does not need
+    from numpy.random import SeedSequence
 
 # The risk of a model: its loss, averaged over all ordered pairs of observations.
 
