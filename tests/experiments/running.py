@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.running import run_experiment
-from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework import Experiment, Plan, Section
 from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.reproduction import _run_experiment
 
 PLAN = Plan(quick=True, trials=2, seed=0)
 
@@ -19,7 +18,7 @@ def results_of(
 ) -> dict[str, Any]:
     store = Store(folder)
     store.open(plan, resume=False)
-    run_experiment(experiment, plan, store, resume=False, n_jobs=n_jobs, progress=False)
+    _run_experiment(experiment, plan, store, resume=False, n_jobs=n_jobs, progress=False)
     results = store.results_of(experiment, plan)
     assert results is not None
     return results

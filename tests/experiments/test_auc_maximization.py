@@ -10,26 +10,23 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.experiments import auc_maximization
-from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
-from pairgossip.experiments.auc_maximization.findings import (
-    SCALINGS,
-    WORDS,
-    judge_vanishing,
-    largest_share,
-    scale_rows,
+from pairgossip.experiments.auc_maximization import (
+    _SCALINGS,
+    _WORDS,
+    AUC_ASYNC,
+    AUC_SYNC,
+    _judge_vanishing,
+    _largest_share,
 )
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.running import run_experiment
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.framework.store import Store
+from pairgossip.experiments.framework import Experiment, Plan, Section
 from pairgossip.experiments.paper_setup import (
     GRAPHS,
-    NodeRows,
     deal_rows,
     dispersion_verdict,
     faster_verdict,
     paper_graph,
 )
+from tests.experiments.running import results_of
 
 PLAN = Plan(quick=True, trials=3, seed=0)
 
@@ -39,12 +36,7 @@ def found(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Experiment, dict[str, Any]]:
     experiment: Experiment = request.param
-    store = Store(tmp_path_factory.mktemp(experiment.name))
-    store.open(PLAN, resume=False)
-    run_experiment(experiment, PLAN, store, resume=False, n_jobs=-1, progress=False)
-    results = store.results_of(experiment, PLAN)
-    assert results is not None
-    return experiment, results
+    return experiment, results_of(experiment, tmp_path_factory.mktemp(experiment.name), PLAN, 2)
 
 
 def section_of(found: tuple[Experiment, dict[str, Any]]) -> Section:
@@ -75,23 +67,23 @@ def test_the_size_of_the_bias_depends_on_the_scaling(
         assert "orders of magnitude" not in claim.statement
         return
     shares = {
-        scaling: max(largest_share(results[case]) for case in cases)
+        scaling: max(_largest_share(results[case]) for case in cases)
         for scaling, cases in {
-            "raw": GRAPHS,
-            **{name: [f"{graph}-{name}" for graph in GRAPHS] for name in SCALINGS},
+            name: [graph if name == "raw" else f"{graph}-{name}" for graph in GRAPHS]
+            for name in _SCALINGS
         }.items()
     }
     raw, standardized, min_max, unit = shares.values()
     assert raw > 0.1 > standardized > 0.01 > min_max > 1e-3 > unit
     assert "which the paper does not state" in claim.evidence
     for scaling, share in shares.items():
-        assert f"{share:.2g} ({WORDS[scaling]})" in claim.evidence
+        assert f"{share:.2g} ({_WORDS[scaling]})" in claim.evidence
 
 
-@pytest.mark.parametrize("scaling", ["raw", *SCALINGS])
+@pytest.mark.parametrize("scaling", _SCALINGS)
 def test_scalings(scaling: str) -> None:
     X = np.random.default_rng(0).uniform(1, 10, size=(20, 3))
-    rows = scale_rows(NodeRows(X, np.arange(20)), scaling).X
+    rows = _SCALINGS[scaling](X)
     assert {
         "raw": np.array_equal(rows, X),
         "standardized": np.allclose([rows.mean(axis=0), rows.std(axis=0)], [[0] * 3, [1] * 3]),
@@ -162,7 +154,7 @@ def test_numbers_in_the_findings_come_from_the_results(
     text = " ".join(section_of(found).findings)
     assert f"{found[1]['complete'].trials} trials" in text
     assert f"{found[1]['complete'].iterations[-1]:,}" in text
-    assert str(auc_maximization.STEP) in text
+    assert str(auc_maximization._STEP) in text
 
 
 @pytest.mark.parametrize(
@@ -175,7 +167,7 @@ def test_numbers_in_the_findings_come_from_the_results(
     ],
 )
 def test_chance_makes_no_verdict_better(least: float, most: float, verdict: str) -> None:
-    assert judge_vanishing(least, most) == verdict
+    assert _judge_vanishing(least, most) == verdict
 
 
 @pytest.mark.parametrize(

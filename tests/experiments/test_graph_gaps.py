@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.experiments.graph_gaps import GAPS, dense_eigenvalues
+from pairgossip.experiments.graph_gaps import GAPS, _dense_eigenvalues
 from pairgossip.experiments.paper_setup import PRINTED_GAPS
 from pairgossip.graphs import torus, watts_strogatz
 from tests.experiments.running import results_of, verdicts
@@ -49,7 +49,7 @@ def test_gaps_match_the_formulas_of_their_families(results: dict[str, Any]) -> N
 def test_the_solver_agrees_with_the_dense_eigenvalues(results: dict[str, Any]) -> None:
     for facts in [*results["graphs"].values(), *results["other-grids"].values()]:
         assert facts["gap"] == pytest.approx(facts["dense"], rel=1e-8)
-    seed_zero = dense_eigenvalues(watts_strogatz(699, k=4, p=0.3, seed=0))
+    seed_zero = _dense_eigenvalues(watts_strogatz(699, k=4, p=0.3, seed=0))
     assert results["watts-strogatz"]["Watts-Strogatz, k = 4"][0] == pytest.approx(
         seed_zero[1] / 1398, rel=1e-8
     )
@@ -60,7 +60,7 @@ def test_dense_eigenvalues_of_a_torus_are_sums_of_those_of_two_cycles() -> None:
         return 2 - 2 * np.cos(2 * np.pi * np.arange(n) / n)
 
     expected = np.sort(np.add.outer(cycle(5), cycle(4)).ravel())
-    np.testing.assert_allclose(dense_eigenvalues(torus(5, 4)), expected, atol=1e-12)
+    np.testing.assert_allclose(_dense_eigenvalues(torus(5, 4)), expected, atol=1e-12)
 
 
 def test_only_the_square_torus_has_the_printed_gap(results: dict[str, Any]) -> None:

@@ -10,22 +10,24 @@ import numpy as np
 import pytest
 
 from pairgossip.engine.descent.state import Snapshot
-from pairgossip.experiments import metric_learning
-from pairgossip.experiments.framework.experiment import Experiment
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
-from pairgossip.experiments.metric_learning.findings import (
+from pairgossip.experiments.framework import Experiment, Section
+from pairgossip.experiments.metric_learning import (
+    DIGITS,
+    MIXTURE,
+    _digits_claim,
+    _Measures,
+    _paired_difference,
+    _shares,
+)
+from pairgossip.experiments.metric_learning.metrics import (
+    _JUDGED,
     HELD_OUT,
     INFORMATIVE,
-    Measures,
-    accuracy,
-    best_metric,
+    _accuracy,
+    _best_metric,
     diagonal_risks,
-    digits_claim,
     images,
     mixture,
-    paired_difference,
-    shares,
 )
 from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.losses import risks
@@ -82,13 +84,13 @@ def test_table_agrees_with_all_pairs(of_mixture: tuple[dict[str, Any], Section])
     results, section = of_mixture
     fit = results["torus"]
     split = mixture(fit.nodes, PLAN.seed)
-    nodes = np.linspace(0, fit.nodes - 1, metric_learning.JUDGED[1]).astype(int)
+    nodes = np.linspace(0, fit.nodes - 1, _JUDGED).astype(int)
     slow = [risks(trial[nodes], split.X, LOSS, split.y).mean() for trial in fit.models]
     assert section.tables[0].rows[2][1] == pytest.approx(np.mean(slow), rel=1e-12)
     together = risks(fit.models.mean(axis=1), split.X, LOSS, split.y)
     assert section.tables[0].rows[2][2] == pytest.approx(together.mean(), rel=1e-12)
     kept = fit.models[..., :INFORMATIVE].sum(axis=2) / fit.models.sum(axis=2)
-    assert shares(fit) == pytest.approx(kept.mean(axis=1))
+    assert _shares(fit) == pytest.approx(kept.mean(axis=1))
     assert (fit.models >= 0).all()
 
 
@@ -107,7 +109,7 @@ def test_diverged_models_have_no_risk() -> None:
 
 def test_best_metric_is_a_minimum() -> None:
     split = mixture(80, 2)
-    model, objective = best_metric(split.X, split.y)
+    model, objective = _best_metric(split.X, split.y)
     assert objective == pytest.approx(risks(model[None], split.X, LOSS, split.y)[0])
     moved = np.maximum(model + np.random.default_rng(0).normal(0, 0.01, (50, len(model))), 0.0)
     assert (risks(moved, split.X, LOSS, split.y) > objective).all()
@@ -120,7 +122,7 @@ def test_accuracy_counts_votes_of_neighbors() -> None:
     for x, label in zip(split.X_held_out, split.y_held_out, strict=True):
         nearest = np.argsort((weights * (split.X - x) ** 2).sum(axis=1))[:5]
         right += np.bincount(split.y[nearest].astype(int)).argmax() == label
-    assert accuracy(weights, split) == pytest.approx(right / HELD_OUT)
+    assert _accuracy(weights, split) == pytest.approx(right / HELD_OUT)
 
 
 def test_held_out_points_are_not_on_nodes() -> None:
@@ -135,8 +137,8 @@ def test_differences_are_paired_as_in_the_test_of_mcnemar() -> None:
     hits, rival = np.array([1, 1, 1, 0, 1, 0]), np.array([1, 0, 0, 1, 1, 0], dtype=bool)
     ahead, behind, points = 2, 1, 6
     variance = (ahead + behind - (ahead - behind) ** 2 / points) / (points - 1)
-    assert paired_difference(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
-    assert paired_difference(rival.astype(float), rival) == 0.0
+    assert _paired_difference(hits, rival) == pytest.approx((1 / 6) / np.sqrt(variance / points))
+    assert _paired_difference(rival.astype(float), rival) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_digits_are_judged_by_clear_differences(
 
     central = {"euclidean": scaled, "unscaled": unscaled, "accuracy": 0.9}
     rivals = {"scaled data": right(scaled), "data as they are": right(unscaled)}
-    measured = Measures(
+    measured = _Measures(
         {},
         central,
         dict.fromkeys(GRAPHS, np.full(2, 0.9)),
@@ -166,7 +168,7 @@ def test_digits_are_judged_by_clear_differences(
         rivals,
         {},
     )
-    assert digits_claim(measured).verdict == verdict
+    assert _digits_claim(measured).verdict == verdict
 
 
 def test_swapped_graphs_change_the_verdicts(of_mixture: tuple[dict[str, Any], Section]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments import mixing_times
-from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework import Section
 from pairgossip.experiments.mixing_times import MIXING
 from pairgossip.experiments.paper_setup import network
 from tests.experiments.running import PLAN, results_of, verdicts
@@ -17,8 +17,8 @@ NODES, OTHERS = 25, 16
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mixing_times, "QUICK_NODES", NODES)
-        patch.setattr(mixing_times, "OTHER_NODES", (OTHERS, OTHERS))
+        patch.setattr(mixing_times, "_QUICK_NODES", NODES)
+        patch.setattr(mixing_times, "_OTHER_NODES", (OTHERS, OTHERS))
         return results_of(MIXING, tmp_path_factory.mktemp("mixing"))
 
 
@@ -44,7 +44,7 @@ def test_exact_times_are_those_of_matrix_powers(section: Section) -> None:
             0.5 * np.abs(np.linalg.matrix_power(walk, t) - 1 / graph.n).sum(axis=1).max()
             for t in (exact - 1, exact)
         )
-        assert at <= mixing_times.EPSILON < before
+        assert at <= mixing_times._EPSILON < before
 
 
 def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) -> None:
@@ -56,7 +56,7 @@ def test_printed_times_are_negative_and_corrected_ones_enough(section: Section) 
 
 def test_the_picture_has_a_panel_per_graph(section: Section) -> None:
     (picture,) = section.pictures
-    assert len(picture.sheet.panels) == len(mixing_times.GRAPHS)
+    assert len(picture.sheet.panels) == len(mixing_times._GRAPHS)
 
 
 def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.private_estimation import EPSILONS, PRIVATE, findings
+from pairgossip.experiments.framework import Section
+from pairgossip.experiments.private_estimation import PRIVATE, _size_claim
+from pairgossip.experiments.private_estimation.draws import EPSILONS
 from tests.experiments.running import results_of, texts, verdicts
 
 
@@ -61,4 +62,4 @@ def test_noise_that_falls_otherwise_is_noticed(exponent: float, verdict: str) ->
     by_size = {
         1.0: {size: {"values": spread * size**exponent} for size in (100, 1600, 4000, 10_000)}
     }
-    assert findings.size_claim(by_size).verdict == verdict
+    assert _size_claim(by_size).verdict == verdict

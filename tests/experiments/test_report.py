@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from pairgossip.experiments import Section, reproduce
-from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.framework.section import Claim, Table, format_cell
-from pairgossip.experiments.report import Contents, render_report
+from pairgossip.experiments.framework import Claim, Plan, Table
+from pairgossip.experiments.framework.report import Contents, _format_cell, _render_report
 
 from .toy import TOY
 
@@ -86,7 +85,7 @@ def measured(browser: Browser, request: pytest.FixtureRequest) -> tuple[int, dic
     contents = Contents({"toy": TOY}, sections, {}, Plan(True, 2, 0), [])
     context = browser.new_context(viewport={"width": request.param, "height": 800})
     page = context.new_page()
-    page.set_content(render_report(contents, {}))
+    page.set_content(_render_report(contents, {}))
     found: dict[str, float] = page.evaluate(
         """() => ({
             page: document.documentElement.scrollWidth,
@@ -117,7 +116,7 @@ def test_tables_of_text_can_be_read_on_a_phone(measured: tuple[int, dict[str, fl
     [(None, ""), (True, "yes"), (12345, "12,345"), (0.123456, "0.1235"), ("a", "a")],
 )
 def test_written(value: bool | int | float | str | None, text: str) -> None:
-    assert format_cell(value) == text
+    assert _format_cell(value) == text
 
 
 def test_figures_go_where_they_belong_from_wherever_it_is_called(

@@ -11,7 +11,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.experiments import reproduce, reproduction
-from pairgossip.experiments.framework.experiment import Plan
+from pairgossip.experiments.framework import Plan
 from tests.experiments import toy
 
 pytestmark = pytest.mark.usefixtures("toy_catalog")

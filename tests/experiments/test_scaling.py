@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments import scaling
-from pairgossip.experiments.framework.experiment import fit_line, fit_power_law
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.scaling import SCALING
-from pairgossip.experiments.scaling.findings import Point
+from pairgossip.experiments.framework import Section, fit_line, fit_power_law
+from pairgossip.experiments.paper_setup import dealt_quantiles
+from pairgossip.experiments.scaling import SCALING, _Point
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scaling, "LENGTHS", (20_000, 20_000))
+        patch.setattr(scaling, "_LENGTHS", (20_000, 20_000))
         return results_of(SCALING, tmp_path_factory.mktemp("scaling"), n_jobs=2)
 
 
@@ -44,7 +43,7 @@ def test_time_scales_grow_as_known(section: Section) -> None:
 def test_the_late_bias_of_the_complete_graph_has_a_closed_form(results: dict[str, Any]) -> None:
     # All other eigenvalues agree there: W_1 = J + mu (I - J), W_2 = J + nu (I - J).
     n = 49
-    data = scaling._data(n, PLAN.seed)
+    data = dealt_quantiles(n, PLAN.seed)
     H = np.abs(data[:, None] - data[None, :])
     H -= H.mean()
     x = 2 / (n - 1)
@@ -59,7 +58,7 @@ def test_the_late_bias_of_the_complete_graph_has_a_closed_form(results: dict[str
 def test_the_parts_add_up_to_the_error(results: dict[str, Any]) -> None:
     for name, nodes in (("complete", 49), ("watts-strogatz", 100), ("cycle", 25)):
         run, exact = results[f"{name}-{nodes}"], results[f"exact-{name}-{nodes}"]
-        parts = Point(run, exact).parts
+        parts = _Point(run, exact).parts
         sizes = (parts.bias, parts.disagreement, parts.mean_fluctuation)
         total = sum(size**2 for size in sizes)
         # What is left is the bias of the mean times its average chance, twice: nothing else.

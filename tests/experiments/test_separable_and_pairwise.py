@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairgossip.experiments import separable_and_pairwise
-from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework import Section
 from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
 from tests.experiments.running import results_of, texts, verdicts
@@ -31,7 +31,7 @@ def test_the_verdicts(section: Section) -> None:
 
 def test_the_complete_graph_attains_the_rate_of_the_bound(section: Section) -> None:
     name, bias, predicted, error, _, bound, _ = section.tables[0].rows[0]
-    gap = 2 / (separable_and_pairwise.NODES - 1)
+    gap = 2 / (separable_and_pairwise._NODES - 1)
     assert name == "complete"
     assert predicted == pytest.approx(np.log(1 - gap / 2))
     assert bias == pytest.approx(predicted)

@@ -6,18 +6,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.experiments import several_points
-from pairgossip.experiments.framework.experiment import Plan
-from pairgossip.experiments.framework.section import Section
-from pairgossip.experiments.several_points import SEVERAL_POINTS
-from pairgossip.experiments.several_points.measures import UNEQUAL, Curve, Place, ratio_at_end
+from pairgossip import estimate
+from pairgossip.experiments.framework import Section
+from pairgossip.experiments.several_points import SEVERAL_POINTS, places
+from pairgossip.experiments.several_points.places import (
+    _UNEQUAL,
+    Curve,
+    _Place,
+    _problem,
+    ratio_at_end,
+)
 from tests.experiments.running import results_of, texts, verdicts
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(several_points, "LEAST_TRIALS", 30)
+        patch.setattr(places, "_LEAST_TRIALS", 30)
         return results_of(SEVERAL_POINTS, tmp_path_factory.mktemp("several"), n_jobs=2)
 
 
@@ -39,8 +44,8 @@ def test_the_verdicts(section: Section) -> None:
 
 
 def test_statistics_are_those_of_all_rows(results: dict[str, Any]) -> None:
-    for name, rows in (("cycle", 10), ("torus", UNEQUAL), ("complete", UNEQUAL)):
-        place = Place(name, rows, 0)
+    for name, rows in (("cycle", 10), ("torus", _UNEQUAL), ("complete", _UNEQUAL)):
+        place = _Place(name, rows, 0)
         x, site_of, sites = place.incomes, place.site_of, range(place.network.n)
         fact = results["facts"][place.name]
         assert fact["value"] == pytest.approx(np.mean([abs(a - b) for a in x for b in x]))
@@ -76,10 +81,11 @@ def test_all_runs_send_about_as_much(results: dict[str, Any]) -> None:
 
 def test_forgotten_sizes_are_forgotten_in_nothing_else(results: dict[str, Any]) -> None:
     """With equal sites the model of whole sets without sizes is whole sets."""
-    place = Place("torus", 2, 0)
-    plan, how = Plan(True, 2, 0), {"trials": [0, 1], "n_jobs": 1, "progress": False}
-    alike = several_points._run(place, "unweighted", 2000, plan, **how)
-    sets = several_points._run(place, "whole-sets", 2000, plan, **how)
+    place = _Place("torus", 2, 0)
+    alike, sets = (
+        estimate(**_problem(place, construction), iterations=2000, trials=2, seed=0)
+        for construction in ("unweighted", "whole-sets")
+    )
     np.testing.assert_allclose(alike.trial_error, sets.trial_error, rtol=1e-9)
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.experiments.framework.section import Section
+from pairgossip.experiments.framework import Section
 from pairgossip.experiments.paper_setup import incomes, network
-from pairgossip.experiments.theory_and_measurement import THEORY
+from pairgossip.experiments.theory_and_measurement import THEORY, _agree, _agreement_claim
 from pairgossip.experiments.theory_and_measurement import simulations as theory_cases
-from pairgossip.experiments.theory_and_measurement.findings import agreement, agreement_claim
 from pairgossip.kernels import Pairs
 from tests.experiments.running import PLAN, results_of, verdicts
 
@@ -18,7 +17,7 @@ from tests.experiments.running import PLAN, results_of, verdicts
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(theory_cases, "LENGTHS", (2_000, 2_000))
+        patch.setattr(theory_cases, "_LENGTHS", (2_000, 2_000))
         return results_of(THEORY, tmp_path_factory.mktemp("theory"), n_jobs=2)
 
 
@@ -47,11 +46,11 @@ def test_hard_cases_have_the_known_numbers(section: Section) -> None:
 
 
 def test_printed_bounds_are_judged_within_their_hypotheses(results: dict[str, Any]) -> None:
-    graph, data, kernel = theory_cases.example("u1")
+    data, kernel, graph = theory_cases._hard_problem("u1").values()
     H = Pairs(data, kernel).matrix()
     assert np.array_equal(H, H.T) and not graph.is_bipartite()
-    data = incomes(theory_cases.NODES, PLAN.seed)
-    H = Pairs(data, theory_cases.KERNEL).matrix()
+    data = incomes(theory_cases._NODES, PLAN.seed)
+    H = Pairs(data, theory_cases._KERNEL).matrix()
     assert np.array_equal(H, H.T)
 
 
@@ -74,7 +73,7 @@ def test_simulations_show_the_hard_cases_too(results: dict[str, Any], name: str)
 
 
 def test_saved_expectations_are_those_of_matrix_powers(results: dict[str, Any]) -> None:
-    graph = network("cycle", theory_cases.NODES, PLAN.seed)
+    graph = network("cycle", theory_cases._NODES, PLAN.seed)
     data = incomes(graph.n, PLAN.seed)
     H = np.abs(data[:, None] - data[None, :])
     walk = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
@@ -90,6 +89,6 @@ def test_saved_expectations_are_those_of_matrix_powers(results: dict[str, Any]) 
 def test_a_wrong_expectation_is_noticed(results: dict[str, Any]) -> None:
     run = results["gosta-complete"]
     expected = np.array(results["exact-complete"]["algorithms"]["gosta"]["expected"])
-    found = agreement(run, 1.2 * expected)
+    found = _agree(run, 1.2 * expected)
     assert found.beyond > 0.1 * found.scores.size
-    assert agreement_claim({("gosta", "complete"): found}).verdict == "does not hold"
+    assert _agreement_claim({("gosta", "complete"): found}).verdict == "does not hold"

@@ -7,15 +7,18 @@ from functools import partial
 from typing import Any
 
 import pairgossip as pg
-from pairgossip.experiments.framework.experiment import (
+from pairgossip.experiments.framework import (
     Case,
+    Claim,
     Computation,
     Experiment,
+    Picture,
     Plan,
+    Section,
     Simulation,
+    Table,
 )
 from pairgossip.experiments.framework.figures import Sheet
-from pairgossip.experiments.framework.section import Claim, Picture, Section, Table, ratio_row
 
 DATA = [1.0, 2.0, 4.0, 7.0, 7.5]
 ITERATIONS = 200
@@ -51,7 +54,7 @@ def report(results: Mapping[str, Any]) -> Section:
     return Section(
         [f"The mean is {ours:.6f} < & > of {run.trials} trials."],
         [Picture("error", "The error <falls>.", sheet)],
-        [Table("Means", ("what", "printed", "ours", "ratio"), [ratio_row("gini", 3.0, ours)])],
+        [Table.from_records("Means", [{"what": "gini", "printed": 3.0, "ours": ours}])],
         [Claim("toy", "It works.", "the toy", "holds", f"{results['exact']['gini']:.6f}")],
     )
 

@@ -143,7 +143,7 @@ def _list_experiments() -> None:
 
 
 def _print(outcome: Reproduction, seconds: float) -> None:
-    from pairgossip.experiments.report import MARKS
+    from pairgossip.experiments.framework.report import MARKS
 
     table = new_table(("verdict", "statement", "checked by"), numbers=False)
     for name, section in outcome.sections.items():

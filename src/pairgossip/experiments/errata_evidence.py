@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan, grade
-from pairgossip.experiments.framework.section import Claim, Section, Table
+from pairgossip.experiments import framework as fw
 from pairgossip.theory.errata import ERRATA
 
 
-def _cases(_: Plan) -> Sequence[Case]:
-    return [Computation("errata", _evidence)]
+def _cases(_: fw.Plan) -> Sequence[fw.Case]:
+    return [fw.Computation("errata", _evidence)]
 
 
 def _evidence() -> Mapping[str, Any]:
@@ -33,11 +32,11 @@ def _evidence() -> Mapping[str, Any]:
     return {"rows": rows}
 
 
-def _report(results: Mapping[str, Any]) -> Section:
+def _report(results: fw.Results) -> fw.Section:
     rows = results["errata"]["rows"]
     shown = sum(row["shown"] and row["inside"] for row in rows)
     columns = ("lines", "severity", "printed", "correct", "hypotheses", "evidence")
-    return Section(
+    return fw.Section(
         [
             "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "
             "slip of the pen, an inference, or a remark that does no harm. Every example satisfies "
@@ -45,13 +44,13 @@ def _report(results: Mapping[str, Any]) -> Section:
             "error of the paper (one row says that a hypothesis can be done without, by examples "
             "beyond it). Line numbers are those of the paper's LaTeX source.",
         ],
-        tables=[Table("Errata", columns, [[row[name] for name in columns] for row in rows])],
+        tables=[fw.Table("Errata", columns, [[row[name] for name in columns] for row in rows])],
         claims=[
-            Claim(
+            fw.Claim(
                 "errata",
                 "Every erratum is shown by numbers computed here, within the paper's hypotheses.",
                 "this project's errata",
-                grade([shown == len(rows)]),
+                fw.grade([shown == len(rows)]),
                 f"{shown} of {len(rows)} rows have evidence that shows what the row says, by an "
                 "example that satisfies all hypotheses the row names.",
             )
@@ -59,7 +58,7 @@ def _report(results: Mapping[str, Any]) -> Section:
     )
 
 
-ERRATA_EVIDENCE = Experiment(
+ERRATA_EVIDENCE = fw.Experiment(
     "errata",
     "Errata of the paper, with evidence",
     "What does the paper print wrong, what is right, and how can one tell?",

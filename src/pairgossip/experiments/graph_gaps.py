@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.experiments.framework.experiment import Case, Computation, Experiment, Plan, grade
+from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Panel, Sheet
-from pairgossip.experiments.framework.section import (
-    Cell,
-    Claim,
-    Picture,
-    Section,
-    Table,
-    ratio_row,
-)
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
@@ -30,14 +22,27 @@ from pairgossip.experiments.paper_setup import (
 from pairgossip.graphs import Graph, grid, torus, watts_strogatz
 from pairgossip.theory.errata.network import newman_watts
 
-OTHER = "#777777"
+_OTHER = "#777777"
 """The color of candidates that do not fit."""
+_LINES = {"complete": 617, "watts-strogatz": 619, "torus": 618}
+"""Where the paper prints each gap."""
+_SEEDS = 12
+_REWIRED = 0.3
+"""The rewiring probability, line 619."""
+_SMALL_WORLDS: Mapping[str, Callable[[int], Graph]] = {
+    "Watts-Strogatz, k = 4": lambda seed: watts_strogatz(NODES, 4, _REWIRED, seed),
+    "Newman-Watts, k = 5": lambda seed: newman_watts(NODES, 5, _REWIRED, seed),
+    "Watts-Strogatz, k = 6": lambda seed: watts_strogatz(NODES, 6, _REWIRED, seed),
+}
+"""What the printed k = 5 can mean, which no ring with k / 2 neighbors on each side can have."""
+_CLOSE = 0.01
+"""A printed gap of three digits is reproduced if ours is this near, relatively."""
+
+_Drawn = Mapping[str, Sequence[float]]
+"""By the names of small worlds, their gaps over the seeds."""
 
 
-def gap_picture(
-    graphs: Mapping[str, Any], others: Mapping[str, Any], drawn: Mapping[str, Sequence[float]]
-) -> Picture:
-    """Draw the spectra, and where each candidate's gap lies beside the printed ones."""
+def _gap_picture(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.Picture:
     sheet = Sheet(2)
     left, right = sheet.panels
     for name, facts in graphs.items():
@@ -48,31 +53,23 @@ def gap_picture(
     rank = "rank of the eigenvalue, from the smallest"
     left.finish(rank, "eigenvalue / |E|", "spectra", y_log=True)
     _draw_gaps(right, graphs, others, drawn)
-    return Picture(
+    return fw.Picture(
         "spectra",
         "Left: all eigenvalues of the Laplacian but the smallest, which is 0, divided by the "
         "number of edges; circles are the printed gaps. Right: gaps of candidates (dots; one per "
-        "seed for small worlds) and the printed gaps (dashed lines, in the color of "
-        "their graph).",
+        "seed for small worlds) and the printed gaps (dashed lines, in the color of their graph).",
         sheet,
     )
 
 
-def _draw_gaps(
-    panel: Panel,
-    graphs: Mapping[str, Any],
-    others: Mapping[str, Any],
-    drawn: Mapping[str, Sequence[float]],
-) -> None:
+def _draw_gaps(panel: Panel, graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> None:
     rows: list[tuple[str, Sequence[float], str]] = [
         ("complete", [graphs["complete"]["gap"]], COLORS["complete"])
     ]
-    printed_one = PRINTED_GAPS["watts-strogatz"]
     for name, gaps in drawn.items():
-        fits = min(gaps) <= printed_one <= max(gaps)
-        rows.append((name, gaps, COLORS["watts-strogatz"] if fits else OTHER))
+        rows.append((name, gaps, COLORS["watts-strogatz"] if _fits(gaps) else _OTHER))
     rows.append((f"torus {SIDE} x {SIDE}", [graphs["torus"]["gap"]], COLORS["torus"]))
-    rows += [(name, [facts["gap"]], OTHER) for name, facts in others.items()]
+    rows += [(name, [facts["gap"]], _OTHER) for name, facts in others.items()]
     for place, (name, gaps, color) in enumerate(rows):
         panel.plot(gaps, [place] * len(gaps), name, color, "o", alpha=0.6, legend=False)
     for name, printed in PRINTED_GAPS.items():
@@ -82,36 +79,21 @@ def _draw_gaps(
     panel.axes.invert_yaxis()
 
 
-LINES = {"complete": 617, "watts-strogatz": 619, "torus": 618}
-"""Where the paper prints each gap."""
-SEEDS = 12
-REWIRED = 0.3
-"""The rewiring probability, line 619."""
-SMALL_WORLDS: Mapping[str, Callable[[int], Graph]] = {
-    "Watts-Strogatz, k = 4": lambda seed: watts_strogatz(NODES, 4, REWIRED, seed),
-    "Newman-Watts, k = 5": lambda seed: newman_watts(NODES, 5, REWIRED, seed),
-    "Watts-Strogatz, k = 6": lambda seed: watts_strogatz(NODES, 6, REWIRED, seed),
-}
-"""What the printed k = 5 can mean, which no ring with k / 2 neighbors on each side can have."""
-CLOSE = 0.01
-"""A printed gap of three digits is reproduced if ours is this near, relatively."""
-
-
-def _cases(plan: Plan) -> Sequence[Case]:
+def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
     return [
-        Computation("graphs", partial(_graphs, plan)),
-        Computation("other-grids", _other_grids),
-        Computation("watts-strogatz", partial(_over_seeds, plan)),
+        fw.Computation("graphs", partial(_graphs, plan)),
+        fw.Computation("other-grids", _other_grids),
+        fw.Computation("watts-strogatz", partial(_over_seeds, plan)),
     ]
 
 
-def _graphs(plan: Plan) -> Mapping[str, Any]:
+def _graphs(plan: fw.Plan) -> Mapping[str, Any]:
     return {name: _facts(paper_graph(name, plan.seed), spectrum=True) for name in GRAPHS}
 
 
 def _other_grids() -> Mapping[str, Any]:
     """Whatever else could be called a 2D grid of about 699 nodes."""
-    narrow = _smallest_divisor(NODES)
+    narrow = next(d for d in range(2, NODES + 1) if NODES % d == 0)
     others = {
         f"open grid {SIDE} x {SIDE}": grid(SIDE, SIDE),
         f"torus {SIDE + 1} x {SIDE}": torus(SIDE + 1, SIDE),
@@ -120,20 +102,17 @@ def _other_grids() -> Mapping[str, Any]:
     return {name: _facts(graph) for name, graph in others.items()}
 
 
-def _smallest_divisor(number: int) -> int:
-    return next(d for d in range(2, number + 1) if number % d == 0)
-
-
-def _over_seeds(plan: Plan) -> Mapping[str, Any]:
+def _over_seeds(plan: fw.Plan) -> Mapping[str, Any]:
     """The random graph's gap depends on its seed, and the paper does not print its own."""
-    seeds = range(plan.seed, plan.seed + SEEDS)
+    seeds = range(plan.seed, plan.seed + _SEEDS)
     return {
-        name: [draw(seed).normalized_gap() for seed in seeds] for name, draw in SMALL_WORLDS.items()
+        name: [draw(seed).normalized_gap() for seed in seeds]
+        for name, draw in _SMALL_WORLDS.items()
     }
 
 
 def _facts(graph: Graph, *, spectrum: bool = False) -> dict[str, Any]:
-    values = dense_eigenvalues(graph)
+    values = _dense_eigenvalues(graph)
     facts = {
         "nodes": graph.n,
         "edges": graph.edge_count,
@@ -145,8 +124,8 @@ def _facts(graph: Graph, *, spectrum: bool = False) -> dict[str, Any]:
     return facts | {"spectrum": (values / graph.edge_count).tolist()} if spectrum else facts
 
 
-def dense_eigenvalues(graph: Graph) -> FloatArray:
-    """All eigenvalues of the Laplacian, from nothing but the list of edges."""
+def _dense_eigenvalues(graph: Graph) -> FloatArray:
+    """Return all eigenvalues of the Laplacian, from nothing but the list of edges."""
     laplacian = np.zeros((graph.n, graph.n))
     for one, other in (graph.edges.T, graph.edges.T[::-1]):
         laplacian[one, other] = -1.0
@@ -154,24 +133,11 @@ def dense_eigenvalues(graph: Graph) -> FloatArray:
     return np.asarray(np.linalg.eigvalsh(laplacian), dtype=np.float64)
 
 
-def _report(results: Mapping[str, Any]) -> Section:
+def _report(results: fw.Results) -> fw.Section:
     graphs, others, drawn = (results[case] for case in ("graphs", "other-grids", "watts-strogatz"))
-    worst = max(abs(f["dense"] / f["gap"] - 1.0) for f in [*graphs.values(), *others.values()])
-    findings = [
-        "All graphs' gaps were computed twice, by the solver of this package and from all "
-        f"eigenvalues of a dense matrix; the two differ by at most {worst:.1e}, relatively.",
-        "The paper does not say which 2D grid it took. With four neighbors everywhere, the "
-        f"{SIDE} x {SIDE} torus fits the printed gap: {graphs['torus']['nodes']} nodes, which "
-        f"would leave {graphs['complete']['nodes'] - graphs['torus']['nodes']} of the "
-        f"{graphs['complete']['nodes']} rows unused. " + _nearest_other(others),
-        "The printed k = 5 of the Watts-Strogatz graph has to be read somehow, since a ring joins "
-        "a node to as many neighbors on both sides. The usual generator takes 4 for it, which fits "
-        "the printed gap, as does a Newman-Watts graph with k = 5 (4 neighbors on the ring, and "
-        f"shortcuts). Over {SEEDS} seeds: {_ranges(drawn)}.",
-    ]
-    return Section(
-        findings,
-        [gap_picture(graphs, others, drawn)],
+    return fw.Section(
+        _findings(graphs, others, drawn),
+        [_gap_picture(graphs, others, drawn)],
         [_paper_table(graphs), _grid_table(graphs, others), _seeds_table(drawn)],
         [
             _near_claim("complete", graphs),
@@ -182,115 +148,129 @@ def _report(results: Mapping[str, Any]) -> Section:
     )
 
 
-def _nearest_other(others: Mapping[str, Any]) -> str:
-    """Say how far off the grid is that comes next to the printed gap."""
-    printed = PRINTED_GAPS["torus"]
-    name = min(others, key=lambda other: abs(others[other]["gap"] / printed - 1.0))
-    off = others[name]["gap"] / printed - 1.0
-    return f"Of the other grids tried, the {name} comes nearest: its gap is {off:+.0%} off."
+def _findings(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> list[str]:
+    worst = max(abs(f["dense"] / f["gap"] - 1.0) for f in [*graphs.values(), *others.values()])
+    off = {name: facts["gap"] / PRINTED_GAPS["torus"] - 1.0 for name, facts in others.items()}
+    nearest = min(off, key=lambda name: abs(off[name]))
+    ranges = "; ".join(f"{name}: {_range(gaps)}" for name, gaps in drawn.items())
+    return [
+        "All graphs' gaps were computed twice, by the solver of this package and from all "
+        f"eigenvalues of a dense matrix; the two differ by at most {worst:.1e}, relatively.",
+        "The paper does not say which 2D grid it took. With four neighbors everywhere, the "
+        f"{SIDE} x {SIDE} torus fits the printed gap: {graphs['torus']['nodes']} nodes, which "
+        f"would leave {graphs['complete']['nodes'] - graphs['torus']['nodes']} of the "
+        f"{graphs['complete']['nodes']} rows unused. Of the other grids tried, the {nearest} comes "
+        f"nearest: its gap is {off[nearest]:+.0%} off.",
+        "The printed k = 5 of the Watts-Strogatz graph has to be read somehow, since a ring joins "
+        "a node to as many neighbors on both sides. The usual generator takes 4 for it, which fits "
+        "the printed gap, as does a Newman-Watts graph with k = 5 (4 neighbors on the ring, and "
+        f"shortcuts). Over {_SEEDS} seeds: {ranges}.",
+    ]
 
 
 def _range(gaps: Sequence[float]) -> str:
     return f"{min(gaps):.3g} to {max(gaps):.3g} (median {np.median(gaps):.3g})"
 
 
-def _ranges(drawn: Mapping[str, Sequence[float]]) -> str:
-    return "; ".join(f"{name}: {_range(gaps)}" for name, gaps in drawn.items())
+def _fits(gaps: Sequence[float]) -> bool:
+    return min(gaps) <= PRINTED_GAPS["watts-strogatz"] <= max(gaps)
 
 
-def _paper_table(graphs: Mapping[str, Any]) -> Table:
-    columns = ("graph", "nodes", "edges", "lambda_(n-1)", "printed", "ours", "ratio", "dense")
-    rows: list[tuple[Cell, ...]] = []
-    for name, facts in graphs.items():
-        _, *comparison = ratio_row(name, PRINTED_GAPS[name], facts["gap"])
-        sizes = (name, facts["nodes"], facts["edges"], facts["lambda"])
-        rows.append((*sizes, *comparison, facts["dense"]))
-    note = (
+def _comparison(printed: float, ours: float) -> dict[str, fw.Cell]:
+    return {"printed": printed, "ours": ours, "ratio": ours / printed}
+
+
+def _paper_table(graphs: fw.Results) -> fw.Table:
+    return fw.Table.from_records(
+        "The graphs taken for the paper's",
+        [
+            {
+                "graph": name,
+                "nodes": facts["nodes"],
+                "edges": facts["edges"],
+                "lambda_(n-1)": facts["lambda"],
+                **_comparison(PRINTED_GAPS[name], facts["gap"]),
+                "dense": facts["dense"],
+            }
+            for name, facts in graphs.items()
+        ],
         "Printed, ours and dense are lambda_(n-1) / |E|; the paper's values are on its lines 617 "
-        "to 619. The Watts-Strogatz graph is the one of this report's seed."
+        "to 619. The Watts-Strogatz graph is the one of this report's seed.",
     )
-    return Table("The graphs taken for the paper's", columns, rows, note)
 
 
-def _grid_table(graphs: Mapping[str, Any], others: Mapping[str, Any]) -> Table:
+def _grid_table(graphs: fw.Results, others: fw.Results) -> fw.Table:
     grids = {f"torus {SIDE} x {SIDE}": graphs["torus"], **others}
-    rows = [
-        (name, f["nodes"], *ratio_row(name, PRINTED_GAPS["torus"], f["gap"])[1:])
+    records = [
+        {"grid": name, "nodes": f["nodes"], **_comparison(PRINTED_GAPS["torus"], f["gap"])}
         for name, f in grids.items()
     ]
-    return Table('What "2D grid" can mean', ("grid", "nodes", "printed", "ours", "ratio"), rows)
+    return fw.Table.from_records('What "2D grid" can mean', records)
 
 
-def _seeds_table(drawn: Mapping[str, Sequence[float]]) -> Table:
-    columns = ("graph", "printed", "smallest", "median", "largest", "median / printed")
+def _seeds_table(drawn: _Drawn) -> fw.Table:
     printed = PRINTED_GAPS["watts-strogatz"]
-    rows = [
-        (
-            name,
-            printed,
-            min(gaps),
-            float(np.median(gaps)),
-            max(gaps),
-            float(np.median(gaps) / printed),
-        )
+    records = [
+        {
+            "graph": name,
+            "printed": printed,
+            "smallest": min(gaps),
+            "median": float(np.median(gaps)),
+            "largest": max(gaps),
+            "median / printed": float(np.median(gaps) / printed),
+        }
         for name, gaps in drawn.items()
     ]
-    return Table(f"Small worlds over {SEEDS} seeds, p = {REWIRED}", columns, rows)
+    return fw.Table.from_records(f"Small worlds over {_SEEDS} seeds, p = {_REWIRED}", records)
 
 
-def _near_claim(name: str, graphs: Mapping[str, Any]) -> Claim:
+def _near_claim(name: str, graphs: fw.Results) -> fw.Claim:
     printed, ours = PRINTED_GAPS[name], graphs[name]["gap"]
     off = ours / printed - 1.0
-    return Claim(
+    graph = f"2D grid, taken as the {SIDE} x {SIDE} torus" if name == "torus" else f"{name} graph"
+    return fw.Claim(
         f"gap-{name}",
-        f"lambda_(n-1) / |E| = {printed:.2e} for the {_describe_graph(name)}.",
-        f"paper, line {LINES[name]}",
-        grade([abs(off) < CLOSE]),
+        f"lambda_(n-1) / |E| = {printed:.2e} for the {graph}.",
+        f"paper, line {_LINES[name]}",
+        fw.grade([abs(off) < _CLOSE]),
         f"Ours is {ours:.4e}, {100 * off:+.2f} % from the printed value "
-        f"({100 * CLOSE:g} % was allowed).",
+        f"({100 * _CLOSE:g} % was allowed).",
     )
 
 
-def _describe_graph(name: str) -> str:
-    return f"2D grid, taken as the {SIDE} x {SIDE} torus" if name == "torus" else f"{name} graph"
-
-
-def _seeds_claim(drawn: Mapping[str, Sequence[float]]) -> Claim:
+def _seeds_claim(drawn: _Drawn) -> fw.Claim:
     printed = PRINTED_GAPS["watts-strogatz"]
-    inside = {name: min(gaps) <= printed <= max(gaps) for name, gaps in drawn.items()}
     places = "; ".join(
-        f"{name}: {_range(gaps)}, which {'includes' if inside[name] else 'excludes'} it"
+        f"{name}: {_range(gaps)}, which {'includes' if _fits(gaps) else 'excludes'} it"
         for name, gaps in drawn.items()
     )
-    return Claim(
+    return fw.Claim(
         "gap-watts-strogatz",
         f"lambda_(n-1) / |E| = {printed:.2e} for the Watts-Strogatz graph with k = 5.",
-        f"paper, line {LINES['watts-strogatz']}",
-        grade([any(inside.values())]),
-        f"Some reading of k = 5 has to fit. Over {SEEDS} seeds: {places}.",
+        f"paper, line {_LINES['watts-strogatz']}",
+        fw.grade([any(map(_fits, drawn.values()))]),
+        f"Some reading of k = 5 has to fit. Over {_SEEDS} seeds: {places}.",
     )
 
 
-def _largest_claim(
-    graphs: Mapping[str, Any], others: Mapping[str, Any], drawn: Mapping[str, Sequence[float]]
-) -> Claim:
+def _largest_claim(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.Claim:
     """Compare every graph with the complete graph on as many nodes, whose gap is 2 / (n - 1)."""
     listed = [f["gap"] * (f["nodes"] - 1) / 2.0 for f in [*graphs.values(), *others.values()]]
     random = [gap * (NODES - 1) / 2.0 for gaps in drawn.values() for gap in gaps]
     complete, *rest = listed + random
     holds = abs(complete - 1.0) < 1e-9 and max(rest) < 1.0
-    return Claim(
+    return fw.Claim(
         "complete-largest",
         "For a fixed number of nodes, the complete graph maximizes the spectral gap.",
         "paper, line 617",
-        grade([holds]),
+        fw.grade([holds]),
         f"Its gap is {complete:.6f} times 2 / (n - 1), which the trace of the Laplacian allows "
         f"no graph to exceed; the {len(rest)} other graphs here reach {min(rest):.2e} to "
         f"{max(rest):.2e} of it.",
     )
 
 
-GAPS = Experiment(
+GAPS = fw.Experiment(
     "gaps",
     "Spectral gaps of the three graphs",
     "Are the gaps lambda_(n-1) / |E| that the paper prints right, and which graphs fit them?",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.datasets import breast_cancer_wisconsin, engel
-from pairgossip.experiments.framework.section import Verdict
+from pairgossip.experiments.framework import Verdict
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
 from pairgossip.results import Run
+from pairgossip.theory import expected_estimates
 
 NODES = 699
 SIDE = 26
@@ -20,11 +24,14 @@ SIDE = 26
 GRAPHS = ("complete", "watts-strogatz", "torus")
 """From the best to the least connected."""
 COLORS = {"complete": "#0072B2", "watts-strogatz": "#009E73", "torus": "#D55E00"}
+NETWORK_COLORS = COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
+FRANCS = "Belgian francs"
+"""The unit of incomes."""
 PRINTED_GAPS = {"complete": 2.86e-3, "watts-strogatz": 1.82e-4, "torus": 4.30e-5}
 """The paper's lambda_(n-1)/|E|, lines 617 to 619."""
-DEALING = 2
+_DEALING = 2
 """The child of the seed that deals rows to nodes: rows that are neighbors in a file are alike."""
-
+_BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 MATTERS = 0.1
 """Objectives closer than this, relatively, count as the same."""
@@ -40,7 +47,7 @@ def faster_verdict(best: float, middle: float, worst: float) -> Verdict:
     return "holds" if middle < worst and worst > (1 + MATTERS) * best else "holds in part"
 
 
-ALIKE = 0.05
+_ALIKE = 0.05
 """Spreads closer than this, relatively, count as the same."""
 
 
@@ -49,9 +56,9 @@ def dispersion_verdict(best: float, middle: float, worst: float) -> Verdict:
 
     In part, where only the best-connected one spreads least.
     """
-    if best > (1 - ALIKE) * min(middle, worst):
+    if best > (1 - _ALIKE) * min(middle, worst):
         return "does not hold"
-    return "holds" if middle < (1 + ALIKE) * worst else "holds in part"
+    return "holds" if middle < (1 + _ALIKE) * worst else "holds in part"
 
 
 def describe_order(
@@ -73,36 +80,32 @@ class NodeRows(NamedTuple):
     y: Any
 
 
-def paper_graph(name: str, seed: int) -> Graph:
-    """Build one of the three graphs."""
-    if name == "complete":
-        return complete(NODES)
+def network(name: str, nodes: int, seed: int, sides: tuple[int, int] | None = None) -> Graph:
+    """Build a network; a torus has these sides, or is square."""
     if name == "torus":
-        return torus(SIDE, SIDE)
-    # A ring joins k / 2 neighbors on each side: the printed k = 5 is read as 4, as networkx does,
-    # which fits the printed gap.
-    return watts_strogatz(NODES, k=4, p=0.3, seed=seed)
+        side = math.isqrt(nodes)
+        return torus(*(sides or (side, side)))
+    if name == "watts-strogatz":
+        # A ring joins k / 2 neighbors on each side: the printed k = 5 is read as 4, as networkx
+        # does, which fits the printed gap.
+        return watts_strogatz(nodes, k=4, p=0.3, seed=seed)
+    return _BUILDERS[name](nodes)
+
+
+def paper_nodes(name: str) -> int:
+    """Return how many nodes one of the paper's graphs has."""
+    return SIDE * SIDE if name == "torus" else NODES
+
+
+def paper_graph(name: str, seed: int) -> Graph:
+    """Build one of the paper's graphs."""
+    return network(name, paper_nodes(name), seed)
 
 
 def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> NodeRows:
     """Deal rows to nodes at random; rows beyond the number of nodes stay unused."""
-    order: IntArray = np.random.default_rng([seed, DEALING]).permutation(len(X))[:nodes]
+    order: IntArray = np.random.default_rng([seed, _DEALING]).permutation(len(X))[:nodes]
     return NodeRows(X[order], np.asarray(y)[order])
-
-
-NETWORK_COLORS = COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
-FRANCS = "Belgian francs"
-"""The unit of incomes."""
-BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
-
-
-def network(name: str, nodes: int, seed: int) -> Graph:
-    """Build a network; a torus needs a square number of nodes."""
-    if name == "torus":
-        return torus(math.isqrt(nodes), math.isqrt(nodes))
-    if name == "watts-strogatz":
-        return watts_strogatz(nodes, k=4, p=0.3, seed=seed)
-    return BUILDERS[name](nodes)
 
 
 def incomes(nodes: int, seed: int) -> FloatArray:
@@ -119,9 +122,95 @@ def income_quantiles(nodes: int) -> FloatArray:
     return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)
 
 
+def dealt_quantiles(nodes: int, seed: int) -> FloatArray:
+    """Deal these quantiles to the nodes at random."""
+    quantiles = income_quantiles(nodes)
+    return deal_rows(quantiles, quantiles, nodes, seed).X
+
+
 def patients(graph: str, seed: int) -> NodeRows:
     """Deal the rows of Breast Cancer Wisconsin to the nodes of one of the paper's graphs."""
-    return deal_rows(*breast_cancer_wisconsin(), paper_graph(graph, seed).n, seed)
+    return deal_rows(*breast_cancer_wisconsin(), paper_nodes(graph), seed)
+
+
+@dataclass(frozen=True)
+class ErrorCurve:
+    """Relative errors over checkpoints, from the first that sent anything."""
+
+    run: Run
+    value: float
+    """The statistic, which errors are relative to."""
+
+    @cached_property
+    def _sent(self) -> IntArray:
+        return np.flatnonzero(self.run.messages > 0)
+
+    @property
+    def iterations(self) -> IntArray:
+        """Iterations made."""
+        return self.run.iterations[self._sent]
+
+    @property
+    def messages(self) -> FloatArray:
+        """Messages sent, between sites where there are any."""
+        return self.run.messages[self._sent].astype(np.float64)
+
+    @property
+    def bytes(self) -> FloatArray:
+        """Bytes of payload sent."""
+        return self.run.bytes[self._sent]
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Root mean square over nodes and trials, relative to the statistic."""
+        return self.run.error[self._sent] / self.value
+
+    @property
+    def trial_error(self) -> FloatArray:
+        """Root mean square over nodes, of every trial."""
+        return self.run.trial_error[:, self._sent] / self.value
+
+    @property
+    def final(self) -> float:
+        """The error at the end."""
+        return float(self.error[-1])
+
+    def error_at(self, amount: ArrayLike, against: str = "messages") -> FloatArray:
+        """Interpolate the error at amounts of messages, or bytes, on log scales."""
+        x, y = np.log(getattr(self, against)), np.log(self.error)
+        return np.exp(np.interp(np.log(amount), x, y))
+
+    def needed(self, level: float, against: str = "messages") -> float | None:
+        """Return the messages, or bytes, after which the error stays below a level, if it does."""
+        above = np.flatnonzero(self.error >= level)
+        sent = getattr(self, against)
+        if not len(above):
+            return float(sent[0])
+        last = above[-1]
+        if last == len(sent) - 1:
+            return None
+        # np.interp wants rising abscissas, and the error falls here.
+        errors, amounts = np.log(self.error[[last + 1, last]]), np.log(sent[[last + 1, last]])
+        return float(np.exp(np.interp(np.log(level), errors, amounts)))
+
+
+def price(amount: float | None) -> int | str:
+    """Return an amount for a cell of a table; None if it was not reached."""
+    return "not reached" if amount is None else round(amount)
+
+
+def exact_bias(H: FloatArray, graph: Graph, iterations: IntArray, **method: Any) -> FloatArray:
+    """Return expected estimates minus the target, shape (iterations, nodes).
+
+    Estimates are linear and exact for constants: the bias comes without cancellation.
+    """
+    axis = -1 if method.get("method") == "u1" else None
+    return expected_estimates(H - H.mean(axis=axis, keepdims=True), graph, iterations, **method)
+
+
+def root_mean_square(values: FloatArray) -> FloatArray:
+    """Take root mean squares over nodes, the last axis."""
+    return np.asarray(np.linalg.norm(values, axis=-1) / np.sqrt(values.shape[-1]))
 
 
 class ErrorParts(NamedTuple):

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pairgossip.checks import check_jobs, whole
 from pairgossip.engine.schedule import root_seed
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.errors import InputError, InterruptedRun, canonical, unknown_name
 from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
 from pairgossip.experiments.errata_evidence import ERRATA_EVIDENCE
 from pairgossip.experiments.estimation_comparison import AUC, SCATTER
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.running import run_experiment
-from pairgossip.experiments.framework.section import Claim, Section
+from pairgossip.experiments.framework import (
+    Claim,
+    Experiment,
+    Plan,
+    Section,
+    Simulation,
+)
+from pairgossip.experiments.framework.report import Contents, write_report
 from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.graph_gaps import GAPS
 from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
 from pairgossip.experiments.mixing_times import MIXING
 from pairgossip.experiments.private_estimation import PRIVATE
-from pairgossip.experiments.report import Contents, write_report
 from pairgossip.experiments.scaling import SCALING
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
 from pairgossip.experiments.several_points import SEVERAL_POINTS
 from pairgossip.experiments.theory_and_measurement import THEORY
 from pairgossip.extras import needed_for
+from pairgossip.progress import Advance, progress_bar
+from pairgossip.results import Fit, Run
+from pairgossip.results.joining import join_trials
 
 CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
@@ -36,9 +45,9 @@ CATALOG: dict[str, Experiment] = {
 }
 """By their names, in the order of the report."""
 
-
-FULL_TRIALS, QUICK_TRIALS = 50, 3
-DEFAULT_FOLDER = "pairgossip-reproduction"
+_FULL_TRIALS, _QUICK_TRIALS = 50, 3
+_DEFAULT_FOLDER = "pairgossip-reproduction"
+_SECONDS_BETWEEN_SAVES = 2.0
 
 
 @dataclass(frozen=True)
@@ -99,23 +108,93 @@ def reproduce(
         import joblib  # noqa: F401
         import matplotlib.figure  # noqa: F401
         import scipy  # noqa: F401
-    chosen = find_experiments(only)
+    chosen = _find_experiments(only)
     root_seed(seed)
     check_jobs(n_jobs)
     plan = Plan(
         quick,
-        whole("The number of trials", trials, default=QUICK_TRIALS if quick else FULL_TRIALS),
+        whole("The number of trials", trials, default=_QUICK_TRIALS if quick else _FULL_TRIALS),
         seed,
     )
-    folder = Path(out) if out is not None else default_folder(quick=quick)
+    folder = Path(out) if out is not None else _default_folder(quick=quick)
     store = Store(folder)
     store.open(plan, resume=resume)
     for experiment in chosen:
-        run_experiment(experiment, plan, store, resume=resume, n_jobs=n_jobs, progress=progress)
-    return report_on(store, plan, n_jobs)
+        _run_experiment(experiment, plan, store, resume=resume, n_jobs=n_jobs, progress=progress)
+    return _report_on(store, plan, n_jobs)
 
 
-def report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
+def _run_experiment(
+    experiment: Experiment,
+    plan: Plan,
+    store: Store,
+    *,
+    resume: bool,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> None:
+    """Run all cases of an experiment and save each; Ctrl-C keeps the finished trials."""
+    for case in experiment.cases(plan):
+        if isinstance(case, Simulation):
+            done = store.finished_trials(experiment.name, case, plan) if resume else None
+            _simulate(experiment.name, case, done, store, n_jobs, progress)
+        elif not resume or store.result(experiment.name, case, plan) is None:
+            with progress_bar(f"{experiment.name}: {case.name}", 1, progress):
+                store.keep_computation(experiment.name, case, case.compute(), plan)
+
+
+def _simulate(
+    experiment: str,
+    case: Simulation,
+    done: Run | Fit | None,
+    store: Store,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> None:
+    finished = set() if done is None else set(done.trial_numbers.tolist())
+    missing = sorted(set(range(case.trials)) - finished)
+    if not missing:
+        return
+    saved_at = time.monotonic()
+    work = len(missing) * case.iterations
+    with progress_bar(f"{experiment}: {case.name}", work, progress) as advance:
+        try:
+            for part in _in_batches(case, missing, n_jobs, advance):
+                done = part if done is None else join_trials([done, part])
+                is_time = time.monotonic() - saved_at > _SECONDS_BETWEEN_SAVES
+                if is_time and done.trials < case.trials:
+                    store.keep_trials(experiment, case, done)
+                    saved_at = time.monotonic()
+        except KeyboardInterrupt:
+            if done is not None:
+                store.keep_trials(experiment, case, done)
+            raise
+    assert done is not None
+    store.finish(experiment, case, done)
+
+
+def _in_batches(
+    case: Simulation, missing: list[int], n_jobs: int | None, advance: Advance | None
+) -> Iterator[Run | Fit]:
+    """Run the missing trials in batches that take some seconds each, and give them one by one."""
+    from joblib import effective_n_jobs
+
+    size = max(1, effective_n_jobs(n_jobs))
+    while missing:
+        batch, missing = missing[:size], missing[size:]
+        begun = time.monotonic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InterruptedRun)
+            part = case.run(trials=batch, n_jobs=n_jobs, progress=advance or False)
+        if part.iterations[-1] == case.iterations:
+            yield replace(part, status="done")  # of an interrupted batch, its finished trials
+        if part.status != "done":
+            raise KeyboardInterrupt
+        if time.monotonic() - begun < _SECONDS_BETWEEN_SAVES:
+            size *= 4
+
+
+def _report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
     """Write the report on all experiments whose results are complete, from what is on disk."""
     sections: dict[str, Section] = {}
     incomplete: dict[str, InputError] = {}
@@ -135,7 +214,7 @@ def report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction:
     return Reproduction(store.folder, report, sections, incomplete)
 
 
-def find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
+def _find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
     """Return the named experiments in the order of the catalog, or all."""
     if only is None:
         return list(CATALOG.values())
@@ -149,6 +228,6 @@ def find_experiments(only: str | Iterable[str] | None) -> Sequence[Experiment]:
     return [experiment for name, experiment in CATALOG.items() if name in wanted]
 
 
-def default_folder(*, quick: bool) -> Path:
+def _default_folder(*, quick: bool) -> Path:
     """Return where results go unless said otherwise."""
-    return Path(f"{DEFAULT_FOLDER}-quick" if quick else DEFAULT_FOLDER)
+    return Path(f"{_DEFAULT_FOLDER}-quick" if quick else _DEFAULT_FOLDER)

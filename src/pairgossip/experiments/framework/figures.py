@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from pairgossip.arrays import FloatArray
 from pairgossip.results.curves import Band, Curve
 
-PANEL_WIDTH, PANEL_HEIGHT = 4.4, 3.5
-LINES = ("--", "-.", ":", "-")
+_WIDTH, _HEIGHT = 4.4, 3.5
+"""Of a panel, in inches."""
+_LINES = ("--", "-.", ":", "-")
 
 
 class PlacedCurve(NamedTuple):
@@ -64,7 +65,7 @@ class Panel:
 
         The page names every curve; the legend of the figure leaves some to the caption.
         """
-        line = next((line for line in LINES if line in style), "")
+        line = next((line for line in _LINES if line in style), "")
         curve = Curve(label, np.asarray(y, dtype=np.float64), color, line or "-", band)
         self.curves.append(PlacedCurve(np.asarray(x, dtype=np.float64), curve, points=not line))
         look |= {"color": color, "label": _legend_label(label, legend)}
@@ -87,9 +88,8 @@ class Panel:
     ) -> None:
         """Draw a line at one height across the panel."""
         self.curves.append(PlacedCurve(None, Curve(label, np.array([y, y]), color, style)))
-        self.axes.axhline(
-            y, color=color, linestyle=style, label=_legend_label(label, legend), **look
-        )
+        look |= {"color": color, "label": _legend_label(label, legend)}
+        self.axes.axhline(y, linestyle=style, **look)
 
     def bars(self, x: FloatArray, heights: FloatArray, label: str, color: str) -> None:
         """Draw a bar chart, of which the page shows the tops."""
@@ -142,8 +142,10 @@ def _legend_label(label: str, legend: bool) -> str:
 class Sheet:
     """A figure of panels in rows and columns."""
 
-    def __init__(self, columns: int, rows: int = 1, **how: Any) -> None:
-        size = (PANEL_WIDTH * columns, PANEL_HEIGHT * rows)
+    def __init__(
+        self, columns: int, rows: int = 1, *, size: tuple[float, float] | None = None, **how: Any
+    ) -> None:
+        size = (_WIDTH * columns, _HEIGHT * rows) if size is None else size
         self.figure = Figure(figsize=size, layout="constrained")
         grid = self.figure.subplots(rows, columns, squeeze=False, **how)
         self.rows = [[Panel(axes) for axes in row] for row in grid]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pairgossip
 from pairgossip.errors import InputError
-from pairgossip.experiments.framework.experiment import (
+from pairgossip.experiments.framework import (
     Case,
     Computation,
     Experiment,
@@ -23,25 +23,25 @@ from pairgossip.results.provenance import machine, versions
 from pairgossip.results.storage import read_header
 from pairgossip.text import plain_value
 
-SETTINGS, RESULTS = "settings.json", "results"
-UNFINISHED = ".unfinished.npz"
+_SETTINGS, _RESULTS = "settings.json", "results"
+_UNFINISHED = ".unfinished.npz"
 
 
 def is_reproduction(folder: Path) -> bool:
     """Whether a folder was made by a reproduction."""
-    return (folder / RESULTS).is_dir() and (folder / SETTINGS).is_file()
+    return (folder / _RESULTS).is_dir() and (folder / _SETTINGS).is_file()
 
 
 def saved_runs(folder: Path) -> list[Path]:
     """Return the files of finished runs and fits below a folder."""
     paths = sorted(folder.rglob("*.npz"))
-    return [path for path in paths if path.is_file() and not path.name.endswith(UNFINISHED)]
+    return [path for path in paths if path.is_file() and not path.name.endswith(_UNFINISHED)]
 
 
 def group_of(path: Path, folder: Path) -> str:
     """Return the folder of a file below another: of a reproduction, the experiment's name."""
     between = path.parent.relative_to(folder).as_posix()
-    return "" if between == "." else between.removeprefix(f"{RESULTS}/")
+    return "" if between == "." else between.removeprefix(f"{_RESULTS}/")
 
 
 class Store:
@@ -53,16 +53,16 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.results = folder / RESULTS
+        self.results = folder / _RESULTS
 
     def open(self, plan: Plan, *, resume: bool) -> None:
         """Make the folder ready for a plan; refuse what would destroy or mix results."""
         settings = _settings(plan)
-        path = self.folder / SETTINGS
+        path = self.folder / _SETTINGS
         if path.exists():
             before = _read_json(path, _KINDS)
             _check_same(self.folder, before, settings, resume=resume)
-        leftovers = sorted(self.results.glob(f"*/*{UNFINISHED}"))
+        leftovers = sorted(self.results.glob(f"*/*{_UNFINISHED}"))
         if leftovers and not resume:
             raise InputError(
                 f"{self.folder} holds an interrupted reproduction: add {{argument}} to go on "
@@ -78,7 +78,7 @@ class Store:
 
     def saved_plan(self) -> Plan:
         """Return the plan that the folder was made for."""
-        path = self.folder / SETTINGS
+        path = self.folder / _SETTINGS
         try:
             saved = _read_json(path, _KINDS)
         except InputError:
@@ -166,7 +166,7 @@ class Store:
         return self.results / experiment / f"{case.name}{suffix}"
 
     def _unfinished_path(self, experiment: str, case: Case) -> Path:
-        return self.results / experiment / f"{case.name}{UNFINISHED}"
+        return self.results / experiment / f"{case.name}{_UNFINISHED}"
 
 
 _KINDS: Mapping[str, type] = {"quick": int, "trials": int, "seed": int}
@@ -222,7 +222,7 @@ def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
 
 
 def _damaged_error(path: Path) -> InputError:
-    if path.name == SETTINGS:
+    if path.name == _SETTINGS:
         return InputError(f"{path} is damaged: give another folder with {{argument}}.", "out")
     return InputError(
         f"{path} is damaged: delete it, and add {{argument}} to have it run again.",

@@ -5,117 +5,422 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import IntArray
-from pairgossip.experiments.framework.experiment import (
-    Case,
-    Computation,
-    Experiment,
-    Plan,
-    Simulation,
-)
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Sheet
-from pairgossip.experiments.framework.section import Picture, Section
-from pairgossip.experiments.metric_learning.findings import (
+from pairgossip.experiments.metric_learning.metrics import (
     DIMENSIONS,
+    HELD_OUT,
     INFORMATIVE,
-    Draw,
-    Measures,
-    accuracy,
-    best_metric,
-    concentration_claim,
-    convergence_claim,
-    describe_setup,
-    diagonal_loss,
+    NEIGHBORS,
+    Task,
+    cases,
     diagonal_risks,
-    digits_claim,
-    dispersion_claim,
-    faster_claim,
-    grand_mean,
     images,
     mixture,
-    mixture_claim,
     recognize,
-    results_table,
-    scores,
-    share_of,
-    shares,
 )
-from pairgossip.experiments.paper_setup import COLORS, GRAPHS
-from pairgossip.graphs import Graph, complete, torus, watts_strogatz
-from pairgossip.losses import Box, inverse_sqrt
-from pairgossip.minimization import minimize
+from pairgossip.experiments.paper_setup import (
+    COLORS,
+    GRAPHS,
+    MATTERS,
+    describe_order,
+    dispersion_verdict,
+    faster_verdict,
+)
 from pairgossip.results import Fit
 
-REFERENCE = "#000000"
-LOWEST = 3.0
+_MIXTURE_TASK = Task(mixture, (25, 40), 0.03)
+_DIGITS_TASK = Task(images, (25, 48), 0.01)
+_STEPS = (0.01, 0.03)
+"""Numerators of step sizes that were tried."""
+_SCORED = 4
+"""Nodes per trial whose models are tried on held-out points."""
+_CONVERGED = 0.1
+"""Share of the way from the zero metric to the minimum that may be left."""
+_MAJORITY = 0.5
+"""A metric concentrates where it has more than this share of its weight."""
+_SAID = "said in paper, line 641, of another experiment"
+_CLEARLY = 2.0
+"""Standard errors from which on a difference in accuracy is not left to chance."""
+_REFERENCE = "#000000"
+_LOWEST = 3.0
 """Bands end at the mean divided by this: a logarithmic axis has no place for less than 0."""
-OVERSHOT = 1.5
+_OVERSHOT = 1.5
 """Objectives this many times the zero metric's, above the minimum, deserve a word."""
-MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
+_MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
 
 
-def convergence_picture(measured: Measures) -> Picture:
-    """Draw the objective with its spread over nodes, and that spread by itself."""
+class _Measures(NamedTuple):
+    """What the claims and figures of one experiment are made of."""
+
+    fits: Mapping[str, Fit]
+    central: Mapping[str, Any]
+    """The centralized minimum, and accuracies that do not depend on a graph."""
+    accuracies: Mapping[str, FloatArray]
+    """By graph, the held-out accuracy of nodes' metrics in every trial."""
+    hits: Mapping[str, FloatArray]
+    """By graph, for every held-out point, the share of nodes' metrics that recognize it."""
+    rival_hits: Mapping[str, BoolArray]
+    """By Euclidean distance, the held-out points that are recognized by it."""
+    together: Mapping[str, FloatArray]
+    """By graph, the objective of the mean of all nodes' metrics at the end of every trial."""
+
+    def excess(self, graph: str) -> FloatArray:
+        """Return the mean objective above the centralized minimum, at the checkpoints."""
+        return np.asarray(self.fits[graph].objective - self.central["objective"])
+
+
+def _measure(task: Task, results: fw.Results) -> _Measures:
+    """Score nodes' models on the held-out points, which the fits' seed brings back."""
+    fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
+    first = fits[GRAPHS[0]]
+    split = task.draw(first.nodes, first.seed)
+    nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED).astype(np.int64)
+    found = {
+        name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
+        for name, fit in fits.items()
+    }
+    data = np.column_stack(split[:2])
+    return _Measures(
+        fits,
+        results["central"],
+        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
+        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
+        {
+            "scaled data": recognize(np.ones(split.X.shape[1]), split),
+            "data as they are": recognize(split.scale**2, split),
+        },
+        {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
+    )
+
+
+def _mixture_report(results: fw.Results) -> fw.Section:
+    measured = _measure(_MIXTURE_TASK, results)
+    share = {name: _shares(fit) for name, fit in measured.fits.items()}
+    first = measured.fits[GRAPHS[0]]
+    findings = [
+        f"{first.nodes:,} points of ten Gaussian classes in {DIMENSIONS} dimensions, one per node; "
+        f"the classes' centers differ in {INFORMATIVE} dimensions only, and every dimension is "
+        "scaled to variance 1, so that no scale gives them away. "
+        + _describe_setup(_MIXTURE_TASK.step, measured),
+        f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
+        f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
+        f"centralized minimum: {100 * _share_of(measured.central['model']):.0f} %). "
+        + _scores(measured),
+    ]
+    return fw.Section(
+        findings,
+        [
+            _convergence_picture(measured),
+            _weights_picture(measured),
+            _accuracy_picture(measured),
+        ],
+        [_results_table(measured, share)],
+        [
+            _convergence_claim("mixture", measured),
+            _faster_claim("mixture", measured),
+            _dispersion_claim("mixture", measured),
+            _concentration_claim(share),
+            _mixture_claim(measured),
+        ],
+    )
+
+
+def _digits_report(results: fw.Results) -> fw.Section:
+    measured = _measure(_DIGITS_TASK, results)
+    first = measured.fits[GRAPHS[0]]
+    findings = [
+        f"{first.nodes:,} images of handwritten digits, 8 x 8 pixels, one per node; pixels are "
+        "scaled to variance 1 over the nodes' images. "
+        + _describe_setup(_DIGITS_TASK.step, measured),
+        _scores(measured) + " Gray levels as they are, unscaled, give "
+        f"{100 * measured.central['unscaled']:.1f} % without any learning.",
+    ]
+    return fw.Section(
+        findings,
+        [
+            _convergence_picture(measured),
+            _images_picture(measured),
+            _accuracy_picture(measured),
+        ],
+        [_results_table(measured)],
+        [
+            _convergence_claim("digits", measured),
+            _faster_claim("digits", measured),
+            _dispersion_claim("digits", measured),
+            _digits_claim(measured),
+        ],
+    )
+
+
+def _shares(fit: Fit) -> FloatArray:
+    """Return how much of a metric's weight is on the informative dimensions: mean of nodes."""
+    weights = fit.models
+    return np.asarray((weights[..., :INFORMATIVE].sum(-1) / weights.sum(-1)).mean(axis=1))
+
+
+def _describe_setup(step: float, measured: _Measures) -> str:
+    """Say what was run, and why the metric is diagonal."""
+    first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
+    return (
+        f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
+        f"step size {step:g}/sqrt(t), logistic loss; of the numerators {tried} that were tried, "
+        "this one ended with the lower objective. The metric is diagonal with weights of 0 or "
+        "more: a whole matrix would send the square of as many numbers in every exchange and ask "
+        "for an eigendecomposition at each update. Objectives are those of a few nodes spread over "
+        "the network, the same in all trials; distances between metrics are those of all nodes."
+    )
+
+
+def _scores(measured: _Measures) -> str:
+    central = measured.central
+    return (
+        f"On {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors find the class of "
+        f"{100 * _grand_mean(measured.accuracies):.1f} % with the nodes' metrics, "
+        f"{100 * central['accuracy']:.1f} % with the centralized minimum and "
+        f"{100 * central['euclidean']:.1f} % with the Euclidean distance."
+    )
+
+
+def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
+    """Average over graphs and trials."""
+    return float(np.mean([values.mean() for values in by_graph.values()]))
+
+
+def _share_of(model: Sequence[float]) -> float:
+    """Return the share of one metric's weight on the informative dimensions."""
+    return float(np.sum(model[:INFORMATIVE]) / np.sum(model))
+
+
+def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None = None) -> fw.Table:
+    """Tabulate the learned metrics beside those that need no network."""
+    central = measured.central
+    found: list[tuple[fw.Cell, ...]] = [
+        (
+            f"gossip, {name}",
+            fit.objective[-1],
+            measured.together[name].mean(),
+            fit.disagreement[-1],
+            measured.accuracies[name].mean(),
+            None if share is None else share[name].mean(),
+        )
+        for name, fit in measured.fits.items()
+    ]
+    found += [
+        ("centralized minimum", central["objective"], None, None, central["accuracy"],
+         _share_of(central["model"])),
+        ("Euclidean, scaled dimensions", None, None, None, central["euclidean"],
+         INFORMATIVE / DIMENSIONS),
+        ("Euclidean, data as they are", None, None, None, central["unscaled"], None),
+    ]  # fmt: skip
+    columns = ("metric", "objective of nodes", "of their mean metric", "distance from mean metric",
+               "held-out accuracy", "weight on informative dimensions")  # fmt: skip
+    kept = len(columns) if share is not None else -1
+    return fw.Table(
+        "Objective and held-out accuracy at the end",
+        columns[:kept],
+        [row[:kept] for row in found],
+        f"The zero metric, where all nodes start, has {central['objective_of_zero']:.4f}.",
+    )
+
+
+def _convergence_claim(name: str, measured: _Measures) -> fw.Claim:
+    central = measured.central
+    way = central["objective_of_zero"] - central["objective"]
+    left = {graph: float(measured.excess(graph)[-1]) / way for graph in GRAPHS}
+    return fw.Claim(
+        f"converges-{name}",
+        "Gossip dual averaging converges as centralized dual averaging does, up to a bias that "
+        "vanishes, whatever the connected network.",
+        "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
+        fw.grade([value < _CONVERGED for value in left.values()]),
+        f"Of the way from the zero metric ({central['objective_of_zero']:.4f}) to the centralized "
+        f"minimum ({central['objective']:.4f}) there is left at the end: "
+        f"{fw.list_values(left, '.1%')}; at most {_CONVERGED:.0%} counts as converged.",
+    )
+
+
+def _faster_claim(name: str, measured: _Measures) -> fw.Claim:
+    """Compare the objectives of the mean of all nodes' metrics by the rule of AUC maximization.
+
+    Few judged nodes, the same in all trials, may not be like the others: these are of all nodes.
+    """
+    ends = measured.together
+    excess = {graph: float(ends[graph].mean()) - measured.central["objective"] for graph in GRAPHS}
+    ahead = {
+        f"{better} before {worse}": _sooner(ends[better], ends[worse])
+        for better, worse in combinations(GRAPHS, 2)
+        if len(ends[better]) > 1
+    }
+    best, middle, worst = excess.values()
+    apart = worst / best - 1.0
+    return fw.Claim(
+        f"faster-{name}",
+        "Better-connected networks exhibit faster convergence; the complete and "
+        "Watts-Strogatz graphs outperform the grid.",
+        _SAID,
+        faster_verdict(best, middle, worst),
+        "At the end the objective of the mean of all nodes' metrics is above the centralized "
+        f"minimum by {fw.list_values(excess, '.2e')}: the torus is {apart:+.0%} and the "
+        f"Watts-Strogatz graph {middle / best - 1:+.0%} from the complete graph; {MATTERS:.0%} "
+        "count as a difference."
+        + (f" In standard errors of the trials: {fw.list_values(ahead, '+.1f')}." if ahead else ""),
+    )
+
+
+def _sooner(better: FloatArray, worse: FloatArray) -> float:
+    """Return how far one mean over trials is below another, in standard errors."""
+    error = math.sqrt(better.var(ddof=1) / len(better) + worse.var(ddof=1) / len(worse))
+    return float(worse.mean() - better.mean()) / error
+
+
+def _dispersion_claim(name: str, measured: _Measures) -> fw.Claim:
+    """Check the order of the metrics' distances from their mean; of the best one's, in part."""
+    apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
+    spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
+    curves = [measured.fits[graph].disagreement for graph in GRAPHS]
+    order = describe_order(measured.fits[GRAPHS[0]].iterations, *curves)
+    return fw.Claim(
+        f"dispersion-{name}",
+        "The dispersion of the local estimates decreases as network connectivity improves.",
+        _SAID,
+        dispersion_verdict(*apart.values()),
+        "Root mean square distance of all nodes' metrics from their mean at the end: "
+        f"{fw.list_values(apart, '.2e')}. {order} Standard deviation of the objective over the "
+        f"nodes judged, which need not have that order: {fw.list_values(spreads, '.2e')}.",
+    )
+
+
+def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
+    least = {graph: float(values.min()) for graph, values in share.items()}
+    return fw.Claim(
+        "concentration",
+        "The learned metric concentrates on the dimensions in which classes differ.",
+        "theory: the centralized minimum does",
+        fw.grade([value > _MAJORITY for value in least.values()]),
+        "Share of the weight on them in the least favorable trial: "
+        f"{fw.list_values(least, '.1%')}; equal weights would give {INFORMATIVE / DIMENSIONS:.1%}, "
+        f"and more than {_MAJORITY:.0%} was asked for.",
+    )
+
+
+def _mixture_claim(measured: _Measures) -> fw.Claim:
+    central = measured.central
+    least = {graph: float(values.min()) for graph, values in measured.accuracies.items()}
+    rivals = (central["euclidean"], central["unscaled"])
+    return fw.Claim(
+        "accuracy-mixture",
+        "Nearest neighbors find the class of held-out points more often with the learned metric "
+        "than with the Euclidean distance.",
+        "theory: what metric learning is for",
+        fw.grade([min(least.values()) > rival for rival in rivals]),
+        f"In the least favorable trial {fw.list_values(least, '.1%')}, against {rivals[0]:.1%} "
+        f"with the Euclidean distance of scaled dimensions, {rivals[1]:.1%} with that of data as "
+        f"they are, in which the informative dimensions vary more, and {central['accuracy']:.1%} "
+        "with the centralized minimum.",
+    )
+
+
+def _digits_claim(measured: _Measures) -> fw.Claim:
+    """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
+
+    In part, where one of the two is clearly beaten on every graph and none clearly wins on any.
+    """
+    central = measured.central
+    means = {graph: float(values.mean()) for graph, values in measured.accuracies.items()}
+    ahead = {
+        rival: {graph: _paired_difference(measured.hits[graph], hits) for graph in GRAPHS}
+        for rival, hits in measured.rival_hits.items()
+    }
+    beaten = [min(found.values()) > _CLEARLY for found in ahead.values()]
+    wins = any(min(found.values()) < -_CLEARLY for found in ahead.values())
+    differences = "; ".join(
+        f"to {rival}, {fw.list_values(f, '+.1f')}" for rival, f in ahead.items()
+    )
+    return fw.Claim(
+        "accuracy-digits",
+        "Nearest neighbors do better on held-out digits with the learned metric than with the "
+        "Euclidean distance, of scaled pixels as of gray levels as they are.",
+        "theory: what metric learning is for",
+        "does not hold" if wins else fw.grade(beaten),
+        f"Mean over trials {fw.list_values(means, '.2%')}, against {central['euclidean']:.2%} with "
+        f"scaled pixels, in whose units the metric is learned, {central['unscaled']:.2%} with gray "
+        f"levels as they are, and {central['accuracy']:.2%} with the centralized minimum of the "
+        f"same objective. Differences on the same {HELD_OUT} images, in their standard errors: "
+        f"{differences}; {_CLEARLY:g} on every graph count as clear.",
+    )
+
+
+def _paired_difference(hits: FloatArray, rival: BoolArray) -> float:
+    """Return how far one accuracy is above another on the same points, in standard errors.
+
+    As in McNemar's test, points that both recognize, or neither, do not count as noise.
+    """
+    differences = np.asarray(hits, dtype=np.float64) - rival
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    return float(differences.mean()) / error if error > 0 else 0.0
+
+
+def _convergence_picture(measured: _Measures) -> fw.Picture:
     sheet = Sheet(2)
     left, right = sheet.panels
     central = measured.central
     for graph, fit in measured.fits.items():
-        x, color, style = fit.iterations, COLORS[graph], f"{MARKERS[graph]}-"
+        x, color, style = fit.iterations, COLORS[graph], f"{_MARKERS[graph]}-"
         excess = measured.excess(graph)
-        band = (np.maximum(excess - fit.spread, excess / LOWEST), excess + fit.spread)
+        band = (np.maximum(excess - fit.spread, excess / _LOWEST), excess + fit.spread)
         left.plot(x, excess, graph, color, style, band=band, markersize=3)
         right.plot(x, fit.disagreement, graph, color, style, markersize=3)
     start = central["objective_of_zero"] - central["objective"]
-    left.level(start, "zero metric", REFERENCE, ":", lw=1)
+    left.level(start, "zero metric", _REFERENCE, ":", lw=1)
     left.finish("iterations", "objective above the minimum", "nodes' metrics", y_log=True)
     title = "their distance from their mean"
     right.finish("iterations", "root mean square distance", title, y_log=True)
     trials = next(iter(measured.fits.values())).trials
     highest = max(float(measured.excess(graph).max()) for graph in measured.fits)
     early = " Early steps overshoot: asynchronous nodes weigh gradients by about n/2."
-    return Picture(
+    return fw.Picture(
         "objective",
         "Left: logistic objective above its centralized minimum, mean over nodes and trials, with "
-        f"the standard deviation over nodes (bands, cut at 1/{LOWEST:g} of the mean). Right: root "
+        f"the standard deviation over nodes (bands, cut at 1/{_LOWEST:g} of the mean). Right: root "
         f"mean square distance of all nodes' metrics from their mean. {trials} trials."
-        + (early if highest > OVERSHOT * start else ""),
+        + (early if highest > _OVERSHOT * start else ""),
         sheet,
     )
 
 
-def weights_picture(measured: Measures, informative: int) -> Picture:
-    """Draw the share of every dimension in the learned metrics and in the best one."""
-    sheet = Sheet(1)
+def _weights_picture(measured: _Measures) -> fw.Picture:
+    sheet = Sheet(1, size=(8.8, 3.5))
     (panel,) = sheet.panels
-    sheet.figure.set_figwidth(2 * sheet.figure.get_figwidth())
     best = np.array(measured.central["model"])
     dimension = np.arange(1.0, len(best) + 1)
-    panel.axes.axvspan(0.5, informative + 0.5, color="#999999", alpha=0.15, lw=0)
+    panel.axes.axvspan(0.5, INFORMATIVE + 0.5, color="#999999", alpha=0.15, lw=0)
     panel.bars(dimension, best / best.sum(), "central minimum", "#999999")
     for shift, (graph, fit) in zip((-0.25, 0.0, 0.25), measured.fits.items(), strict=True):
         share = fit.models / fit.models.sum(axis=-1, keepdims=True)
         mean, error = share.mean(axis=(0, 1)), share.std(axis=(0, 1))
-        x, color, style = dimension + shift, COLORS[graph], MARKERS[graph]
+        x, color, style = dimension + shift, COLORS[graph], _MARKERS[graph]
         panel.plot(x, mean, graph, color, style, error=error, markersize=3, elinewidth=0.8)
-    panel.level(1 / len(best), "equal weights", REFERENCE, ":", lw=1)
+    panel.level(1 / len(best), "equal weights", _REFERENCE, ":", lw=1)
     panel.finish("dimension", "share of the metric's weight", x_log=False)
     panel.axes.set_xlim(0.3, len(best) + 0.7)
-    return Picture(
+    return fw.Picture(
         "weights",
-        f"Where the learned metrics look: classes differ in the first {informative} dimensions "
+        f"Where the learned metrics look: classes differ in the first {INFORMATIVE} dimensions "
         "only (shaded). Means and standard deviations over nodes and trials.",
         sheet,
     )
 
 
-def images_picture(measured: Measures) -> Picture:
+def _images_picture(measured: _Measures) -> fw.Picture:
     """Draw the weights of the pixels as images, with one scale of gray."""
-    sheet = Sheet(4)
-    sheet.figure.set_size_inches(12.0, 3.2)
+    sheet = Sheet(4, size=(12.0, 3.2))
     row = [panel.axes for panel in sheet.panels]
     named = {graph: fit.model for graph, fit in measured.fits.items()}
     named["central minimum"] = np.array(measured.central["model"])
@@ -129,7 +434,7 @@ def images_picture(measured: Measures) -> Picture:
         axes.set_yticks(range(side))
     row[0].set_ylabel("pixel row")
     sheet.figure.colorbar(shown, ax=row, label="weight of the scaled pixel", shrink=0.8)
-    return Picture(
+    return fw.Picture(
         "weights",
         "Which pixels the metrics look at: mean over nodes and trials of the learned weights, on "
         "each graph, and the weights of the centralized minimum.",
@@ -137,13 +442,12 @@ def images_picture(measured: Measures) -> Picture:
     )
 
 
-def accuracy_picture(measured: Measures) -> Picture:
-    """Draw the held-out accuracy of every trial beside those of metrics without gossip."""
+def _accuracy_picture(measured: _Measures) -> fw.Picture:
     sheet = Sheet(1)
     (panel,) = sheet.panels
     for place, (graph, accuracies) in enumerate(measured.accuracies.items()):
         spots = place + np.linspace(-0.2, 0.2, len(accuracies))
-        label, color, style = f"{graph}: single trials", COLORS[graph], MARKERS[graph]
+        label, color, style = f"{graph}: single trials", COLORS[graph], _MARKERS[graph]
         panel.plot(spots, 100 * accuracies, label, color, style, markersize=4, legend=False)
     lines = {
         "accuracy": ("--", "central minimum"),
@@ -151,12 +455,12 @@ def accuracy_picture(measured: Measures) -> Picture:
         "unscaled": ("-.", "Euclidean, data as they are"),
     }
     for key, (style, label) in lines.items():
-        panel.level(100 * measured.central[key], label, REFERENCE, style, lw=1)
+        panel.level(100 * measured.central[key], label, _REFERENCE, style, lw=1)
     panel.finish("", "held-out accuracy (%)", x_log=False, legend=False)
     panel.name_places(x=list(measured.accuracies))
     panel.axes.set_xlim(-0.5, len(measured.accuracies) - 0.5)
     sheet.add_legend(columns=2, fontsize="small")
-    return Picture(
+    return fw.Picture(
         "accuracy",
         "Nearest neighbors on held-out points, with the metrics of nodes (one mark per trial: "
         "mean over a few nodes) and with metrics that need no network (lines).",
@@ -164,181 +468,20 @@ def accuracy_picture(measured: Measures) -> Picture:
     )
 
 
-MOST_TRIALS = 10
-"""Trials hardly differ here, and every checkpoint weighs a million pairs for each judged node."""
-LENGTHS = (500, 200)
-"""Iterations per node, in full and quick."""
-CHECKPOINTS, JUDGED = (9, 6), (8, 8)
-SCORED = 4
-"""Nodes per trial whose models are tried on held-out points."""
-QUICK_SIDES = (15, 20)
-
-
-class Task(NamedTuple):
-    """What differs between the two experiments."""
-
-    name: str
-    draw: Draw
-    sides: tuple[int, int]
-    """Of the torus, one of them odd: it is not bipartite, and its nodes are as many as data."""
-    step: float
-    """gamma(t) = step / sqrt(t): of `STEPS`, the one that ends with the lower objective."""
-
-
-MIXTURE_TASK = Task("metric-mixture", mixture, (25, 40), 0.03)
-DIGITS_TASK = Task("metric-digits", images, (25, 48), 0.01)
-
-
-def _cases(task: Task, plan: Plan) -> Sequence[Case]:
-    sides = QUICK_SIDES if plan.quick else task.sides
-    last = plan.choose(*LENGTHS) * math.prod(sides)
-    trials = min(plan.trials, MOST_TRIALS)
-    simulations = [
-        Simulation(name, last, trials, partial(_fit, task, name, sides, last, plan))
-        for name in GRAPHS
-    ]
-    return [*simulations, Computation("central", partial(_central, task, sides, plan.seed))]
-
-
-def _graph(name: str, sides: tuple[int, int], seed: int) -> Graph:
-    if name == "torus":
-        return torus(*sides)
-    nodes = math.prod(sides)
-    return complete(nodes) if name == "complete" else watts_strogatz(nodes, k=4, p=0.3, seed=seed)
-
-
-def _fit(task: Task, graph: str, sides: tuple[int, int], last: int, plan: Plan, **how: Any) -> Fit:
-    nodes, count = math.prod(sides), plan.choose(*CHECKPOINTS)
-    split = task.draw(nodes, plan.seed)
-    return minimize(
-        split.X,
-        split.y,
-        diagonal_loss(),
-        _graph(graph, sides, plan.seed),
-        clock="async",
-        iterations=last,
-        checkpoints=np.geomspace(nodes // 10, last, count).round().astype(np.int64),
-        step=inverse_sqrt(task.step),
-        constraint=Box(0.0, math.inf),
-        bias=False,
-        judged=plan.choose(*JUDGED),
-        seed=plan.seed,
-        **how,
-    )
-
-
-def _central(task: Task, sides: tuple[int, int], seed: int) -> Mapping[str, Any]:
-    """Find the best metric on one machine, and score it and metrics that need no learning."""
-    split = task.draw(math.prod(sides), seed)
-    model, objective = best_metric(split.X, split.y)
-    zero = np.zeros((1, len(model)))
-    return {
-        "model": model,
-        "objective": objective,
-        "objective_of_zero": float(diagonal_risks(zero, np.column_stack(split[:2]))[0]),
-        "accuracy": accuracy(model, split),
-        "euclidean": accuracy(np.ones(len(model)), split),
-        "unscaled": accuracy(split.scale**2, split),
-    }
-
-
-def _measure(task: Task, results: Mapping[str, Any]) -> Measures:
-    """Score nodes' models on the held-out points, which the fits' seed brings back."""
-    fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
-    first = fits[GRAPHS[0]]
-    split = task.draw(first.nodes, first.seed)
-    nodes: IntArray = np.linspace(0, first.nodes - 1, SCORED).astype(np.int64)
-    found = {
-        name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
-        for name, fit in fits.items()
-    }
-    data = np.column_stack(split[:2])
-    return Measures(
-        fits,
-        results["central"],
-        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
-        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
-        {
-            "scaled data": recognize(np.ones(split.X.shape[1]), split),
-            "data as they are": recognize(split.scale**2, split),
-        },
-        {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
-    )
-
-
-def _mixture_report(results: Mapping[str, Any]) -> Section:
-    measured = _measure(MIXTURE_TASK, results)
-    share = {name: shares(fit) for name, fit in measured.fits.items()}
-    first = measured.fits[GRAPHS[0]]
-    findings = [
-        f"{first.nodes:,} points of ten Gaussian classes in {DIMENSIONS} dimensions, one per node; "
-        f"the classes' centers differ in {INFORMATIVE} dimensions only, and every dimension is "
-        "scaled to variance 1, so that no scale gives them away. "
-        + describe_setup(MIXTURE_TASK.step, measured),
-        f"Of the learned weight {100 * grand_mean(share):.0f} % is on the {INFORMATIVE} "
-        f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
-        f"centralized minimum: {100 * share_of(measured.central['model']):.0f} %). "
-        + scores(measured),
-    ]
-    return Section(
-        findings,
-        [
-            convergence_picture(measured),
-            weights_picture(measured, INFORMATIVE),
-            accuracy_picture(measured),
-        ],
-        [results_table(measured, share)],
-        [
-            convergence_claim("mixture", measured),
-            faster_claim("mixture", measured),
-            dispersion_claim("mixture", measured),
-            concentration_claim(share, INFORMATIVE / DIMENSIONS),
-            mixture_claim(measured),
-        ],
-    )
-
-
-def _digits_report(results: Mapping[str, Any]) -> Section:
-    measured = _measure(DIGITS_TASK, results)
-    first = measured.fits[GRAPHS[0]]
-    findings = [
-        f"{first.nodes:,} images of handwritten digits, 8 x 8 pixels, one per node; pixels are "
-        "scaled to variance 1 over the nodes' images. "
-        + describe_setup(DIGITS_TASK.step, measured),
-        scores(measured) + " Gray levels as they are, unscaled, give "
-        f"{100 * measured.central['unscaled']:.1f} % without any learning.",
-    ]
-    return Section(
-        findings,
-        [
-            convergence_picture(measured),
-            images_picture(measured),
-            accuracy_picture(measured),
-        ],
-        [results_table(measured, None)],
-        [
-            convergence_claim("digits", measured),
-            faster_claim("digits", measured),
-            dispersion_claim("digits", measured),
-            digits_claim(measured),
-        ],
-    )
-
-
-MIXTURE = Experiment(
-    MIXTURE_TASK.name,
+MIXTURE = fw.Experiment(
+    "metric-mixture",
     "Metric learning on a mixture of Gaussians",
     "Ten classes differ in 5 of 40 dimensions. Do nodes with one labeled point each find these "
     "dimensions by gossip, on a complete, a small-world and a torus network, and does the metric "
     "they learn tell classes of new points apart?",
-    partial(_cases, MIXTURE_TASK),
+    partial(cases, _MIXTURE_TASK),
     _mixture_report,
 )
-DIGITS = Experiment(
-    DIGITS_TASK.name,
+DIGITS = fw.Experiment(
+    "metric-digits",
     "Metric learning on handwritten digits",
     "One image per node: which pixels do nodes learn to look at by gossip, and does the metric "
     "help nearest neighbors on images set aside?",
-    partial(_cases, DIGITS_TASK),
+    partial(cases, _DIGITS_TASK),
     _digits_report,
 )

@@ -15,9 +15,8 @@ from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, r
 from pairgossip.results.traffic import AGAINST
 
 if TYPE_CHECKING:  # experiments take a second to import, and not everybody looks at them
-    from pairgossip.experiments.framework.experiment import Experiment, Plan
+    from pairgossip.experiments.framework import Experiment, Plan, Section
     from pairgossip.experiments.framework.figures import Panel, PlacedCurve
-    from pairgossip.experiments.framework.section import Section
     from pairgossip.experiments.framework.store import Store
 
 DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}

@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.errors import InputError
-from pairgossip.experiments.framework.experiment import Experiment, Plan
-from pairgossip.experiments.framework.section import (
+from pairgossip.experiments.framework import (
+    Cell,
     Claim,
+    Experiment,
     Picture,
+    Plan,
     Section,
     Table,
     Verdict,
-    format_cell,
 )
 from pairgossip.files import replacing, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "On Gossip Algorithms for Machine Learning with Pairwise Objectives, reproduced"
+_TITLE = "On Gossip Algorithms for Machine Learning with Pairwise Objectives, reproduced"
 REPORT = "report.html"
 MARKS: dict[Verdict, str] = {
     "holds": "✓",
@@ -33,15 +34,15 @@ MARKS: dict[Verdict, str] = {
     "does not hold": "✗",
     "undecided": "?",
 }
-PLURALS: dict[Verdict, str] = {
+_PLURALS: dict[Verdict, str] = {
     "holds": "hold",
     "holds in part": "hold in part",
     "does not hold": "do not hold",
     "undecided": "are undecided",
 }
 """Verdicts on more than one statement."""
-DOTS_PER_INCH = 160
-MANY_DECADES = 1e3
+_DOTS_PER_INCH = 160
+_MANY_DECADES = 1e3
 
 
 class Contents(NamedTuple):
@@ -68,38 +69,46 @@ def write_report(folder: Path, contents: Contents, n_jobs: int | None) -> Path:
         for name, section in contents.sections.items()
         for picture in section.pictures
     }
-    sources = write_pictures(figures, pictures, n_jobs)
+    sources = _write_pictures(figures, pictures, n_jobs)
     path = folder / REPORT
-    write_text(path, [render_report(contents, sources)])
+    write_text(path, [_render_report(contents, sources)])
     return path
 
 
-def render_report(contents: Contents, sources: Mapping[str, str]) -> str:
+def _render_report(contents: Contents, sources: Mapping[str, str]) -> str:
     """Return the report as HTML, given what it carries for every figure."""
     from jinja2 import Environment
 
-    template = files("pairgossip.experiments.report").joinpath("page.html")
+    template = files("pairgossip.experiments.framework").joinpath("page.html")
     page = Environment(autoescape=True).from_string(template.read_text(encoding="utf-8"))
     claims = [claim for section in contents.sections.values() for claim in section.claims]
     return page.render(
         contents._asdict(),
-        title=TITLE,
+        title=_TITLE,
         counts=_count_verdicts(claims),
         sources=sources,
         marks=MARKS,
         number_columns=_number_columns,
-        format_cell=format_cell,
+        format_cell=_format_cell,
         any=any,
     )
 
 
 def _number_columns(table: Table) -> list[bool]:
     """Tell which columns hold numbers, and are aligned for them."""
-    return [any(isinstance(cell, int | float) for cell in column) for column in _columns(table)]
+    columns = zip(*table.rows, strict=True)
+    return [any(isinstance(cell, int | float) for cell in column) for column in columns]
 
 
-def _columns(table: Table) -> Sequence[Sequence[object]]:
-    return list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+def _format_cell(value: Cell) -> str:
+    """Write a cell of a table; numbers have four significant digits."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:#.4g}" if isinstance(value, float) else value
 
 
 def _count_verdicts(claims: Sequence[Claim]) -> str:
@@ -112,13 +121,13 @@ def _count_verdicts(claims: Sequence[Claim]) -> str:
         (others, "of theory, of other papers, or carried over to other experiments"),
     ):
         counts = Counter(claim.verdict for claim in some)
-        parts = [f"{counts[one]} {words}" for one, words in PLURALS.items() if counts[one]]
+        parts = [f"{counts[one]} {words}" for one, words in _PLURALS.items() if counts[one]]
         if some:
             sentences.append(f"of {len(some)} statements {whose}, {', '.join(parts)}")
     return "; ".join(sentences).capitalize() + "." if sentences else "No statement was checked."
 
 
-def write_pictures(
+def _write_pictures(
     folder: Path, pictures: Mapping[str, Picture], n_jobs: int | None
 ) -> dict[str, str]:
     """Write all figures; return, by their names, what an HTML file can carry.
@@ -131,13 +140,13 @@ def write_pictures(
     workers = -1 if n_jobs is None else n_jobs
     place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
-        delayed(write_figure)(place, name, picture.sheet.figure)
+        delayed(_write_figure)(place, name, picture.sheet.figure)
         for name, picture in pictures.items()
     )
     return dict(zip(pictures, sources, strict=True))
 
 
-def write_figure(folder: Path, name: str, figure: Figure) -> str:
+def _write_figure(folder: Path, name: str, figure: Figure) -> str:
     """Write a figure as PNG and SVG; return the SVG as text that an HTML file can carry."""
     import matplotlib as mpl
 
@@ -146,7 +155,7 @@ def write_figure(folder: Path, name: str, figure: Figure) -> str:
     with mpl.rc_context({"svg.hashsalt": name}):
         vector = _render(figure, "svg", metadata={"Date": None})
     figure.set_layout_engine("none")  # the layout found is kept
-    pixels = _render(figure, "png", dpi=DOTS_PER_INCH)
+    pixels = _render(figure, "png", dpi=_DOTS_PER_INCH)
     for suffix, content in (("svg", vector), ("png", pixels)):
         with replacing(folder / f"{name}.{suffix}") as file:
             file.write(content)
@@ -160,7 +169,7 @@ def _leave_out_minor_ticks(figure: Figure) -> None:
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            if axis.get_scale() == "log" and high > MANY_DECADES * low > 0:
+            if axis.get_scale() == "log" and high > _MANY_DECADES * low > 0:
                 axis.set_minor_locator(NullLocator())
 
 
