@@ -191,6 +191,16 @@ def test_a_fit_is_drawn(what: str) -> None:
         fit().plot("error")
 
 
+def test_a_curve_is_of_the_same_judged_nodes_throughout() -> None:
+    first = fit(iterations=100, judged=5)
+    later = fit(start=first, iterations=200)
+    whole = fit(iterations=200, checkpoints=later.iterations, judged=5)
+    np.testing.assert_array_equal(later.judged, first.judged)
+    np.testing.assert_allclose(later.objective, whole.objective, rtol=1e-12)
+    with pytest.raises(InputError, match="The start judged 5 nodes, and this run is asked to judg"):
+        fit(start=first, iterations=200, judged=10)
+
+
 def test_a_start_from_another_problem_is_refused() -> None:
     first = fit(iterations=100, step=inverse_sqrt(0.1))
     others: list[tuple[dict[str, Any], str]] = [

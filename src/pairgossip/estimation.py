@@ -22,7 +22,7 @@ from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, Randomiz
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Advance, Show, progress_bar
 from pairgossip.requests import Request
-from pairgossip.results.provenance import of_estimation
+from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 
 LARGEST_HISTORY_BYTES = 1 << 28
@@ -153,7 +153,7 @@ def estimate(
         progress=progress,
     )
     setup = request.setup()
-    fingerprint = of_estimation(setup.problem)
+    fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     request.warn_if_interrupted(run, setup.iterations)

@@ -37,7 +37,7 @@ from pairgossip.progress import Show
 from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
-from pairgossip.results.provenance import Fingerprint, difference, of_learning, step_mark
+from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.traffic import groups_of
 
 LARGEST_JUDGED = 2_000
@@ -104,8 +104,8 @@ def minimize(
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
-        trials and reports are the start's. Functions are the same if they give the same values at
-        a few pairs. Curves are joined.
+        trials, judged nodes and reports are the start's. Functions are the same if they give the
+        same values at a few pairs. Curves are joined.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -143,7 +143,7 @@ def minimize(
         progress=progress,
     )
     setup = request.setup()
-    fingerprint = of_learning(setup.descent)
+    fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
     loss_name = setup.descent.problem.loss.name
     outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
@@ -184,12 +184,13 @@ class LearningRequest(Request):
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
         )
+        nodes = _evenly_spaced(problem.n, judged)
         return DescentSetup(
             descent=descent,
             graph=graph,
             law=self.law,
             checkpoints=self.starting_point.later(grid),
-            judged=_evenly_spaced(problem.n, judged),
+            judged=self.starting_point.judged(nodes, is_asked=self.judged is not None),
             keep_bias=rows.n <= LARGEST_JUDGED if self.bias is None else self.bias,
             engine=self.engine,
             origin=self.starting_point.origin,
@@ -244,6 +245,10 @@ class StartingPoint:
     def later(self, grid: IntArray) -> IntArray:
         """Return the checkpoints that are still to come."""
         return grid
+
+    def judged(self, nodes: IntArray, *, is_asked: bool) -> IntArray:
+        """Return the nodes to judge, given those that were asked for or are the default."""
+        return nodes
 
     def join(self, fit: Fit) -> Fit:
         """Return the curves from the beginning."""
@@ -320,9 +325,19 @@ class EndOfFit(StartingPoint):
             )
         return grid[grid > done]
 
+    def judged(self, nodes: IntArray, *, is_asked: bool) -> IntArray:
+        """Return the nodes that the start judged: a curve is of the same nodes throughout."""
+        before = self._fit.judged
+        if is_asked and not np.array_equal(nodes, before):
+            raise InputError(
+                f"The start judged {len(before)} nodes, and this run is asked to judge "
+                f"{len(nodes)}: give the same number, or none."
+            )
+        return before
+
     def join(self, fit: Fit) -> Fit:
         """Return the curves of the start and of what followed."""
-        return self._fit.followed_by(fit)
+        return self._fit.append(fit)
 
 
 def _read_start(start: Fit | str | Path | None) -> Fit | None:

@@ -174,7 +174,7 @@ def test_a_network_of_another_size(cli: CommandLine, single: Path, tmp_path: Pat
 def test_a_picture_of_too_many_nodes(
     cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.results.graph_picture.LARGEST_PICTURE", 11)
+    monkeypatch.setattr("pairgossip.results.plots.LARGEST_PICTURE", 11)
     tokens = ("--kernel", "gini", "--plot-graph", tmp_path / "network.png")
     assert cli.error("estimate", single, *tokens).startswith("A picture of 12 nodes")
 

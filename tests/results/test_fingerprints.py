@@ -20,7 +20,7 @@ from pairgossip.algorithms import METHODS, Method, Plain, gosta_sync, register
 from pairgossip.algorithms.gosta_sync import State
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import UnknownTarget
-from pairgossip.results.provenance import difference, of_estimation
+from pairgossip.results.provenance import difference, estimation_fingerprint
 
 DATA = np.column_stack((np.random.default_rng(0).normal(size=(30, 2)) * 100, np.arange(30) % 3))
 
@@ -244,7 +244,7 @@ def test_functions_that_are_not_finite_everywhere_are_compared_where_they_are() 
 
 def _kernel_fingerprint(function: Any) -> Any:
     kernel = pg.Kernel(function, name="log gap")
-    return of_estimation(pg.kernels.Pairs(DATA[:, 0], kernel))
+    return estimation_fingerprint(pg.kernels.Pairs(DATA[:, 0], kernel))
 
 
 def test_a_file_without_fingerprint_is_not_read(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from matplotlib import pyplot
 
 import pairgossip as pg
 from pairgossip import InputError
-from pairgossip.results.graph_picture import layout
+from pairgossip.results.plots import layout
 from tests.problems import SMALL_GRAPHS, rows
 
 GRAPH = pg.graphs.torus(3, 4)

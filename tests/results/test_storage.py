@@ -245,7 +245,7 @@ class Trap:
 def test_a_header_that_is_too_long(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"[" + b"[]," * (1 << 20) + b"[]]"
     repacked(saved, header=packed(np.frombuffer(text, dtype=np.uint8)))
-    monkeypatch.setattr(archive_module, "LARGEST_HEADER", 1 << 20)
+    monkeypatch.setattr(archive_module, "_LARGEST_HEADER", 1 << 20)
     refuse(saved)
 
 

@@ -110,7 +110,7 @@ class RunOutputs:
 
     def check_size(self, nodes: int) -> None:
         """Raise if a picture of that many nodes is refused."""
-        from pairgossip.results.graph_picture import LARGEST_PICTURE
+        from pairgossip.results.plots import LARGEST_PICTURE
 
         if self.plot_graph is not None and nodes > LARGEST_PICTURE:
             raise InputError(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: distinct for color-blind readers.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MEASURED, EXPECTED, BOUND, EXACT = *COLORS[:3], "#444444"
+_MEASURED, _EXPECTED, _BOUND, EXACT = *COLORS[:3], "#444444"
 
 _AXIS_LABELS = {
     "exchanges": "exchanges",
@@ -44,7 +44,7 @@ class Curve(NamedTuple):
 
     label: str
     y: FloatArray
-    color: str = MEASURED
+    color: str = _MEASURED
     style: str = "-"
     """A line style of matplotlib."""
     band: Band | None = None
@@ -95,16 +95,16 @@ def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
     noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
     bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
     curves = (
-        Curve("exact bias", bias, EXPECTED, "--", aside=True),
-        Curve("bound on the bias", theory.expectation_bound, EXPECTED, ":", aside=True),
-        Curve("bound on the error", theory.deviation_bound, BOUND, "-.", aside=True),
+        Curve("exact bias", bias, _EXPECTED, "--", aside=True),
+        Curve("bound on the bias", theory.expectation_bound, _EXPECTED, ":", aside=True),
+        Curve("bound on the error", theory.deviation_bound, _BOUND, "-.", aside=True),
     )
     return tuple(curve for curve in curves if np.isfinite(curve.y).any())
 
 
 def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
     """Return the exact expectation of the mean over nodes."""
-    return (Curve("exact expectation", theory.expected_mean, EXPECTED, "--"),)
+    return (Curve("exact expectation", theory.expected_mean, _EXPECTED, "--"),)
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:
@@ -128,7 +128,7 @@ def describe(result: Run | Fit) -> str:
     """Say in a line what was run where."""
     trials = "1 trial" if result.trials == 1 else f"{result.trials} trials"
     private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
-    return f"{what_ran(result)}, {network_of(result)}{private}, {trials}"
+    return f"{what_ran(result)}, {_network_of(result)}{private}, {trials}"
 
 
 def what_ran(result: Run | Fit) -> str:
@@ -139,7 +139,7 @@ def what_ran(result: Run | Fit) -> str:
     return f"{result.method}-{result.clock}{statistic}"
 
 
-def network_of(result: Run | Fit) -> str:
+def _network_of(result: Run | Fit) -> str:
     """Name the network in a few words."""
     family = result.sites.family or "graph"
     if result.groups is None:
@@ -176,8 +176,8 @@ def _bias(fit: Fit) -> Chart:
     term = np.abs(fit.bias.plotted).mean(axis=0)
     curves = (
         Curve("size of the gradient bias", fit.bias.norm.mean(axis=0)),
-        Curve("|bias . network model|, as in the paper", term, EXPECTED, "--"),
-        Curve("objective", fit.objective, BOUND, ":"),
+        Curve("|bias . network model|, as in the paper", term, _EXPECTED, "--"),
+        Curve("objective", fit.objective, _BOUND, ":"),
     )
     return Chart("gradient bias", True, curves)
 

@@ -12,11 +12,9 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.state import Snapshot
 from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
-from pairgossip.graphs import Graph
 from pairgossip.losses.learning import WholeSetsLearning
-from pairgossip.privacy import RandomizedResponse
 from pairgossip.results.provenance import Fingerprint, step_mark
-from pairgossip.results.traffic import Counts, Traffic, groups_of
+from pairgossip.results.traffic import Result, shared_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +44,8 @@ class Bias:
         """The size of the bias, shape (trials, checkpoints)."""
         return np.linalg.norm(self.gradient, axis=2)
 
-    def followed_by(self, later: Bias, rows: IntArray) -> Bias:
-        """Join the bias of a fit's trials in these rows and of their continuation."""
+    def append(self, later: Bias, rows: IntArray) -> Bias:
+        """Return the bias of the trials in these rows, and then of their continuation."""
         return Bias(
             np.concatenate([self.gradient[rows], later.gradient], axis=1),
             np.concatenate([self.network_model[rows], later.network_model], axis=1),
@@ -58,24 +56,16 @@ class Bias:
         return np.einsum("tcp,tcp->tc", self.gradient, optimum - self.network_model)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Fit(Counts):
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Fit(Result):
     """What `minimize` returns. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[Literal["fit"]] = "fit"
 
     loss: str
-    clock: str
-    law: str
     step: str
     step_scale: float
     """The step size at the first iteration: c of c/sqrt(t)."""
-    iterations: IntArray
-    graph: Graph
-    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
-    seed: int
-    status: str
-    """``"done"`` or ``"interrupted"``."""
     judged: IntArray
     """The nodes whose models are judged: all, or a sample of a large network."""
     trial_objective: FloatArray
@@ -84,24 +74,10 @@ class Fit(Counts):
     """Standard deviation over these nodes of the objectives, shape (trials, checkpoints)."""
     trial_disagreement: FloatArray
     """Root mean square distance of the nodes' models from their mean."""
-    times: FloatArray | None
-    """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync."""
     bias: Bias | None
     """The gradient bias; None where it was not computed."""
-    trial_numbers: IntArray
-    """Which trials these are; an interrupted run may keep the third without the second."""
-    fingerprint: Fingerprint
-    """What data, loss, step, penalty and constraint were; a fit goes on only with the same."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
-    traffic: Traffic
-    """What was sent."""
-    groups: IntArray | None = None
-    """The site of every row; None without groups."""
-    construction: str | None = None
-    """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
-    privacy: RandomizedResponse | None = None
-    """By what observations were randomized before nodes used them; None if they were not."""
     reports: IntArray | None = None
     """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
     the fit uses the same, as new ones would tell more."""
@@ -115,25 +91,20 @@ class Fit(Counts):
         fingerprint: Fingerprint,
     ) -> Fit:
         """Collect what the trials wrote down; the fingerprint says what was learned."""
-        records = outcome.records
-        kept = min(record.written for record in records)
+        records, descent, problem = outcome.records, setup.descent, setup.descent.problem
+        site_of = problem.sets.site_of if isinstance(problem, WholeSetsLearning) else None
+        shared = shared_fields(setup, outcome, seed, site_of)
+        kept = len(shared["iterations"])
 
         def curves(name: str) -> FloatArray:
             return np.array([getattr(record, name)[:kept] for record in records])
 
-        descent, problem = setup.descent, setup.descent.problem
-        site_of = problem.sets.site_of if isinstance(problem, WholeSetsLearning) else None
-        groups, construction = groups_of(setup.graph, site_of)
         return cls(
+            **shared,
             loss=problem.loss.name,
             clock=descent.clock,
-            law=setup.law,
             step=str(getattr(descent.steps, "name", "custom")),
             step_scale=float(descent.steps(np.ones(1))[0]),
-            iterations=setup.checkpoints[:kept],
-            graph=setup.graph,
-            seed=seed,
-            status="interrupted" if outcome.interrupted else "done",
             judged=setup.judged,
             trial_objective=curves("objective"),
             trial_spread=curves("spread"),
@@ -142,59 +113,42 @@ class Fit(Counts):
             bias=(
                 Bias(curves("gradient_bias"), curves("network_model")) if setup.keep_bias else None
             ),
-            trial_numbers=np.array(outcome.numbers),
             fingerprint={
                 **fingerprint,
                 "step": step_mark(descent, int(setup.checkpoints[kept - 1])),
             },
             state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
-            groups=groups,
-            construction=construction,
-            traffic=Traffic.of_records(records, kept),
             privacy=setup.privacy,
             reports=(
                 None if setup.privacy is None else np.array([record.reports for record in records])
             ),
         )
 
-    def followed_by(self, later: Fit) -> Fit:
+    def append(self, later: Fit) -> Fit:
         """Join the curves of this fit and of its continuation, for the trials that went on."""
         rows = np.flatnonzero(np.isin(self.trial_numbers, later.trial_numbers))
 
-        def joined(name: str) -> FloatArray:
+        def join(name: str) -> FloatArray:
             return np.concatenate([getattr(self, name)[rows], getattr(later, name)], axis=1)
 
-        both = self.bias is not None and later.bias is not None
+        bias = None
+        if self.bias is not None and later.bias is not None:
+            bias = self.bias.append(later.bias, rows)
         return replace(
             later,
             iterations=np.concatenate([self.iterations, later.iterations]),
-            trial_objective=joined("trial_objective"),
-            trial_spread=joined("trial_spread"),
-            trial_disagreement=joined("trial_disagreement"),
-            times=None if self.times is None else joined("times"),
-            bias=self.bias.followed_by(later.bias, rows) if both else None,  # type: ignore[union-attr, arg-type]
-            traffic=self.traffic.followed_by(later.traffic, rows),
+            trial_objective=join("trial_objective"),
+            trial_spread=join("trial_spread"),
+            trial_disagreement=join("trial_disagreement"),
+            times=None if self.times is None else join("times"),
+            bias=bias,
+            traffic=self.traffic.append(later.traffic, rows),
         )
 
     @property
     def models(self) -> FloatArray:
         """Averaged models, shape (trials, nodes, p)."""
         return self.state.mean
-
-    @property
-    def trials(self) -> int:
-        """Number of independent repetitions."""
-        return len(self.state.held)
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes: one per row, or with whole sets one per site."""
-        return self.graph.n
-
-    @property
-    def rows(self) -> int:
-        """Number of observations."""
-        return self.nodes if self.groups is None else len(self.groups)
 
     @property
     def model(self) -> FloatArray:

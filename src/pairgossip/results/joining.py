@@ -15,7 +15,7 @@ from pairgossip.results.provenance import difference
 from pairgossip.results.run import Run
 from pairgossip.results.traffic import join_traffic
 
-Result = TypeVar("Result", bound=Run | Fit)
+_Kind = TypeVar("_Kind", bound=Run | Fit)
 
 _SETTINGS = ("clock", "law", "iterations", "construction", "groups", "privacy")
 _SAME = {
@@ -30,7 +30,7 @@ _JOINED = {
 }
 
 
-def join_trials(results: Sequence[Result]) -> Result:
+def join_trials(results: Sequence[_Kind]) -> _Kind:
     """Return one result with all trials of several, in the order of their numbers.
 
     Made with the same settings and seed, and different trials, they equal what one call with all

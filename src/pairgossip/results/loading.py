@@ -90,7 +90,7 @@ def _build_fit(archive: Archive) -> Fit:
     _check_shapes(fit, ("trial_numbers",), (fit.trials,))
     _check_traffic_and_groups(fit, shape)
     _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))
-    _check_shapes(fit.state, ("z", "theta"), fit.models.shape)
+    _check_shapes(fit.state, ("z", "theta", "mean"), (fit.trials, fit.nodes, fit.models.shape[2]))
     if fit.privacy is not None:
         _check_shapes(fit, ("reports",), (fit.trials, fit.rows, len(fit.privacy.columns)))
     return fit

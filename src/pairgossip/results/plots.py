@@ -1,4 +1,4 @@
-"""Figures of runs and fits, drawn from the list in `curves`."""
+"""Figures of runs and fits, drawn from the list in `curves`, and pictures of networks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
+from pairgossip.graphs import Graph
 from pairgossip.results.curves import (
     COLORS,
     EXACT,
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 LARGEST_UNASKED_THEORY = 1_000
 """Up to this many nodes a plot adds theory unasked: it takes seconds."""
+LARGEST_PICTURE = 20_000
+_MOST_EDGES_DRAWN = 20_000
+_LARGEST_SPECTRAL_LAYOUT = 3_000
+_COLORED_SHARE = 0.95
 
 
 class _Quantity(NamedTuple):
@@ -109,16 +115,16 @@ def compare(
     labeled = dict(runs) if isinstance(runs, Mapping) else _label_results(runs)
     what, quantity = _find_quantity(list(labeled.values()), what)
     theories = _theory_by_label(labeled, what, theory)
-    ax = new_axes(ax)
+    ax = _new_axes(ax)
     for number, (label, run) in enumerate(labeled.items()):
         color, x = COLORS[number % len(COLORS)], run.axis(against)
         band = percentile_band(getattr(run, f"trial_{what}"))
-        draw_curve(ax, x, Curve(label, getattr(run, what), color, band=band), alpha=0.15)
+        _draw_curve(ax, x, Curve(label, getattr(run, what), color, band=band), alpha=0.15)
         for curve in theories[label]:
-            draw_curve(ax, x, curve._replace(label="", color=color), linewidth=1)
+            _draw_curve(ax, x, curve._replace(label="", color=color), linewidth=1)
     for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
         ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
-    set_axis(ax, next(iter(labeled.values())), against)
+    _set_axis(ax, next(iter(labeled.values())), against)
     if quantity.log and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
         ax.set_yscale("log")
     ax.set_ylabel(quantity.label)
@@ -126,7 +132,7 @@ def compare(
     return ax
 
 
-def draw_curve(
+def _draw_curve(
     ax: Axes, x: np.ndarray, curve: Curve, *, alpha: float = 0.2, linewidth: float | None = None
 ) -> None:
     """Draw a curve with its band; one without a label is not in the legend."""
@@ -138,7 +144,7 @@ def draw_curve(
     ax.plot(x, curve.y, style, color=curve.color, linewidth=linewidth, label=curve.label)
 
 
-def set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
+def _set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
     """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
     # Where all exchanges of the first checkpoints were local, nothing was sent yet.
     silent = against in ("messages", "bytes") and result.axis(against)[0] == 0
@@ -146,7 +152,7 @@ def set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
     ax.set_xlabel(axis_label(result, against))
 
 
-def new_axes(ax: Axes | None) -> Axes:
+def _new_axes(ax: Axes | None) -> Axes:
     """Return the axes given, or new ones."""
     if ax is not None:
         return ax
@@ -160,16 +166,16 @@ def _draw_chart(
     result: Run | Fit, chart: Chart, against: str, label: str | None, ax: Axes | None
 ) -> Axes:
     x = result.axis(against)
-    ax = new_axes(ax)
+    ax = _new_axes(ax)
     first, *others = chart.curves
     named = first if label is None else first._replace(label=f"{label}: {first.label}")
     for curve in (named, *others):
-        draw_curve(ax, x, curve)
+        _draw_curve(ax, x, curve)
     if chart.log:
         ax.set_yscale("log")
     elif not np.any(first.y):  # constant data: every estimate is exact
         ax.set_ylim(-1, 1)
-    set_axis(ax, result, against)
+    _set_axis(ax, result, against)
     ax.set_ylabel(chart.label)
     ax.set_title(describe(result), fontsize="medium")
     _add_grid_and_legend(ax)
@@ -243,3 +249,112 @@ def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
         alike = sum(known.partition(" #")[0] == label for known in labeled)
         labeled[f"{label} #{alike + 1}" if alike else label] = result
     return labeled
+
+
+def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | None = None) -> Axes:
+    """Draw one trial's network at one checkpoint; see `Run.plot_graph`."""
+    graph = run.sites
+    if graph.n > LARGEST_PICTURE:
+        raise InputError(
+            f"A picture of {graph.n:,} nodes shows nothing: it is limited to {LARGEST_PICTURE:,}."
+        )
+    estimates = run.by_site(_estimates_at(run, trial, checkpoint))
+    positions = layout(graph)
+    center = float(np.mean(run.target))
+    if not np.isfinite(center):
+        center = float(np.nanmean(estimates))
+    reach = _reach(estimates - center)
+    ax = _new_axes(ax)
+    if graph.edge_count <= _MOST_EDGES_DRAWN:
+        _draw_edges(ax, positions, graph)
+    points = ax.scatter(
+        positions[:, 0],
+        positions[:, 1],
+        c=estimates,
+        cmap="RdBu_r",
+        vmin=center - reach,
+        vmax=center + reach,
+        s=float(np.clip(4_000 / graph.n, 3, 120)),
+        edgecolors="#444444",
+        linewidths=0.3,
+        zorder=2,
+    )
+    bar = ax.figure.colorbar(points, ax=ax, shrink=0.8, extend="both")
+    bar.set_label("estimate (white: exact value)" if np.ndim(run.target) == 0 else "estimate")
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    after = run.iterations[checkpoint]
+    number = trial % run.trials
+    which = f"trial {number}, " if run.trials > 1 else ""
+    ax.set_title(f"{describe(run)}\n{which}after {after:,} iterations", fontsize="medium")
+    return ax
+
+
+def _reach(deviations: FloatArray) -> float:
+    """How far the colors go: one far-off node must not take them all."""
+    known = np.abs(deviations[~np.isnan(deviations)])
+    return float(np.quantile(known, _COLORED_SHARE)) or 1.0 if known.size else 1.0
+
+
+def layout(graph: Graph) -> FloatArray:
+    """Place the nodes: where the graph says, by its family's shape, or by its spectrum."""
+    if graph.positions is not None:
+        return graph.positions
+    rows, columns = (int(graph.parameters.get(side, 0)) for side in ("rows", "cols"))
+    if graph.family in ("grid", "torus") and rows * columns == graph.n:
+        row, column = np.divmod(np.arange(rows * columns), columns)
+        return np.stack([column, -row], axis=1).astype(np.float64)
+    if graph.family == "path":  # an open arc: in a straight line nothing would be seen
+        angle = np.pi * np.linspace(1, 0, graph.n)
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    round_families = ("complete", "cycle", "star", "watts-strogatz")
+    if graph.family in round_families or graph.n > _LARGEST_SPECTRAL_LAYOUT or graph.n < 4:
+        return _circle(graph.n, hub=graph.family == "star")
+    return _spectral(graph)
+
+
+def _circle(n: int, hub: bool) -> FloatArray:
+    around = n - 1 if hub else n
+    angle = np.pi / 2 - 2 * np.pi * np.arange(around) / max(around, 1)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.concatenate([np.zeros((1, 2)), ring]) if hub else ring
+
+
+def _spectral(graph: Graph) -> FloatArray:
+    """The two slowest modes as coordinates, by rank so that no cluster collapses to a point."""
+    _, vectors = np.linalg.eigh(graph.laplacian_dense())
+    ranks = vectors[:, 1:3].argsort(axis=0).argsort(axis=0) / (graph.n - 1)
+    spread: FloatArray = vectors[:, 1:3] / np.abs(vectors[:, 1:3]).max(axis=0)
+    return 0.5 * spread + (ranks - 0.5)
+
+
+def _draw_edges(ax: Axes, positions: FloatArray, graph: Graph) -> None:
+    from matplotlib.collections import LineCollection
+
+    edges = graph.edges
+    if graph.family == "torus":  # the edges that wrap around would cross the whole picture
+        length = np.abs(positions[edges[:, 0]] - positions[edges[:, 1]]).max(axis=1)
+        edges = edges[length < 1.5]
+    # Many edges overlap: drawn faintly, their density still shows.
+    alpha = float(np.clip(400 / max(len(edges), 1), 0.03, 0.6))
+    lines = LineCollection(list(positions[edges]), colors="#777777", linewidths=0.6, alpha=alpha)
+    ax.add_collection(lines)
+
+
+def _estimates_at(run: Run, trial: int, checkpoint: int) -> FloatArray:
+    if not -run.trials <= trial < run.trials:
+        raise InputError(f"There is no trial {trial}: the run has {run.trials}.")
+    count = len(run.iterations)
+    if not -count <= checkpoint < count:
+        raise InputError(f"There is no checkpoint {checkpoint}: the run has {count}.")
+    if checkpoint in (-1, count - 1):
+        return run.estimates[trial]
+    if run.history is None:
+        raise InputError(
+            "This run kept summaries only: estimate again with {argument} to draw "
+            "checkpoints before the last.",
+            "record",
+            "nodes",
+        )
+    estimates: FloatArray = run.history[trial, checkpoint]
+    return estimates

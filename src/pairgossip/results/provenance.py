@@ -33,7 +33,7 @@ from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.pairs import Means
 from pairgossip.losses import GeneralLoss, Loss
 
-LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
+_LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
 
 
 @cache
@@ -52,7 +52,7 @@ def machine() -> dict[str, str | int]:
 def versions() -> dict[str, str]:
     """Return the versions of Python, this package and the libraries that compute for it."""
     found = {"pairgossip": pairgossip.__version__, "python": platform.python_version()}
-    for library in LIBRARIES:
+    for library in _LIBRARIES:
         try:
             found[library] = version(library)
         except PackageNotFoundError:
@@ -78,19 +78,19 @@ def _memory_gb() -> int:
     return round(pages * size / 2**30)
 
 
-PAIRS = 256
-LARGEST_PROBE = 2**18
+_PAIRS = 256
+_LARGEST_PROBE = 2**18
 """How many numbers a probe of a loss may compute; with large models it takes fewer pairs."""
-TOLERANCE = 1e-9
+_TOLERANCE = 1e-9
 """By how much two probes of one function may differ, relative to the size of its values."""
-PROJECTIONS = np.sqrt([2.0, 3.0, 5.0, 7.0])
+_PROJECTIONS = np.sqrt([2.0, 3.0, 5.0, 7.0])
 """Frequencies of the cosines by which many values are summed up in a few numbers."""
-MARGINS = np.linspace(-3.0, 3.0, 13)
-ITERATIONS = 64
+_MARGINS = np.linspace(-3.0, 3.0, 13)
+_ITERATIONS = 64
 """For how long a method is tried."""
 
 
-class Mark(NamedTuple):
+class _Mark(NamedTuple):
     """One part of a problem, such as its kernel."""
 
     text: str
@@ -99,13 +99,13 @@ class Mark(NamedTuple):
     """What its functions give, summed up."""
 
 
-Fingerprint = Mapping[str, Mark]
+Fingerprint = Mapping[str, _Mark]
 """The parts of a problem by what messages call them."""
 
-ABSENT = Mark("none")
+_ABSENT = _Mark("none")
 
 
-class Difference(NamedTuple):
+class _Difference(NamedTuple):
     """In what two problems differ first."""
 
     part: str
@@ -113,36 +113,36 @@ class Difference(NamedTuple):
     """In parentheses; empty where only checksums differ."""
 
 
-def of_estimation(problem: PairProblem | Means) -> Fingerprint:
+def estimation_fingerprint(problem: PairProblem | Means) -> Fingerprint:
     """Return what an estimation is of."""
     data = {"data": _data_mark(problem.data)}
     return data if isinstance(problem, Means) else data | {"kernel": _kernel_mark(problem)}
 
 
-def of_learning(descent: Descent) -> Fingerprint:
+def learning_fingerprint(descent: Descent) -> Fingerprint:
     """Return what is learned, the step size aside."""
     problem = descent.problem
-    marks = {name: Mark(text) for name, text in problem.marks.items()}
+    marks = {name: _Mark(text) for name, text in problem.marks.items()}
     return {
         "data": _data_mark(problem.data),
         "loss": _loss_mark(problem.loss, problem.data, problem.dimension),
-        "penalty or constraint": Mark(repr(descent.proximal)),
+        "penalty or constraint": _Mark(repr(descent.proximal)),
     } | marks
 
 
-def method_mark(setup: Setup, iterations: int) -> Mark:
+def method_mark(setup: Setup, iterations: int) -> _Mark:
     """Return what tells the method of a run of this length from others of its name.
 
     That of a method without a twin is what its steps make of other values on the same network.
     """
     method = setup.method
     if setup.clock in method.twins:
-        return Mark(f"{method.name}, {method.twins[setup.clock].name}")
+        return _Mark(f"{method.name}, {method.twins[setup.clock].name}")
     values = 1.5 + 0.5 * np.cos(np.arange(1.0, setup.graph.n + 1.0))
     probe = replace(
         setup,
         problem=Means(values) if method.estimates == "mean" else Pairs(values, np.divide),
-        checkpoints=np.array([min(ITERATIONS, iterations)]),
+        checkpoints=np.array([min(_ITERATIONS, iterations)]),
         keep_history=False,
         engine="plain",
         privacy_error=None,
@@ -152,12 +152,12 @@ def method_mark(setup: Setup, iterations: int) -> Mark:
             trial = probe.start(SeedSequence(0))
             trial.run(lambda block: None)
         except Exception:  # a run is not lost for steps that take its own values only
-            return Mark(method.name)
+            return _Mark(method.name)
     record = trial.record
-    return Mark(method.name, _summarize([record.estimates, record.traffic.astype(np.float64)]))
+    return _Mark(method.name, _summarize([record.estimates, record.traffic.astype(np.float64)]))
 
 
-def step_mark(descent: Descent, iterations: int) -> Mark:
+def step_mark(descent: Descent, iterations: int) -> _Mark:
     """Return what tells the step sizes of a run of this length from others."""
     steps: Steps = descent.steps
     # No node is picked more often than this, and no function of the user's is asked beyond.
@@ -165,46 +165,46 @@ def step_mark(descent: Descent, iterations: int) -> Mark:
     early = np.arange(1.0, min(16.0, last) + 1.0)
     times = np.unique(np.append(early, np.floor(np.geomspace(1.0, last, 32))))
     name = str(getattr(steps, "name", "custom"))
-    return Mark(name, _summarize([np.asarray(steps(times), dtype=np.float64)]))
+    return _Mark(name, _summarize([np.asarray(steps(times), dtype=np.float64)]))
 
 
-def difference(one: Fingerprint, other: Fingerprint) -> Difference | None:
+def difference(one: Fingerprint, other: Fingerprint) -> _Difference | None:
     """Return the first difference of two problems, None if there is none."""
     for part in dict.fromkeys((*one, *other)):
-        mine, theirs = one.get(part, ABSENT), other.get(part, ABSENT)
+        mine, theirs = one.get(part, _ABSENT), other.get(part, _ABSENT)
         if mine.text != theirs.text:
             is_checksum = part in ("data", "groups")
-            return Difference(part, "" if is_checksum else f" ({mine.text} and {theirs.text})")
+            return _Difference(part, "" if is_checksum else f" ({mine.text} and {theirs.text})")
         if not _is_same(mine.numbers, theirs.numbers):
-            return Difference(part, f" ('{mine.text}' gives other values)")
+            return _Difference(part, f" ('{mine.text}' gives other values)")
     return None
 
 
 def as_fingerprint(record: Mapping[str, Any]) -> Fingerprint:
     """Return a fingerprint that was written as JSON."""
-    return {str(part): Mark(str(text), tuple(map(float, n))) for part, (text, n) in record.items()}
+    return {str(part): _Mark(str(text), tuple(map(float, n))) for part, (text, n) in record.items()}
 
 
-def _data_mark(data: FloatArray) -> Mark:
+def _data_mark(data: FloatArray) -> _Mark:
     digest = hashlib.sha256(np.ascontiguousarray(data, dtype=np.float64).data)
-    return Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
+    return _Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
 
 
-def _kernel_mark(problem: PairProblem) -> Mark:
+def _kernel_mark(problem: PairProblem) -> _Mark:
     kernel: Kernel | Ratio = problem.kernel
-    nodes, held = scattered_pairs(len(problem.data), PAIRS)
+    nodes, held = scattered_pairs(len(problem.data), _PAIRS)
     with np.errstate(all="ignore"):
         values = [
             evaluate(component, problem.data[nodes], problem.data[held])
             for component in kernel.components
         ]
     functions = (component.function for component in kernel.components)
-    return Mark(_text(kernel.name, functions), _summarize(values))
+    return _Mark(_text(kernel.name, functions), _summarize(values))
 
 
-def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> Mark:
+def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> _Mark:
     widest = max(dimension, column_count(data))
-    nodes, held = scattered_pairs(len(data), max(16, min(PAIRS, LARGEST_PROBE // widest)))
+    nodes, held = scattered_pairs(len(data), max(16, min(_PAIRS, _LARGEST_PROBE // widest)))
     first, second = data[nodes], data[held]
     with np.errstate(all="ignore"):
         if isinstance(loss, GeneralLoss):
@@ -215,11 +215,11 @@ def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> Ma
                 for model in models
                 for function in (loss.value, loss.gradient)
             ]
-            return Mark(_text(loss.name, loss.functions), _summarize(values))
-        phi = (loss.phi.value(MARGINS), loss.phi.derivative(MARGINS))
+            return _Mark(_text(loss.name, loss.functions), _summarize(values))
+        phi = (loss.phi.value(_MARGINS), loss.phi.derivative(_MARGINS))
         values = [*loss.pairs(first, second), *phi]
     parts = filter(None, (loss.features, loss.weights, loss.offsets))
-    return Mark(_text(loss.name, parts), _summarize(values))
+    return _Mark(_text(loss.name, parts), _summarize(values))
 
 
 def _text(name: str, functions: Iterable[Callable[..., Any]]) -> str:
@@ -248,7 +248,7 @@ def _summarize(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
         values = np.ravel(array)
         finite = np.isfinite(values)
         known = np.where(finite, values, 0.0)
-        waves = np.cos(np.outer(PROJECTIONS, np.arange(1.0, len(values) + 1.0)))
+        waves = np.cos(np.outer(_PROJECTIONS, np.arange(1.0, len(values) + 1.0)))
         with np.errstate(over="ignore", invalid="ignore"):
             sums = np.nan_to_num([*(waves @ known), np.linalg.norm(known)])
         numbers += [*sums.tolist(), float(finite.mean())]
@@ -258,8 +258,8 @@ def _summarize(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
 def _is_same(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     if len(one) != len(other):
         return False
-    width = len(PROJECTIONS) + 2
+    width = len(_PROJECTIONS) + 2
     a, b = (np.array(numbers).reshape(-1, width) for numbers in (one, other))
     sizes = np.maximum(a[:, -2], b[:, -2])[:, None]
-    alike = np.abs(a[:, :-1] - b[:, :-1]) <= TOLERANCE * sizes
+    alike = np.abs(a[:, :-1] - b[:, :-1]) <= _TOLERANCE * sizes
     return bool(alike.all() and np.array_equal(a[:, -1], b[:, -1]))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from pairgossip.algorithms import METHODS
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
-from pairgossip.graphs import Graph
+from pairgossip.extras import needed_for
 from pairgossip.kernels import WholeSets
 from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import (
@@ -21,10 +21,9 @@ from pairgossip.privacy import (
     PrivateMeans,
     PrivatePairs,
     PrivateSets,
-    RandomizedResponse,
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
-from pairgossip.results.traffic import AGAINST, Counts, Traffic, groups_of, site_means
+from pairgossip.results.traffic import AGAINST, Result, shared_fields, site_means
 from pairgossip.text import format_count
 from pairgossip.theory import TheoryCurves, theory_curves
 
@@ -36,54 +35,29 @@ if TYPE_CHECKING:
 __all__ = ["AGAINST", "Run"]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Run(Counts):
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Run(Result):
     """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[Literal["run"]] = "run"
 
     kernel: str
     method: str
-    clock: str
     order: str
-    law: str
     target_kind: str
     """``"v"`` or ``"u"``; ``"mean"`` for gossip averaging."""
     target: float | FloatArray
     """The exact value; for U1-gossip one per node; NaN if it was too costly to compute."""
-    iterations: IntArray
-    graph: Graph
-    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
-    seed: int
-    status: str
-    """``"done"`` or ``"interrupted"``."""
     trial_mean: FloatArray
     """Mean over nodes, shape (trials, checkpoints)."""
     trial_spread: FloatArray
     """Standard deviation over nodes of estimate minus target, shape (trials, checkpoints)."""
     trial_error: FloatArray
     """Root mean square over nodes of estimate minus target, shape (trials, checkpoints)."""
-    times: FloatArray | None
-    """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync.
-
-    The network makes n exchanges per unit of time.
-    """
     estimates: FloatArray
     """Final estimates, shape (trials, nodes)."""
     history: FloatArray | None
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
-    trial_numbers: IntArray
-    """Which trials these are; an interrupted run may keep the third without the second."""
-    fingerprint: Fingerprint
-    """What data, kernel and method were; trials are joined only if they are of the same."""
-    traffic: Traffic
-    """What was sent."""
-    groups: IntArray | None = None
-    """The site of every row; None without groups."""
-    construction: str | None = None
-    """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
-    privacy: RandomizedResponse | None = None
-    """By what observations were randomized before nodes used them; None if they were not."""
     private_values: FloatArray | None = None
     """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     privacy_error: PrivacyError | None = None
@@ -96,68 +70,45 @@ class Run(Counts):
         cls, setup: Setup, outcome: Outcome[TrialRecord], seed: int, fingerprint: Fingerprint
     ) -> Run:
         """Collect what the trials wrote down; the fingerprint says what was estimated."""
-        records = outcome.records
-        kept = min(record.written for record in records)
-        pairs = None if isinstance(setup.problem, Means) else setup.problem
+        records, problem = outcome.records, setup.problem
+        pairs = None if isinstance(problem, Means) else problem
         site_of = pairs.sets.site_of if isinstance(pairs, WholeSets | PrivateSets) else None
-        groups, construction = groups_of(setup.graph, site_of)
+        shared = shared_fields(setup, outcome, seed, site_of)
+        kept = len(shared["iterations"])
+
+        def curves(name: str) -> FloatArray:
+            return np.array([getattr(record, name)[:kept] for record in records])
+
+        is_private = setup.privacy_error is not None
         return cls(
+            **shared,
             kernel=pairs.kernel.name if pairs else "",
             method=setup.method.name,
             clock=setup.clock,
             order=setup.order,
-            law=setup.law,
             target_kind=pairs.target if pairs else "mean",
             target=setup.target,
-            iterations=setup.checkpoints[:kept],
-            graph=setup.graph,
-            seed=seed,
-            status="interrupted" if outcome.interrupted else "done",
-            trial_mean=np.array([record.mean[:kept] for record in records]),
-            trial_spread=np.array([record.spread[:kept] for record in records]),
-            trial_error=np.array([record.error[:kept] for record in records]),
-            times=(
-                np.array([record.time[:kept] for record in records])
-                if setup.clock == "async"
-                else None
-            ),
+            trial_mean=curves("mean"),
+            trial_spread=curves("spread"),
+            trial_error=curves("error"),
+            times=curves("time") if setup.clock == "async" else None,
             estimates=np.array([record.estimates for record in records]),
-            history=(
-                np.array([record.history[:kept] for record in records])  # type: ignore[index]
-                if setup.keep_history
-                else None
-            ),
-            trial_numbers=np.array(outcome.numbers),
+            history=curves("history") if setup.keep_history else None,
             fingerprint={
                 **fingerprint,
                 "method": method_mark(setup, int(setup.checkpoints[kept - 1])),
             },
-            groups=groups,
-            construction=construction,
-            traffic=Traffic.of_records(records, kept),
             privacy=(
-                setup.problem.mechanism
-                if isinstance(setup.problem, PrivatePairs | PrivateMeans | PrivateSets)
+                problem.mechanism
+                if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets)
                 else None
             ),
             private_values=(
-                None
-                if setup.privacy_error is None
-                else np.array([record.private_value for record in records])
+                np.array([record.private_value for record in records]) if is_private else None
             ),
             privacy_error=setup.privacy_error,
             _setup=setup,
         )
-
-    @property
-    def trials(self) -> int:
-        """Number of independent repetitions."""
-        return len(self.estimates)
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes: one per row, or with whole sets one per site."""
-        return self.graph.n
 
     @property
     def site_estimates(self) -> FloatArray:
@@ -202,13 +153,6 @@ class Run(Counts):
             )
         deviation = _mean_of_known(self.history) - self.target
         return np.sqrt(_mean_of_known(deviation.T**2))
-
-    @property
-    def exchanges_per_iteration(self) -> int:
-        """How many exchanges an iteration makes: two for U2-gossip."""
-        # As counted: a file may come from a session with methods that this one does not know.
-        made = self.traffic.network[0, -1] + self.traffic.local[0, -1]
-        return int(made // self.iterations[-1])
 
     @property
     def known_theory(self) -> TheoryCurves | None:
@@ -271,21 +215,78 @@ class Run(Counts):
 
     def plot_graph(self, *, trial: int = 0, checkpoint: int = -1, ax: Axes | None = None) -> Axes:
         """Draw the network colored by the nodes' estimates and return the matplotlib axes."""
-        from pairgossip.results.graph_picture import plot_graph
+        from pairgossip.results.plots import plot_graph
 
         return plot_graph(self, trial=trial, checkpoint=checkpoint, ax=ax)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the curves as a table, one row per trial and checkpoint."""
-        from pairgossip.results.tables import to_pandas
-
-        return to_pandas(self)
+        with needed_for("Run.to_pandas"):
+            import pandas
+        rows, count = self.trials, len(self.iterations)
+        columns: dict[str, Any] = {
+            "trial": np.repeat(np.arange(rows), count),
+            "iteration": np.tile(self.iterations, rows),
+            "exchanges": np.tile(self.exchanges, rows),
+            "messages": (2 * self.network_exchanges).ravel(),
+        }
+        if self.construction is not None:
+            columns["network_exchanges"] = self.network_exchanges.ravel()
+            columns["local_exchanges"] = self.local_exchanges.ravel()
+            columns["bytes"] = self.trial_bytes.ravel()
+        if self.times is not None:
+            columns["time"] = self.times.ravel()
+        columns |= {
+            "mean": self.trial_mean.ravel(),
+            "spread": self.trial_spread.ravel(),
+            "error": self.trial_error.ravel(),
+        }
+        if self.private_values is not None:
+            columns["private_value"] = np.repeat(self.private_values, count)
+        return pandas.DataFrame(columns)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return all arrays with named dimensions trial, checkpoint and node."""
-        from pairgossip.results.tables import to_xarray
-
-        return to_xarray(self)
+        """Return all arrays with named dimensions; the checkpoints are labeled by iteration."""
+        with needed_for("Run.to_xarray"):
+            import xarray
+        curves = ("trial", "iteration")
+        variables: dict[str, Any] = {
+            "mean": (curves, self.trial_mean),
+            "spread": (curves, self.trial_spread),
+            "error": (curves, self.trial_error),
+            "estimates": (("trial", "node"), self.estimates),
+            "exchanges": (("iteration",), self.exchanges),
+            "messages": (("iteration",), self.messages),
+            "target": (("node",) if np.ndim(self.target) else (), self.target),
+        }
+        if self.construction is not None:
+            variables |= {
+                "bytes": (curves, self.trial_bytes),
+                "network_exchanges": (curves, self.network_exchanges),
+                "local_exchanges": (curves, self.local_exchanges),
+            }
+        if self.groups is not None and self.groups.size == self.nodes:
+            variables["site"] = (("node",), self.groups)
+        if self.times is not None:
+            variables["time"] = (curves, self.times)
+        if self.history is not None:
+            variables["history"] = (("trial", "iteration", "node"), self.history)
+        privacy: dict[str, Any] = {}
+        if self.privacy is not None and self.privacy_error is not None:
+            variables["private_values"] = (("trial",), self.private_values)
+            privacy = {"epsilon": self.privacy.epsilon} | self.privacy_error._asdict()
+        names = ["kernel", "method", "clock", "order", "law", "target_kind", "status"]
+        names += [] if self.construction is None else ["construction"]
+        attributes = {name: getattr(self, name) for name in names} | {"seed": str(self.seed)}
+        return xarray.Dataset(
+            variables,
+            coords={
+                "trial": np.arange(self.trials),
+                "iteration": self.iterations,
+                "node": np.arange(self.nodes),
+            },
+            attrs=attributes | privacy,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the run to one .npz file (arrays and a JSON header); `pairgossip.load` reads it.
@@ -301,9 +302,7 @@ class Run(Counts):
         what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
         where = format_count(self.nodes, "node")
         if self.groups is not None:
-            where = (
-                f"{format_count(len(self.groups), 'row')} at {format_count(self.sites.n, 'site')}"
-            )
+            where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
         return (

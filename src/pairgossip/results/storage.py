@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
     from pairgossip.results.run import Run
 
-FORMAT = 4
+_FORMAT = 4
 """Files of another format are not read."""
 LARGEST_RESULT = 2 << 30
 """Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
-LARGEST_HEADER = 32 << 20
+_LARGEST_HEADER = 32 << 20
 """Bytes: the names of a million nodes. JSON takes many times its length in memory."""
 _HEADER = "header"
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -44,11 +44,11 @@ class Archive(NamedTuple):
     arrays: dict[str, Any]
 
 
-def write_archive(path: Path, archive: Archive, graph: Graph) -> None:
+def _write_archive(path: Path, archive: Archive, graph: Graph) -> None:
     """Write a result and its graph; an existing file is replaced only by a complete one."""
     graph = graph.sites if isinstance(graph, GroupedGraph) else graph
     header = archive.header | {
-        "format": FORMAT,
+        "format": _FORMAT,
         "graph": {
             "n": graph.n,
             "complete": graph.is_complete,
@@ -84,8 +84,8 @@ def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
         names = [name.removesuffix(".npy") for name in stored.namelist()]
         header = _header(stored)
         arrays = {name: _array(stored, name) for name in names if name != _HEADER}
-    if header["format"] != FORMAT:
-        newer = header["format"] > FORMAT
+    if header["format"] != _FORMAT:
+        newer = header["format"] > _FORMAT
         remedy = "upgrade pairgossip to read it" if newer else "run it again"
         raise InputError(
             f"{path} was written by pairgossip {header['versions']['pairgossip']} in "
@@ -112,7 +112,7 @@ def _open_archive(path: Path, largest: int) -> Iterator[zipfile.ZipFile]:
 
 
 def _header(stored: zipfile.ZipFile) -> dict[str, Any]:
-    if stored.getinfo(f"{_HEADER}.npy").file_size > LARGEST_HEADER:
+    if stored.getinfo(f"{_HEADER}.npy").file_size > _LARGEST_HEADER:
         raise ValueError("the header is too long")
     header: dict[str, Any] = json.loads(_array(stored, _HEADER).tobytes())
     return header
@@ -171,7 +171,7 @@ def save_run(run: Run, path: Path) -> None:
         header["privacy_error"] = list(run.privacy_error)
     if run.known_theory is not None:
         arrays |= {f"theory_{name}": c for name, c in run.known_theory._asdict().items()}
-    write_archive(path, Archive(header, arrays), run.graph)
+    _write_archive(path, Archive(header, arrays), run.graph)
 
 
 def save_fit(fit: Fit, path: Path) -> None:
@@ -183,7 +183,7 @@ def save_fit(fit: Fit, path: Path) -> None:
     arrays["reports"] = fit.reports
     if fit.bias is not None:
         arrays |= {"bias_gradient": fit.bias.gradient, "bias_model": fit.bias.network_model}
-    write_archive(path, Archive(header, arrays), fit.graph)
+    _write_archive(path, Archive(header, arrays), fit.graph)
 
 
 def _shared_header(result: Run | Fit) -> dict[str, Any]:

@@ -1,17 +1,23 @@
-"""What a run or a fit sent until each checkpoint, and the axes its curves are drawn against."""
+"""What runs and fits share: settings, what was sent, and the axes curves are drawn against."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import WHOLE_SETS
+from pairgossip.engine.descent.trial import DescentSetup
+from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.privacy import RandomizedResponse
+from pairgossip.results.provenance import Fingerprint
 
 AGAINST = ("exchanges", "time", "messages", "bytes", "iterations")
 
@@ -27,13 +33,13 @@ class Traffic(NamedTuple):
     """Bytes of payload sent between sites."""
 
     @classmethod
-    def of_records(cls, records: Iterable[Any], kept: int) -> Traffic:
+    def from_records(cls, records: Iterable[Any], kept: int) -> Traffic:
         """Collect what the trials noted at their first checkpoints."""
         noted = np.array([record.traffic[:kept] for record in records])
         return cls(*np.moveaxis(noted, 2, 0))
 
-    def followed_by(self, later: Traffic, rows: IntArray) -> Traffic:
-        """Join the totals of a fit's trials in these rows and of their continuation."""
+    def append(self, later: Traffic, rows: IntArray) -> Traffic:
+        """Return the totals of the trials in these rows, and then of their continuation."""
         pairs = zip(self, later, strict=True)
         return Traffic(*(np.concatenate([mine[rows], new], axis=1) for mine, new in pairs))
 
@@ -43,26 +49,57 @@ def join_traffic(parts: Sequence[Traffic], order: IntArray) -> Traffic:
     return Traffic(*(np.concatenate(arrays)[order] for arrays in zip(*parts, strict=True)))
 
 
-class Counts:
-    """The counts and axes that runs and fits share; rows of a site exchange for free."""
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Result:
+    """What runs and fits share. Curves run over the checkpoints in ``iterations``."""
 
-    if TYPE_CHECKING:
-        iterations: IntArray
-        graph: Graph
-        times: FloatArray | None
-        groups: IntArray | None
-        construction: str | None
-        traffic: Traffic
+    clock: str
+    law: str
+    iterations: IntArray
+    graph: Graph
+    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
+    seed: int
+    status: str
+    """``"done"`` or ``"interrupted"``."""
+    times: FloatArray | None
+    """Time of each checkpoint on Poisson clocks, shape (trials, checkpoints); None if sync.
+
+    The network makes n exchanges per unit of time.
+    """
+    trial_numbers: IntArray
+    """Which trials these are; an interrupted run may keep the third without the second."""
+    fingerprint: Fingerprint
+    """What was computed, by which parts; results are joined or continued only with the same."""
+    traffic: Traffic
+    """What was sent."""
+    groups: IntArray | None = None
+    """The site of every row; None without groups."""
+    construction: str | None = None
+    """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
+    privacy: RandomizedResponse | None = None
+    """By what observations were randomized before nodes used them; None if they were not."""
 
     @property
     def trials(self) -> int:
         """Number of independent repetitions."""
-        raise NotImplementedError
+        return len(self.trial_numbers)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes: one per row, or with whole sets one per site."""
+        return self.graph.n
+
+    @property
+    def rows(self) -> int:
+        """Number of observations."""
+        return self.nodes if self.groups is None else len(self.groups)
 
     @property
     def exchanges_per_iteration(self) -> int:
-        """How many exchanges an iteration makes."""
-        return 1
+        """How many exchanges an iteration makes: two for U2-gossip."""
+        # As counted: a file may come from a session with methods that this one does not know.
+        made = self.traffic.network[0, -1] + self.traffic.local[0, -1]
+        return int(made // self.iterations[-1])
 
     @property
     def sites(self) -> Graph:
@@ -127,6 +164,26 @@ class Counts:
             return self.times.mean(axis=0)
         values: FloatArray = getattr(self, against).astype(np.float64)
         return values
+
+
+def shared_fields(
+    setup: Setup | DescentSetup, outcome: Outcome[Any], seed: int, site_of: IntArray | None
+) -> dict[str, Any]:
+    """Return what results share of what the trials wrote down, at the checkpoints of them all."""
+    records = outcome.records
+    kept = min(record.written for record in records)
+    groups, construction = groups_of(setup.graph, site_of)
+    return {
+        "law": setup.law,
+        "iterations": setup.checkpoints[:kept],
+        "graph": setup.graph,
+        "seed": seed,
+        "status": "interrupted" if outcome.interrupted else "done",
+        "trial_numbers": np.array(outcome.numbers),
+        "traffic": Traffic.from_records(records, kept),
+        "groups": groups,
+        "construction": construction,
+    }
 
 
 def groups_of(graph: Graph, site_of: IntArray | None) -> tuple[IntArray | None, str | None]:
