@@ -20,9 +20,8 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.peer.service.status import Status, read_status
-from pairgossip.swarm.machine import HOST, free_ports
 from pairgossip.swarm.plan import Plan, create_peers, introduce, kernel_spec, make_folder, make_plan
-from pairgossip.swarm.processes import PeerProcess, kill_all, start_all, stop_all
+from pairgossip.swarm.processes import HOST, PeerProcess, free_ports, kill_all, start_all, stop_all
 
 LEAST = 0.8
 PATIENCE = 120.0

@@ -10,9 +10,16 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pairgossip.peer.protocol.context import Context
-from pairgossip.peer.protocol.generations import Changes, count
-from pairgossip.peer.protocol.messages import Accept, Mass, Offer, Reject, decode
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import (
+    Accept,
+    Changes,
+    Mass,
+    Offer,
+    Record,
+    Reject,
+    decode,
+    generations_before,
+)
 from pairgossip.peer.protocol.state import Node, Pending, State
 
 Row = tuple[str, int]
@@ -116,7 +123,7 @@ class Auditor:
         if reached[0] < least[0] or reached[1] < least[1]:
             raise Violated(f"{name} went back from {least} to {reached}")
         # What a killed peer had written but not synced may be undone still: nobody knows of it.
-        if count(state.generation) > MOST_GENERATIONS:
+        if generations_before(state.generation) > MOST_GENERATIONS:
             raise Violated(f"{name} begins generation after generation: {state.changes}")
         if not state.changes.include(self._known.get(name, Changes())):
             raise Violated(f"{name} forgot who is evicted or has grown: {state.changes}")

@@ -6,13 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from msgspec.structs import replace
-
-from pairgossip.peer.protocol.context import Context, notice_payload
-from pairgossip.peer.protocol.generations import Growth, signed_growth
-from pairgossip.peer.protocol.messages import Notice
-from pairgossip.peer.protocol.records import Record, signed_record
+from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.messages import Growth, Notice, Record, with_signature
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import State
 
@@ -33,15 +30,17 @@ def sealed_notice(
     generation: int, evicted: tuple[str, ...], announcer: str, grown: tuple[Growth, ...] = ()
 ) -> Notice:
     unsigned = Notice(generation, evicted, announcer, b"", grown)
-    return replace(unsigned, signature=seal(announcer, notice_payload(unsigned, SPEC)))
+    return with_signature(unsigned, SPEC, lambda told: seal(announcer, told))
 
 
 def sealed_growth(member: str, first: int, rows: int) -> Growth:
-    return signed_growth(member, first, rows, SPEC, lambda told: seal(member, told))
+    unsigned = Growth(member, first, rows, b"")
+    return with_signature(unsigned, SPEC, lambda told: seal(member, told))
 
 
 def sealed_record(origin: str, row: int, generation: int, value: tuple[float, ...]) -> Record:
-    return signed_record(origin, row, generation, value, SPEC, lambda told: seal(origin, told))
+    unsigned = Record(origin, row, generation, value, b"")
+    return with_signature(unsigned, SPEC, lambda told: seal(origin, told))
 
 
 def name_of(number: int) -> str:
@@ -62,7 +61,8 @@ class SealedContext(Context):
     def verify(self, member: str, payload: bytes, signature: bytes) -> bool:
         return member in self.rows and is_sealed(member, payload, signature)
 
-    def make_rule(self) -> Rule:
+    @cached_property
+    def rule(self) -> Rule:
         return self.rule_of(len(self.own)) if self.rule_of else self.given
 
 

@@ -16,7 +16,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Kernel, Ratio
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import Record
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State, picks_per_exchange
 from pairgossip.peer.service.uncertainty import Uncertainty

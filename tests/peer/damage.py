@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import Record
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, Save, State
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export

@@ -8,9 +8,17 @@ from dataclasses import replace as with_fields
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.generations import Changes, Growth
-from pairgossip.peer.protocol.messages import Accept, Mass, Notice, Offer, Reason
-from pairgossip.peer.protocol.records import Record, Rows
+from pairgossip.peer.protocol.messages import (
+    Accept,
+    Changes,
+    Growth,
+    Mass,
+    Notice,
+    Offer,
+    Reason,
+    Record,
+    Rows,
+)
 from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
 from pairgossip.peer.service.runtime import Runtime
 from tests.peer.disk import Disk

@@ -11,18 +11,18 @@ from typing import Any
 import msgspec
 
 from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
-from pairgossip.peer.protocol.generations import Growth, number
 from pairgossip.peer.protocol.messages import (
     Accept,
     AnyMessage,
+    Growth,
     Hello,
     Notice,
     Offer,
     Reject,
     encode,
+    generation_number,
 )
-from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.state import Action, Outcome, Save, State
+from pairgossip.peer.protocol.state import Action, Outcome, Save, State, first_state
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import (
@@ -52,9 +52,11 @@ def make_victim(
     victim.agreed |= {LOW, HIGH}
     gone = tuple(f"gone-{count:02d}" for count in range(generations))
     for count in range(1, generations + 1):
-        victim.begin_generation(sealed_notice(number(count, gone[:count]), gone[:count], FAR))
+        victim.begin_generation(
+            sealed_notice(generation_number(count, gone[:count]), gone[:count], FAR)
+        )
     if has_grown:
-        generation = number(generations + 1, gone, GROWN)
+        generation = generation_number(generations + 1, gone, GROWN)
         victim.begin_generation(sealed_notice(generation, gone, FAR, GROWN))
     for sender in (LOW, HIGH):
         generation = victim.state.generation
@@ -69,7 +71,7 @@ def make_victim(
 def notice_of_growth(member: str, first: int, rows: int) -> Notice:
     """A notice in which a member, truly, says how many rows it has."""
     grown = (sealed_growth(member, first, rows),)
-    return sealed_notice(number(1, (), grown), (), FAR, grown)
+    return sealed_notice(generation_number(1, (), grown), (), FAR, grown)
 
 
 def honest_frames(state: State) -> list[bytes]:
@@ -89,8 +91,8 @@ def honest_frames(state: State) -> list[bytes]:
         Accept(now, seq, record, mass),
         Accept(now, seq + 1, record, mass),
         Reject(now, seq, "busy"),
-        sealed_notice(number(1, ("x",)), ("x",), FAR),
-        sealed_notice(number(1, (ME,)), (ME,), FAR),
+        sealed_notice(generation_number(1, ("x",)), ("x",), FAR),
+        sealed_notice(generation_number(1, (ME,)), (ME,), FAR),
         *(notice_of_growth(*one) for one in ((FAR, 1, 2), (HIGH, 2, 9), (ME, 1, 2))),
         Offer(now, 9, sealed_record(FAR, 1, now, VALUES[FAR, 1]), mass),
     ]

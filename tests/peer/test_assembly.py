@@ -12,10 +12,15 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
 from pairgossip.peer.identity import members
-from pairgossip.peer.protocol import context, generations, records
-from pairgossip.peer.protocol.generations import Changes
-from pairgossip.peer.protocol.messages import Notice, encode
-from pairgossip.peer.protocol.records import signed_record
+from pairgossip.peer.protocol.messages import (
+    Changes,
+    Growth,
+    Notice,
+    Record,
+    encode,
+    signed_payload,
+    with_signature,
+)
 from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service import assembly as assembly_module
@@ -104,15 +109,19 @@ def test_records_of_others_or_of_another_run_do_not_pass(homes: list[Home], ann:
     bob.close()
     check, me = bob.context.check, ann.identity
     value = (1.0,)
-    assert check.is_sound(signed_record(me.id, 0, 0, value, ann.spec.hash, me.sign), 0)
-    assert not check.is_sound(signed_record(me.id, 0, 0, value, "another", me.sign), 0)
-    for_me = signed_record(me.id, 0, 0, value, ann.spec.hash, bob.identity.sign)
+    assert check.is_sound(
+        with_signature(Record(me.id, 0, 0, value, b""), ann.spec.hash, me.sign), 0
+    )
+    assert not check.is_sound(
+        with_signature(Record(me.id, 0, 0, value, b""), "another", me.sign), 0
+    )
+    for_me = with_signature(Record(me.id, 0, 0, value, b""), ann.spec.hash, bob.identity.sign)
     assert not check.is_sound(for_me, 0)
-    outside = signed_record(me.id, 0, 0, (101.0,), ann.spec.hash, me.sign)
+    outside = with_signature(Record(me.id, 0, 0, (101.0,), b""), ann.spec.hash, me.sign)
     assert not check.is_sound(outside, 0)
-    longer = signed_record(me.id, 0, 0, (1.0, 1.0), ann.spec.hash, me.sign)
+    longer = with_signature(Record(me.id, 0, 0, (1.0, 1.0), b""), ann.spec.hash, me.sign)
     assert not check.is_sound(longer, 0)
-    stranger = signed_record("f" * 64, 0, 0, value, ann.spec.hash, me.sign)
+    stranger = with_signature(Record("f" * 64, 0, 0, value, b""), ann.spec.hash, me.sign)
     assert not check.is_member(stranger)
     assert not check.is_sound(stranger, 0)
 
@@ -140,8 +149,13 @@ def test_signatures_for_one_thing_are_not_good_for_another(ann: Assembly) -> Non
 
 
 def test_no_purpose_begins_like_another() -> None:
-    purposes = [members.PURPOSE, records.PURPOSE, context.PURPOSE, generations.PURPOSE]
-    assert all(purpose.endswith(b"\x00") for purpose in purposes)
+    said: list[Record | Growth | Notice] = [
+        Record("a", 0, 0, (), b""),
+        Growth("a", 1, 2, b""),
+        Notice(0, (), "a", b"", ()),
+    ]
+    purposes = [members.PURPOSE, *(signed_payload(one, "spec") for one in said)]
+    assert all(b"\x00" in purpose for purpose in purposes)
     assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.service import descriptors
+from pairgossip.peer.service import service
 
 RAISED = """
 import resource
-from pairgossip.peer.service import descriptors
+from pairgossip.peer.service import service
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-descriptors.raise_limit()
-print(*resource.getrlimit(resource.RLIMIT_NOFILE), descriptors.limit())
+service._raise_descriptor_limit()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE), service._descriptor_limit())
 """
 
 
@@ -28,12 +28,12 @@ def test_the_limit_is_raised_as_far_as_permitted(soft: int, hard: int) -> None:
 
 
 def test_open_descriptors_are_counted() -> None:
-    before = descriptors.count_open()
+    before = service._count_descriptors()
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(20)]
-    assert descriptors.count_open() == before + 20
+    assert service._count_descriptors() == before + 20
     for one in opened:
         os.close(one)
-    assert descriptors.count_open() == before
+    assert service._count_descriptors() == before
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
@@ -42,8 +42,8 @@ def test_that_none_is_free_is_noticed(monkeypatch: pytest.MonkeyPatch, number: i
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "listdir", refusing)
-    assert descriptors.count_open() == descriptors.limit()
-    assert descriptors.is_short(descriptors.count_open())
+    assert service._count_descriptors() == service._descriptor_limit()
+    assert service._is_short_of_descriptors(service._count_descriptors())
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_some_are_kept_free(
     monkeypatch: pytest.MonkeyPatch, limit: int, count: int, short: bool
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-    assert descriptors.is_short(count) == short
+    assert service._is_short_of_descriptors(count) == short
 
 
 def test_many_neighbors_are_no_crowd() -> None:
-    assert not descriptors.is_crowded(200, neighbors=1)
-    assert descriptors.is_crowded(400, neighbors=1)
-    assert not descriptors.is_crowded(2 * 500 + 50, neighbors=500)
+    assert not service._is_crowded(200, neighbors=1)
+    assert service._is_crowded(400, neighbors=1)
+    assert not service._is_crowded(2 * 500 + 50, neighbors=500)

@@ -18,9 +18,8 @@ from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
 from pairgossip.peer.protocol.exchange import REPEATS_UNTIL_AWAY, Exchange
 from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
+from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send, first_state
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records, make_context, name_of, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim

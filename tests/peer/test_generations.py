@@ -8,20 +8,19 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.generations import (
-    BITS,
-    FIRST,
-    MOST,
+from pairgossip.peer.protocol.messages import (
+    _CHANGES_BITS,
+    FIRST_GENERATION,
+    MOST_GENERATIONS,
+    MOST_ROWS,
     Changes,
-    count,
+    encode,
+    generation_number,
+    generations_before,
     is_consistent,
     next_generation,
-    number,
 )
-from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.records import MOST_ROWS
-from pairgossip.peer.protocol.state import Send
+from pairgossip.peer.protocol.state import Send, first_state
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import name_of
@@ -29,39 +28,39 @@ from tests.peer.world import Faults, World
 
 
 def test_the_first_has_the_number_zero() -> None:
-    assert number(0, ()) == FIRST == 0
+    assert generation_number(0, ()) == FIRST_GENERATION == 0
 
 
 def test_a_number_says_how_many_there_were_and_who_is_gone() -> None:
-    assert count(number(5, ("a", "b"))) == 5
-    numbers = {number(1, gone) for gone in ((), ("a",), ("b",), ("a", "b"))}
+    assert generations_before(generation_number(5, ("a", "b"))) == 5
+    numbers = {generation_number(1, gone) for gone in ((), ("a",), ("b",), ("a", "b"))}
     assert len(numbers) == 4
-    assert number(2, ("b", "a")) == number(2, ("a", "b"))
+    assert generation_number(2, ("b", "a")) == generation_number(2, ("a", "b"))
 
 
 @pytest.mark.parametrize(
     ("generation", "evicted", "expected"),
     [
-        (number(2, ("a", "b")), ("a", "b"), True),
-        (number(1, ("a", "b")), ("a", "b"), True),
-        (number(3, ("a", "b")), ("a", "b"), False),
-        (number(1, ("a", "b")), ("a",), False),
-        (number(2, ("a", "b")), ("b", "a"), False),
-        (number(2, ("a", "a")), ("a", "a"), False),
-        (number(MOST - 1, ("a",)), ("a",), False),
-        ((1 << BITS) + 1, ("a",), False),
+        (generation_number(2, ("a", "b")), ("a", "b"), True),
+        (generation_number(1, ("a", "b")), ("a", "b"), True),
+        (generation_number(3, ("a", "b")), ("a", "b"), False),
+        (generation_number(1, ("a", "b")), ("a",), False),
+        (generation_number(2, ("a", "b")), ("b", "a"), False),
+        (generation_number(2, ("a", "a")), ("a", "a"), False),
+        (generation_number(MOST_GENERATIONS - 1, ("a",)), ("a",), False),
+        ((1 << _CHANGES_BITS) + 1, ("a",), False),
     ],
 )
 def test_a_number_must_fit(generation: int, evicted: tuple[str, ...], expected: bool) -> None:
-    assert is_consistent(generation, evicted) is expected
+    assert is_consistent(generation, Changes(evicted)) is expected
 
 
 def test_what_follows_is_later_than_all_and_without_any_evicted() -> None:
-    a, b = number(1, ("a",)), number(1, ("b",))
+    a, b = generation_number(1, ("a",)), generation_number(1, ("b",))
     generation = next_generation((a, b), Changes(("a", "b")))
-    assert count(generation) == 2
+    assert generations_before(generation) == 2
     assert generation > max(a, b)
-    assert is_consistent(generation, ("a", "b"))
+    assert is_consistent(generation, Changes(("a", "b")))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -82,7 +81,7 @@ def test_evictions_by_different_peers_at_once_end_in_one_generation(seed: int) -
     check_settled(world)
     last = world.state(name_of(0))
     assert last.evicted == tuple(name_of(k) for k in (4, 5, 6))
-    assert count(last.generation) <= 4
+    assert generations_before(last.generation) <= 4
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -112,7 +111,9 @@ def test_the_same_eviction_by_two_peers_is_one_generation() -> None:
     world.evict(name_of(0), [name_of(3)])
     world.evict(name_of(1), [name_of(3)])
     world.run(10.0)
-    assert {world.state(name_of(k)).generation for k in range(3)} == {number(1, (name_of(3),))}
+    assert {world.state(name_of(k)).generation for k in range(3)} == {
+        generation_number(1, (name_of(3),))
+    }
 
 
 def test_an_eviction_that_is_done_is_not_done_again() -> None:
@@ -131,7 +132,7 @@ def test_all_orders_of_three_notices_end_alike() -> None:
     from tests.peer.contexts import sealed_notice
     from tests.peer.hostile import FAR, make_victim
 
-    notices = [sealed_notice(number(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
+    notices = [sealed_notice(generation_number(1, (who,)), (who,), FAR) for who in ("x", "y", "z")]
     for order in itertools.permutations(notices):
         peer = make_victim(is_asking=True)
         reached = [peer.state.generation]
@@ -140,7 +141,7 @@ def test_all_orders_of_three_notices_end_alike() -> None:
             reached.append(peer.state.generation)
         assert peer.state.evicted == ("x", "y", "z")
         assert reached == sorted(reached)
-        assert count(peer.state.generation) == 3
+        assert generations_before(peer.state.generation) == 3
 
 
 def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
@@ -154,15 +155,15 @@ def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
         peers[me] = Exchange(context, first_state(context))
     growth = (sealed_growth(FAR, 1, MOST_ROWS),)
     for counted, gone, grown in (
-        (MOST - 1, (), ()),
-        (MOST - 1, (HIGH,), ()),
-        (MOST - 1, (), growth),
+        (MOST_GENERATIONS - 1, (), ()),
+        (MOST_GENERATIONS - 1, (HIGH,), ()),
+        (MOST_GENERATIONS - 1, (), growth),
         (MOST_ROWS - 1, (), growth),
     ):
-        told = encode(sealed_notice(number(counted, gone, grown), gone, FAR, grown))
+        told = encode(sealed_notice(generation_number(counted, gone, grown), gone, FAR, grown))
         for peer in peers.values():
             peer.receive(FAR, told)
-    assert {count(peer.state.generation) for peer in peers.values()} == {MOST_ROWS - 1}
+    assert {generations_before(peer.state.generation) for peer in peers.values()} == {MOST_ROWS - 1}
     _, *sent = peers[ME].evict([FAR])
     for one in sent:
         if isinstance(one, Send) and one.to == LOW:

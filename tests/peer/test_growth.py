@@ -18,18 +18,18 @@ from msgspec.structs import replace
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.context import make_context
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
+from pairgossip.peer.identity.members import add_invited, invitation, make_context, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.generations import Changes, Growth, count
+from pairgossip.peer.protocol.messages import Changes, Growth, generations_before
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.spec.spec import parse_spec
-from pairgossip.peer.storage import growth, journal
+from pairgossip.peer.storage import home as growth
+from pairgossip.peer.storage import journal
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import (
+from pairgossip.peer.storage.home import (
     finish_interrupted_growth,
     request_growth,
     rows_in_force,
@@ -99,7 +99,7 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
     assert not asked.file.exists()
     assert rows_and_nodes(ann) == ([1.0, 4.0, 7.0, 8.0, 9.0],) * 2
     state = read_snapshot(ann).state
-    assert count(state.generation) == 1
+    assert generations_before(state.generation) == 1
     me = load_identity(ann.folder).id
     assert [(one.member, one.first, one.rows) for one in state.grown] == [(me, 2, 5)]
     start(ann)  # again: nothing more
@@ -112,7 +112,7 @@ def test_rows_can_be_added_again(tmp_path: Path) -> None:
         request_growth(ann, more(tmp_path, 10.0 + k))
         start(ann)
     state = read_snapshot(ann).state
-    assert count(state.generation) == 3
+    assert generations_before(state.generation) == 3
     assert state.changes.rows() == {load_identity(ann.folder).id: 5}
     assert rows_and_nodes(ann)[0] == [1.0, 4.0, 10.0, 11.0, 12.0]
 
@@ -286,7 +286,7 @@ def whole(home: Home) -> list[float]:
     assert rows == nodes
     assert rows in (OLD, NEW)
     state = read_snapshot(home).state
-    assert count(state.generation) == (rows == NEW) == len(state.grown)
+    assert generations_before(state.generation) == (rows == NEW) == len(state.grown)
     return rows
 
 
@@ -482,7 +482,9 @@ def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:
         asked = request_growth(homes[0], more(tmp_path, 50.0, 90.0))
         assert until(lambda: not asked.file.exists())
         assert until(
-            lambda: all(count(read_snapshot(home).state.generation) == 1 for home in homes)
+            lambda: all(
+                generations_before(read_snapshot(home).state.generation) == 1 for home in homes
+            )
         )
         assert until(lambda: all(exchanges(home) > 300 for home in homes))
         assert until(lambda: b.status().covers.of_rows == 5)

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.losses import as_loss
-from pairgossip.peer.protocol import messages, nodes
+from pairgossip.peer.protocol import messages, state
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import (
     BrokenInvariant,
@@ -21,20 +21,23 @@ from pairgossip.peer.protocol.exchange import (
     ForgottenRows,
     RestoredBackup,
 )
-from pairgossip.peer.protocol.generations import Growth, number, signed_growth
 from pairgossip.peer.protocol.messages import (
+    MOST_ROWS,
     Accept,
     AnyMessage,
+    Growth,
     Hello,
     Notice,
     Offer,
+    Record,
+    RecordCheck,
     Reject,
     encode,
+    generation_number,
+    with_signature,
 )
-from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.records import MOST_ROWS, Record, RecordCheck
 from pairgossip.peer.protocol.rules import DualAveraging
-from pairgossip.peer.protocol.state import Save, Send
+from pairgossip.peer.protocol.state import Save, Send, first_state
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import (
@@ -125,7 +128,7 @@ FORGED = seal(FAR, b"something else")
 
 
 def grown_notice(*grown: Growth) -> bytes:
-    return encode(sealed_notice(number(1, (), grown), (), FAR, grown))
+    return encode(sealed_notice(generation_number(1, (), grown), (), FAR, grown))
 
 
 BAD_FRAMES: dict[str, tuple[bytes, str]] = {
@@ -152,35 +155,35 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
     "a number no database holds": (encode(Offer(0, 1 << 63, GENUINE, MASS)), "refused: malformed"),
     "a negative generation": (encode(Hello(SPEC, "", -1, True)), "refused: malformed"),
     "a generation no database holds": (
-        encode(sealed_notice(number(1 << 31, ()), (), FAR)),
+        encode(sealed_notice(generation_number(1 << 31, ()), (), FAR)),
         "refused: malformed",
     ),
     "more generations than can be": (
-        encode(sealed_notice(number(1 << 30, ()), (), FAR)),
+        encode(sealed_notice(generation_number(1 << 30, ()), (), FAR)),
         "refused: malformed",
     ),
     "more generations than changes": (
-        encode(sealed_notice(number(2, ("x",)), ("x",), FAR)),
+        encode(sealed_notice(generation_number(2, ("x",)), ("x",), FAR)),
         "refused: malformed",
     ),
     "more generations than rows added": (
-        encode(sealed_notice(number(8, (), (GROWTH,)), (), FAR, (GROWTH,))),
+        encode(sealed_notice(generation_number(8, (), (GROWTH,)), (), FAR, (GROWTH,))),
         "refused: malformed",
     ),
     "a generation under another's number": (
-        encode(sealed_notice(number(1, ("x",)), ("y",), FAR)),
+        encode(sealed_notice(generation_number(1, ("x",)), ("y",), FAR)),
         "refused: malformed",
     ),
     "a notice that names one twice": (
-        encode(sealed_notice(number(1, ("x", "x")), ("x", "x"), FAR)),
+        encode(sealed_notice(generation_number(1, ("x", "x")), ("x", "x"), FAR)),
         "refused: malformed",
     ),
     "a notice nobody signed": (
-        encode(Notice(number(1, ("x",)), ("x",), FAR, b"", ())),
+        encode(Notice(generation_number(1, ("x",)), ("x",), FAR, b"", ())),
         "refused: notice not genuine",
     ),
     "a stranger's notice": (
-        encode(sealed_notice(number(1, ("x",)), ("x",), STRANGER)),
+        encode(sealed_notice(generation_number(1, ("x",)), ("x",), STRANGER)),
         "refused: notice not genuine",
     ),
     "a growth nobody signed": (
@@ -204,7 +207,9 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         "refused: growth not genuine",
     ),
     "a growth in another run": (
-        grown_notice(signed_growth(FAR, 1, 2, "another", lambda told: seal(FAR, told))),
+        grown_notice(
+            with_signature(Growth(FAR, 1, 2, b""), "another", lambda told: seal(FAR, told))
+        ),
         "refused: growth not genuine",
     ),
     "one growth of two forged": (
@@ -230,7 +235,7 @@ BAD_FRAMES: dict[str, tuple[bytes, str]] = {
         "refused: malformed",
     ),
     "a growth under another's number": (
-        encode(sealed_notice(number(1, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
+        encode(sealed_notice(generation_number(1, ()), (), FAR, (sealed_growth(FAR, 1, 2),))),
         "refused: malformed",
     ),
     "a growth that is none": (
@@ -293,7 +298,7 @@ def test_a_record_of_no_member_is_rejected_durably() -> None:
 @pytest.mark.parametrize("kind", [Offer, Accept])
 def test_an_evicted_members_record_is_not_taken(kind: Callable[..., AnyMessage]) -> None:
     victim = make_victim(is_asking=False)
-    generation = number(1, (FAR,))
+    generation = generation_number(1, (FAR,))
     victim.receive(LOW, encode(sealed_notice(generation, (FAR,), LOW)))
     victim.agreed.add(HIGH)
     victim.ask(HIGH)
@@ -322,7 +327,7 @@ def test_mutated_frames_raise_nothing_and_change_nothing(seed: int) -> None:
 LAYERS: list[tuple[object, str, object]] = [
     (messages, "_is_finite", lambda _: True),
     (QuickMixing, "is_plausible", lambda _, mass: len(mass) == 2),
-    (nodes, "math", SimpleNamespace(isfinite=lambda _: True)),
+    (state, "math", SimpleNamespace(isfinite=lambda _: True)),
 ]
 """The checks that a number passes before it touches the state."""
 
@@ -359,7 +364,7 @@ def test_a_check_of_records_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch)
 def test_a_check_of_notices_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Context, "is_genuine_notice", lambda *_: True)
     victim = make_victim(is_asking=False)
-    frame = encode(Notice(number(1, ("x",)), ("x",), FAR, b"", ()))
+    frame = encode(Notice(generation_number(1, ("x",)), ("x",), FAR, b"", ()))
     with pytest.raises(Violated):
         check_frame(victim, HIGH, frame)
 
@@ -374,7 +379,7 @@ def test_a_growth_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
     """Also when it is joined with an eviction that only this peer knows of."""
     victim = make_victim(is_asking=True)
-    victim.receive(LOW, encode(sealed_notice(number(1, ("x",)), ("x",), LOW)))
+    victim.receive(LOW, encode(sealed_notice(generation_number(1, ("x",)), ("x",), LOW)))
     _, *told = victim.receive(HIGH, grown_notice(*GROWN))
     notice = told[0].message  # type: ignore[union-attr]
     assert isinstance(notice, Notice)
@@ -390,7 +395,9 @@ def test_a_member_can_only_grow() -> None:
     assert before.changes.rows() == {HIGH: 9}
     for count in (1, 3):
         grown = (sealed_growth(HIGH, 2, 5),)
-        victim.receive(HIGH, encode(sealed_notice(number(count, (), grown), (), HIGH, grown)))
+        victim.receive(
+            HIGH, encode(sealed_notice(generation_number(count, (), grown), (), HIGH, grown))
+        )
         assert victim.state.changes.rows() == {HIGH: 9}
 
 

@@ -9,23 +9,23 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from pairgossip.peer.protocol.context import notice_payload
-from pairgossip.peer.protocol.generations import Growth
 from pairgossip.peer.protocol.messages import (
     LARGEST_NUMBER,
     VERSION,
     Accept,
     AnyMessage,
     BadFrame,
+    Growth,
     Hello,
     Notice,
     Offer,
+    Record,
     Reject,
     decode,
     encode,
     frame_limit,
+    signed_payload,
 )
-from pairgossip.peer.protocol.records import Record, payload
 from pairgossip.peer.service.zenoh_link import signed_part
 
 WHOLE = st.integers(0, LARGEST_NUMBER)
@@ -129,7 +129,7 @@ def test_what_is_sent_in_another_way_has_another_version() -> None:
         Reject(2, 7, "busy"),
         notice,
     ]
-    signed = [payload(record, "spec"), notice_payload(notice, "spec")]
+    signed = [signed_payload(record, "spec"), signed_payload(notice, "spec")]
     written = [*map(encode, messages), *signed, signed_part("from", "to", VERSION, b"sealed")]
     found = hashlib.sha256(b"".join(written)).hexdigest()[:16]
     assert KNOWN_VERSIONS.get(VERSION) == found, (

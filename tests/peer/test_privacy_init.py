@@ -20,8 +20,7 @@ from pairgossip.cli import main
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.spec import parse_spec, read_spec
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.growth import request_growth
-from pairgossip.peer.storage.home import accounts, contributed_rows, create_home
+from pairgossip.peer.storage.home import accounts, contributed_rows, create_home, request_growth
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.ledger import Account, account_of
 from pairgossip.peer.storage.rows import read_copy

@@ -7,8 +7,8 @@ import math
 import msgspec
 import pytest
 
-from pairgossip.peer.protocol import records
-from pairgossip.peer.protocol.records import PURPOSE, Record, RecordCheck, payload, signed_record
+from pairgossip.peer.protocol import messages
+from pairgossip.peer.protocol.messages import Record, RecordCheck, signed_payload, with_signature
 from tests.peer.contexts import is_sealed, seal
 
 ROWS = {"a": 2, "b": 1}
@@ -23,8 +23,15 @@ def make_check(calls: list[str] | None = None) -> RecordCheck:
     return RecordCheck(verify, "spec", ((0.0, 10.0), (0.0, 1.0)), ROWS)
 
 
+def sign_record(
+    origin: str, row: int, generation: int, value: tuple[float, ...], spec: str = "spec"
+) -> Record:
+    unsigned = Record(origin, row, generation, value, b"")
+    return with_signature(unsigned, spec, lambda told: seal(origin, told))
+
+
 def make_record(**changes: object) -> Record:
-    record = signed_record("a", 1, 3, (5.0, 1.0), "spec", lambda told: seal("a", told))
+    record = sign_record("a", 1, 3, (5.0, 1.0))
     return msgspec.structs.replace(record, **changes)
 
 
@@ -50,7 +57,7 @@ def test_the_signature_covers_everything(changes: dict[str, object]) -> None:
 
 
 def test_the_signature_covers_the_specification() -> None:
-    record = signed_record("a", 1, 3, (5.0, 1.0), "another", lambda told: seal("a", told))
+    record = sign_record("a", 1, 3, (5.0, 1.0), spec="another")
     assert not make_check().is_sound(record, 3)
 
 
@@ -63,7 +70,7 @@ def test_a_record_of_another_generation_is_not_sound() -> None:
     [(5.0,), (5.0, 1.0, 1.0), (), (11.0, 1.0), (-1e-9, 1.0), (math.nan, 1.0), (math.inf, 1.0)],
 )
 def test_a_value_outside_its_range_is_not_sound_even_if_signed(value: tuple[float, ...]) -> None:
-    record = signed_record("a", 1, 3, value, "spec", lambda told: seal("a", told))
+    record = sign_record("a", 1, 3, value)
     assert not make_check().is_sound(record, 3)
 
 
@@ -85,22 +92,22 @@ def test_what_was_found_genuine_is_not_verified_again() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(messages, "_MOST_REMEMBERED", 3)
     check = make_check()
     for k in range(10):
         value = (float(k), 0.0)
-        record = signed_record("a", 0, 0, value, "spec", lambda told: seal("a", told))
+        record = sign_record("a", 0, 0, value)
         assert check.is_sound(record, 0)
         assert len(check._genuine) <= 3
 
 
 def test_a_payload_says_what_it_is_for() -> None:
-    assert payload(make_record(), "spec").startswith(PURPOSE)
+    assert signed_payload(make_record(), "spec").startswith(b"pairgossip record 1\x00")
 
 
 def test_reports_are_whole_numbers() -> None:
     check = RecordCheck(is_sealed, "spec", ((0.0, 10.0), (0.0, 1.0)), ROWS, whole=True)
-    broken = signed_record("a", 1, 3, (5.5, 1.0), "spec", lambda told: seal("a", told))
+    broken = sign_record("a", 1, 3, (5.5, 1.0))
     assert check.is_sound(make_record(), 3)
     assert not check.is_sound(broken, 3)
     assert make_check().is_sound(broken, 3)

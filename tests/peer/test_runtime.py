@@ -8,8 +8,15 @@ import random
 import pytest
 
 from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
-from pairgossip.peer.protocol.generations import number
-from pairgossip.peer.protocol.messages import AnyMessage, Hello, Offer, Reject, decode, encode
+from pairgossip.peer.protocol.messages import (
+    AnyMessage,
+    Hello,
+    Offer,
+    Reject,
+    decode,
+    encode,
+    generation_number,
+)
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
 from tests.peer.contexts import sealed_notice
@@ -171,7 +178,7 @@ def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:
     runtime, _ = make_runtime()
     runtime.start(0.0)
     before = runtime.rings_at
-    told = sealed_notice(number(1, (LOW,)), (LOW,), FAR)
+    told = sealed_notice(generation_number(1, (LOW,)), (LOW,), FAR)
     runtime.received(HIGH, encode(told), 0.0)
     assert runtime.rings_at != before
 

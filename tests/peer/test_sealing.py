@@ -6,11 +6,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pairgossip.peer.identity.certificates import (
-    MOST_KEYS,
+    _MOST_KEYS,
     OVERHEAD,
     Opener,
     Sealer,
-    derive,
+    _derive,
     static_key,
 )
 
@@ -73,13 +73,13 @@ def test_few_keys_of_a_sender_are_remembered(people: list[Person]) -> None:
     for _ in range(3):
         assert opener.open(a.id, first.seal(b.id, b.certificate, b"x")) == b"x"
     assert len(agreed) == 2, "once for each sender"
-    for _ in range(3 * MOST_KEYS):
+    for _ in range(3 * _MOST_KEYS):
         opener.open(a.id, Sealer(a.id).seal(b.id, b.certificate, b"x"))
-    assert len(agreed) == 2 + 3 * MOST_KEYS
+    assert len(agreed) == 2 + 3 * _MOST_KEYS
     assert opener.open(a.id, first.seal(b.id, b.certificate, b"y")) == b"y"
-    assert len(agreed) == 3 + 3 * MOST_KEYS, "forgotten meanwhile"
+    assert len(agreed) == 3 + 3 * _MOST_KEYS, "forgotten meanwhile"
     assert opener.open(c.id, from_c) == b"c"
-    assert len(agreed) == 3 + 3 * MOST_KEYS, "one sender does not make others forgotten"
+    assert len(agreed) == 3 + 3 * _MOST_KEYS, "one sender does not make others forgotten"
 
 
 def test_the_static_key_follows_from_the_identity_and_is_another() -> None:
@@ -91,5 +91,5 @@ def test_the_static_key_follows_from_the_identity_and_is_another() -> None:
 
 
 def test_keys_for_different_purposes_are_unrelated() -> None:
-    keys = {derive(b"secret", purpose, salt) for purpose in (b"a", b"b") for salt in (None, b"s")}
+    keys = {_derive(b"secret", purpose, salt) for purpose in (b"a", b"b") for salt in (None, b"s")}
     assert len(keys) == 4

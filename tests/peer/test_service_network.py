@@ -20,7 +20,7 @@ from pairgossip.peer.identity import access
 from pairgossip.peer.identity.access import configuration, inbox_of
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service import descriptors
+from pairgossip.peer.service import service
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
 from pairgossip.peer.service.status import Status, read_status
@@ -246,21 +246,21 @@ def test_a_peer_that_has_no_descriptors_left_ends_with_a_sentence(
     with running(*homes[:2]) as (first, _):
         assert until(lambda: exchanges(homes[0]) > 10)
         taken = 10_000_000
-        monkeypatch.setattr(descriptors, "count_open", lambda: taken)
+        monkeypatch.setattr(service, "_count_descriptors", lambda: taken)
         assert first.wait() == EXIT_FAILED
         monkeypatch.undo()
     (problem,) = first.status().problems
     assert problem == (
-        f"Only {descriptors.limit()} files and connections may be open, and nearly all are: raise "
-        "the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to this peer's "
-        "port."
+        f"Only {service._descriptor_limit()} files and connections may be open, and nearly all "
+        "are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see who connects to "
+        "this peer's port."
     )
 
 
 def test_a_crowd_is_sent_away_but_rarely(
     homes: list[Home], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors, "ROOM", -1000)
+    monkeypatch.setattr(service, "_SPARE_DESCRIPTORS", -1000)
     with running(homes[0]) as (first,):
         assert until(lambda: _told(homes[0]).counts.get(CLEARED, 0) > 0)
         updated = _told(homes[0]).updated

@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 
 from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
-from pairgossip.peer.protocol.generations import number
-from pairgossip.peer.protocol.messages import Accept, Hello, Offer, Reject, encode
+from pairgossip.peer.protocol.messages import (
+    Accept,
+    Hello,
+    Offer,
+    Reject,
+    encode,
+    generation_number,
+)
 from pairgossip.peer.protocol.state import Action, Save, Send
 from tests.peer.contexts import SPEC, sealed_notice, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, honest_frames, make_victim
@@ -59,7 +65,7 @@ def reject(ahead: int, sender: str = HIGH) -> Event:
 
 
 def notice(count: int, evicted: tuple[str, ...]) -> Event:
-    told = sealed_notice(number(count, evicted), evicted, FAR)
+    told = sealed_notice(generation_number(count, evicted), evicted, FAR)
     return lambda peer: peer.receive(HIGH, encode(told))
 
 

@@ -12,7 +12,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import Record
 from pairgossip.peer.protocol.rules import DualAveraging, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.assembly import read_snapshot

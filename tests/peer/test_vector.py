@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from pairgossip.peer.protocol.state import BITS, WIDTH, Vector, as_vector
+from pairgossip.peer.protocol.state import _BITS, _WIDTH, Vector, as_vector
 
-SIZES = [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, WIDTH**2, WIDTH**2 + 1, WIDTH**3 + 7]
+SIZES = [0, 1, _WIDTH - 1, _WIDTH, _WIDTH + 1, _WIDTH**2, _WIDTH**2 + 1, _WIDTH**3 + 7]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -56,7 +56,7 @@ def test_different_vectors_differ() -> None:
 
 def test_a_copy_shares_all_but_a_few_branches() -> None:
     """The cost of a change is the height of the tree, not the number of items."""
-    size = WIDTH**3
+    size = _WIDTH**3
     before = Vector(range(size))
     after = before.replaced({12_345: -1})
 
@@ -67,7 +67,7 @@ def test_a_copy_shares_all_but_a_few_branches() -> None:
             branch, depth = todo.pop()
             found[id(branch)] = branch
             if depth:
-                todo += [(one, depth - BITS) for one in branch]
+                todo += [(one, depth - _BITS) for one in branch]
         return found
 
     new = branches(after).keys() - branches(before).keys()

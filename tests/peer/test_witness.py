@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service import descriptors
+from pairgossip.peer.service import service
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
@@ -225,7 +225,7 @@ def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_witness(path)
-    before = descriptors.count_open()
+    before = service._count_descriptors()
 
     def full_disk(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -233,4 +233,4 @@ def test_a_witness_that_cannot_be_synced_leaves_no_descriptor_open(
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(InputError, match="No space left on device"):
         Witness(path, 0, 0)
-    assert descriptors.count_open() == before
+    assert service._count_descriptors() == before

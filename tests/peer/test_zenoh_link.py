@@ -26,8 +26,7 @@ from pairgossip.peer.identity.access import (
     key_between,
 )
 from pairgossip.peer.identity.certificates import Opener, Sealer
-from pairgossip.peer.protocol.messages import VERSION, Offer, encode
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import VERSION, Offer, Record, encode
 from pairgossip.peer.service.zenoh_link import Inbox, ZenohLink, signed_part
 
 from .zenoh_people import Heard, Person, free_address, linked, site_of, until

@@ -22,9 +22,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
-from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import Rule, WeightedMixing
-from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.protocol.state import Save, State, first_state
 from pairgossip.peer.service.runtime import Runtime
 from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
 from tests.peer.contexts import make_context, name_of
@@ -224,7 +223,7 @@ class World:
         runtime = self.peers[name]
         if runtime is not None:
             self._note("lose", name, neighbor)
-            runtime.lost(neighbor)
+            runtime.exchange.lose(neighbor)
 
     def lose_for_ever(self, name: str) -> None:
         """Kill a peer that will never start again."""

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.x509.oid import NameOID
 
 from pairgossip.peer.identity.access import Neighbor, Site
-from pairgossip.peer.identity.certificates import OCTETS, SEALING_KEY, static_key
+from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, static_key
 from pairgossip.peer.service.zenoh_link import ZenohLink
 
 PATIENCE = 20.0
@@ -88,7 +88,7 @@ def _certificate(
     sealing_key: bytes,
 ) -> str:
     now = datetime.datetime.now(datetime.UTC)
-    sealing = OCTETS + sealing_key
+    sealing = _OCTETS + sealing_key
     made = (
         x509.CertificateBuilder()
         .subject_name(_called(name))
@@ -100,7 +100,7 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("peer")]), critical=False)
         .add_extension(
-            x509.UnrecognizedExtension(x509.ObjectIdentifier(SEALING_KEY), sealing), critical=False
+            x509.UnrecognizedExtension(x509.ObjectIdentifier(_SEALING_KEY), sealing), critical=False
         )
         .sign(issuing_key, None)
     )

@@ -11,8 +11,16 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP
 from pairgossip.peer.storage.folder import Home
-from pairgossip.swarm.chaos import LONGEST, PATIENCE, Chaos, Faults, all_are_up, usual_faults
-from pairgossip.swarm.links import FaultyLinks, Link
+from pairgossip.swarm.chaos import (
+    LONGEST,
+    PATIENCE,
+    Chaos,
+    Faults,
+    FaultyLinks,
+    Link,
+    all_are_up,
+    usual_faults,
+)
 from pairgossip.swarm.processes import PeerProcess, Remains
 
 EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from pairgossip.swarm.links import FaultyLinks
-from pairgossip.swarm.machine import HOST
+from pairgossip.swarm.chaos import FaultyLinks
+from pairgossip.swarm.processes import HOST
 
 SHORT, LONG = 0.3, 10.0
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.swarm.machine import HIGHEST, HOST, LOWEST, free_ports, is_free, ports_from
+from pairgossip.swarm.processes import HIGHEST, HOST, LOWEST, free_ports, is_free, ports_from
 
 
 def test_free_ports_differ_and_are_not_those_of_connections() -> None:

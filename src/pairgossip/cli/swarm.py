@@ -30,7 +30,7 @@ from pairgossip.cli.options import (
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
-    from pairgossip.peer.protocol.records import Rows
+    from pairgossip.peer.protocol.messages import Rows
     from pairgossip.swarm.chaos import Faults
     from pairgossip.swarm.plan import Plan
     from pairgossip.swarm.running import SwarmOptions

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pairgossip.peer.protocol.messages import Mass
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
 from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot

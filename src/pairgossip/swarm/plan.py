@@ -23,7 +23,7 @@ from pairgossip.peer.identity.members import (
     invitation,
     read_invitation,
 )
-from pairgossip.peer.protocol.records import Rows
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home

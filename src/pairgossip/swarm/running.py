@@ -16,21 +16,24 @@ from pairgossip.errors import InputError
 from pairgossip.peer.reading import STARTING, SwarmReader, SwarmReading
 from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.audit import Audit, audit
-from pairgossip.swarm.chaos import Chaos, Faults, all_are_up
-from pairgossip.swarm.links import FaultyLinks
-from pairgossip.swarm.machine import (
+from pairgossip.swarm.chaos import Chaos, Faults, FaultyLinks, all_are_up
+from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
+from pairgossip.swarm.plan import Plan, create_peers, introduce, make_folder
+from pairgossip.swarm.processes import (
     HOST,
+    PAUSE,
+    PeerProcess,
     cpu_of,
     cpu_of_ended,
     free_ports,
     ignore_signals,
     interrupt_on_signals,
+    kill_all,
     mean_memory,
     ports_from,
+    start_all,
+    stop_all,
 )
-from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
-from pairgossip.swarm.plan import Plan, create_peers, introduce, make_folder
-from pairgossip.swarm.processes import PAUSE, PeerProcess, kill_all, start_all, stop_all
 
 SECONDS_BETWEEN_READINGS = 1.0
 SHORTEST_CALM = 5.0

@@ -86,7 +86,7 @@ def add_command(
     budget
         Under privacy, how much epsilon a row may spend in all.
     """
-    from pairgossip.peer.storage.growth import request_growth
+    from pairgossip.peer.storage.home import request_growth
 
     place = find_home(home)
     asked = request_growth(place, data, ledger, budget)

@@ -77,7 +77,7 @@ def _now(seen: PeerSnapshot) -> Ended:
 
 def _then(seen: PeerSnapshot, generation: int) -> Ended:
     """Return what a generation had found when it ended."""
-    from pairgossip.peer.protocol.generations import ordinal
+    from pairgossip.peer.protocol.messages import ordinal
     from pairgossip.peer.service.status import read_ended
 
     now = ordinal(seen.state.generation)

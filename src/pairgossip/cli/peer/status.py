@@ -39,7 +39,7 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     from pairgossip.peer.reading import FolderReader
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.service.privacy_noise import noise_of
-    from pairgossip.peer.storage.growth import rows_waiting
+    from pairgossip.peer.storage.home import rows_waiting
 
     place = find_home(home)
     seen, is_running = read_snapshot(place), place.is_running()

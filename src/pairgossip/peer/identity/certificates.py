@@ -21,28 +21,28 @@ import re
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pairgossip.errors import InputError
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-    from cryptography.x509 import Certificate
-
-
 LARGEST_CERTIFICATE = 4096
-MOST_REMEMBERED = 1 << 14
+_MOST_REMEMBERED = 1 << 14
 """More than a list of members holds: all of them are looked at every second."""
-CLOCK_SKEW = datetime.timedelta(days=1)
+_CLOCK_SKEW = datetime.timedelta(days=1)
 """A certificate is valid a little before it is made, for members whose clocks are behind."""
-SEALING_KEY = "2.25.45210410215305739811610708537868535528"
+_SEALING_KEY = "2.25.45210410215305739811610708537868535528"
 """The extension that holds the X25519 key: an identifier made of a random UUID."""
-OCTETS = b"\x04\x20"
+_OCTETS = b"\x04\x20"
 """How 32 bytes are introduced in DER, in which the values of extensions are written."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,32}")
@@ -69,7 +69,7 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-class CertificateContents(NamedTuple):
+class _Contents(NamedTuple):
     """What a certificate tells, read once and whole."""
 
     key: Ed25519PublicKey
@@ -84,28 +84,28 @@ class CertificateContents(NamedTuple):
 
 def id_of_certificate(pem: str) -> str:
     """Return the id that a certificate tells, or say why it is none of a peer's."""
-    told = _told(pem)
-    found = id_of_key(told.key)
-    if told.common_name != found:
+    contents = _read(pem)
+    id_of_its_key = id_of_key(contents.key)
+    if contents.common_name != id_of_its_key:
         raise InputError("The certificate's common name is not the id of its key: make it anew.")
-    if told.is_authority:
+    if contents.is_authority:
         raise InputError("The certificate is one of an authority, not of a peer: make it anew.")
-    if not told.is_own:
+    if not contents.is_own:
         raise InputError("The certificate is not signed by its own key: make it anew.")
-    return found
+    return id_of_its_key
 
 
 def sealing_key_of(pem: str) -> bytes:
     """Return the public X25519 key to which frames for the holder of a certificate are sealed."""
-    found = _told(pem).sealing_key
-    if found is None:
+    key = _read(pem).sealing_key
+    if key is None:
         raise InputError("The certificate has no key to seal frames to: make it anew.")
-    return found
+    return key
 
 
 def name_in_certificate(pem: str) -> str:
     """Return the name that the certificate gives its peer."""
-    names = _told(pem).names
+    names = _read(pem).names
     if len(names) != 1:
         raise InputError("The certificate names no peer: make it anew.")
     return check_name(names[0])
@@ -113,7 +113,7 @@ def name_in_certificate(pem: str) -> str:
 
 def expiry(pem: str) -> datetime.datetime:
     """Return until when a certificate is valid."""
-    return _told(pem).expiry
+    return _read(pem).expiry
 
 
 def is_expired(pem: str, now: datetime.datetime | None = None) -> bool:
@@ -123,10 +123,8 @@ def is_expired(pem: str, now: datetime.datetime | None = None) -> bool:
 
 def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
     """Whether the holder of a certificate's key signed this."""
-    from cryptography.exceptions import InvalidSignature
-
     try:
-        _told(pem).key.verify(signature, payload)
+        _read(pem).key.verify(signature, payload)
     except InvalidSignature:
         return False
     return True
@@ -134,15 +132,12 @@ def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
 
 def self_signed(
     key: Ed25519PrivateKey, sealing: X25519PublicKey, name: str, years: int
-) -> Certificate:
+) -> x509.Certificate:
     """Make the certificate of a key, told by nobody but itself."""
-    from cryptography import x509
-    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, id_of_key(key.public_key()))])
     now = datetime.datetime.now(datetime.UTC)
     sealing_key = x509.UnrecognizedExtension(
-        x509.ObjectIdentifier(SEALING_KEY), OCTETS + sealing.public_bytes_raw()
+        x509.ObjectIdentifier(_SEALING_KEY), _OCTETS + sealing.public_bytes_raw()
     )
     both_ways = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     return (
@@ -151,7 +146,7 @@ def self_signed(
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_before(now - _CLOCK_SKEW)
         .not_valid_after(now + datetime.timedelta(days=round(365.25 * years)))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
@@ -163,22 +158,16 @@ def self_signed(
 
 def id_of_key(key: Ed25519PublicKey) -> str:
     """Return the id of a public key."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-    spelled = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return hashlib.sha256(spelled).hexdigest()
+    encoded = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(encoded).hexdigest()
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
-def _told(pem: str) -> CertificateContents:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import Encoding
-    from cryptography.x509 import load_pem_x509_certificate
-
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _read(pem: str) -> _Contents:
     if len(pem) > LARGEST_CERTIFICATE:
         raise InputError("The certificate is too long to be one of a peer's.")
     try:
-        certificate = load_pem_x509_certificate(pem.encode())
+        certificate = x509.load_pem_x509_certificate(pem.encode())
         key = certificate.public_key()
         names, is_authority, sealing_key = _extensions(certificate)
         common_name, until = _common_name(certificate), certificate.not_valid_after_utc
@@ -192,19 +181,15 @@ def _told(pem: str) -> CertificateContents:
         raise InputError("The certificate has other text before, in or after it: remove that.")
     if not isinstance(key, Ed25519PublicKey):
         raise InputError("The certificate's key is not of the Ed25519 type that peers have.")
-    return CertificateContents(key, common_name, names, is_authority, until, is_own, sealing_key)
+    return _Contents(key, common_name, names, is_authority, until, is_own, sealing_key)
 
 
-def _common_name(certificate: Certificate) -> str:
-    from cryptography.x509.oid import NameOID
-
+def _common_name(certificate: x509.Certificate) -> str:
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(names[0].value) if len(names) == 1 else ""
 
 
-def _is_own(certificate: Certificate) -> bool:
-    from cryptography.exceptions import InvalidSignature
-
+def _is_own(certificate: x509.Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(certificate)
     except (InvalidSignature, ValueError, TypeError):
@@ -212,9 +197,7 @@ def _is_own(certificate: Certificate) -> bool:
     return True
 
 
-def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool, bytes | None]:
-    from cryptography import x509
-
+def _extensions(certificate: x509.Certificate) -> tuple[tuple[str, ...], bool, bytes | None]:
     names: tuple[str, ...] = ()
     is_authority = False
     sealing_key: bytes | None = None
@@ -223,7 +206,7 @@ def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool, bytes 
             names = tuple(extension.value.get_values_for_type(x509.DNSName))
         if isinstance(extension.value, x509.BasicConstraints):
             is_authority = extension.value.ca
-        is_ours = extension.oid.dotted_string == SEALING_KEY
+        is_ours = extension.oid.dotted_string == _SEALING_KEY
         if is_ours and isinstance(extension.value, x509.UnrecognizedExtension):
             sealing_key = _usable(extension.value.value)
     return names, is_authority, sealing_key
@@ -231,9 +214,7 @@ def _extensions(certificate: Certificate) -> tuple[tuple[str, ...], bool, bytes 
 
 def _usable(value: bytes) -> bytes | None:
     """Return the X25519 key in an extension; None for one that no secret can be shared with."""
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-
-    public = value.removeprefix(OCTETS)
+    public = value.removeprefix(_OCTETS)
     try:
         X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:
@@ -244,40 +225,33 @@ def _usable(value: bytes) -> bytes | None:
 Agree = Callable[[bytes], bytes]
 """``agree(public_key)``: the secret that the holder of a static key shares with another key."""
 
-KEY_PURPOSE = b"pairgossip sealing key 1"
-FRAME_PURPOSE = b"pairgossip sealed frame 1\x00"
-PUBLIC_KEY = 32
-COUNT = 8
-TAG = 16
-OVERHEAD = PUBLIC_KEY + COUNT + TAG
+_KEY_PURPOSE = b"pairgossip sealing key 1"
+_FRAME_PURPOSE = b"pairgossip sealed frame 1\x00"
+_PUBLIC_KEY = 32
+_COUNT = 8
+_TAG = 16
+OVERHEAD = _PUBLIC_KEY + _COUNT + _TAG
 """How many bytes longer a sealed frame is."""
-MOST_KEYS = 4
+_MOST_KEYS = 4
 """Keys remembered of each sender, which has one until it opens its network again."""
 
 
 def static_key(identity: Ed25519PrivateKey) -> X25519PrivateKey:
     """Return the X25519 key that goes with a peer's Ed25519 key."""
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
     return X25519PrivateKey.from_private_bytes(
-        derive(identity.private_bytes_raw(), KEY_PURPOSE, salt=None)
+        _derive(identity.private_bytes_raw(), _KEY_PURPOSE, salt=None)
     )
 
 
-def derive(secret: bytes, purpose: bytes, salt: bytes | None) -> bytes:
+def _derive(secret: bytes, purpose: bytes, salt: bytes | None) -> bytes:
     """Return a key of 32 bytes for one purpose; keys for different purposes are unrelated."""
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(SHA256(), PUBLIC_KEY, salt, purpose).derive(secret)
+    return HKDF(SHA256(), _PUBLIC_KEY, salt, purpose).derive(secret)
 
 
 class Sealer:
     """Seals what one peer sends, with a key of its own for each receiver."""
 
     def __init__(self, me: str) -> None:
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
         self._me = me
         self._key = X25519PrivateKey.generate()
         self._public = self._key.public_key().public_bytes_raw()
@@ -286,14 +260,12 @@ class Sealer:
 
     def seal(self, to: str, certificate: str, frame: bytes) -> bytes:
         """Return a frame as only the peer with this id and certificate can read it."""
-        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
-
         cipher = self._ciphers.get(to)
         if cipher is None:
             theirs = X25519PublicKey.from_public_bytes(sealing_key_of(certificate))
             cipher = _cipher(self._key.exchange(theirs), self._me, to, self._public)
             self._ciphers[to] = cipher
-        count = next(self._counts).to_bytes(COUNT)
+        count = next(self._counts).to_bytes(_COUNT)
         return self._public + count + cipher.encrypt(_nonce(count), frame, None)
 
 
@@ -313,14 +285,12 @@ class Opener:
 
     def open(self, sender: str, sealed: bytes) -> bytes | None:
         """Return the frame in what a sender has sealed to this peer; None if there is none."""
-        from cryptography.exceptions import InvalidTag
-
         if len(sealed) < OVERHEAD:
             return None
-        public, count = sealed[:PUBLIC_KEY], sealed[PUBLIC_KEY : PUBLIC_KEY + COUNT]
+        public, count = sealed[:_PUBLIC_KEY], sealed[_PUBLIC_KEY : _PUBLIC_KEY + _COUNT]
         try:
             cipher = self._cipher_of(sender, public)
-            return cipher.decrypt(_nonce(count), sealed[PUBLIC_KEY + COUNT :], None)
+            return cipher.decrypt(_nonce(count), sealed[_PUBLIC_KEY + _COUNT :], None)
         except (InvalidTag, ValueError):  # ValueError: a public key without a shared secret
             return None
 
@@ -332,16 +302,14 @@ class Opener:
         cipher = _cipher(self._agree(public), sender, self._me, public)
         with self._knowing:
             latest = (_Known(public, cipher), *self._known.get(sender, ()))
-            self._known[sender] = latest[:MOST_KEYS]
+            self._known[sender] = latest[:_MOST_KEYS]
         return cipher
 
 
 def _cipher(secret: bytes, sender: str, to: str, public: bytes) -> ChaCha20Poly1305:
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-    between = FRAME_PURPOSE + f"{sender}/{to}".encode()
-    return ChaCha20Poly1305(derive(secret, between, salt=public))
+    between = _FRAME_PURPOSE + f"{sender}/{to}".encode()
+    return ChaCha20Poly1305(_derive(secret, between, salt=public))
 
 
 def _nonce(count: bytes) -> bytes:
-    return bytes(12 - COUNT) + count
+    return bytes(12 - _COUNT) + count

@@ -8,7 +8,15 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, refuse_open_link
@@ -24,12 +32,8 @@ from pairgossip.peer.identity.certificates import (
     static_key,
 )
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-
-KEY_FILE = "key.pem"
-CERTIFICATE_FILE = "cert.pem"
+_KEY_FILE = "key.pem"
+_CERTIFICATE_FILE = "cert.pem"
 
 
 @dataclass(frozen=True)
@@ -49,35 +53,26 @@ class Identity:
 
 def create_identity(folder: Path, name: str, years: int = 10) -> Identity:
     """Make a key and a certificate in a folder that has neither."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
-
     check_name(name)
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     certificate = self_signed(key, static_key(key).public_key(), name, years).public_bytes(
         Encoding.PEM
     )
-    write_new(folder / KEY_FILE, private, 0o600)
+    write_new(folder / _KEY_FILE, private, 0o600)
     try:
-        write_new(folder / CERTIFICATE_FILE, certificate, 0o644)
+        write_new(folder / _CERTIFICATE_FILE, certificate, 0o644)
     except InputError:
         with contextlib.suppress(OSError):
-            os.unlink(folder / KEY_FILE)
+            os.unlink(folder / _KEY_FILE)
         raise
     return load_identity(folder)
 
 
 def load_identity(folder: Path) -> Identity:
     """Read key and certificate; refuse a key that others can read."""
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
-
-    key = _load_key(folder / KEY_FILE)
-    file = folder / CERTIFICATE_FILE
+    key = _load_key(folder / _KEY_FILE)
+    file = folder / _CERTIFICATE_FILE
     if not file.exists():
         raise missing_file(file)
     try:
@@ -85,15 +80,15 @@ def load_identity(folder: Path) -> Identity:
     except UnicodeDecodeError:
         raise InputError(f"{file} is not a certificate: restore it.") from None
     try:
-        told, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
+        id, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
     except InputError as problem:
         raise InputError(f"{file}: {problem}") from None
     static = static_key(key)
     is_its_own = sealing_key == static.public_key().public_bytes_raw()
-    if told != id_of_key(key.public_key()) or not is_its_own:
+    if id != id_of_key(key.public_key()) or not is_its_own:
         raise InputError(f"{file} does not belong to the key beside it: restore the two together.")
     return Identity(
-        told,
+        id,
         name_in_certificate(certificate),
         certificate,
         key.sign,
@@ -122,9 +117,6 @@ def write_new(file: Path, content: bytes, mode: int) -> None:
 
 
 def _load_key(file: Path) -> Ed25519PrivateKey:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
     try:
         with open(file, "rb") as opened:
             mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)

@@ -1,8 +1,10 @@
-"""The members of a run, an explicit list that no message can change, and their invitations.
+"""The members of a run, an explicit list that no message can change; their invitations; a context.
 
 An invitation holds everything that others need to know of a peer, as one line to copy and paste. It
 is signed by the key in it, so nobody can alter it on its way. Whether it comes from the right
 person is for the people who hand it over to check.
+
+The context is what a real peer exchanges by: signed with its key, checked against the members.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -26,8 +30,10 @@ from pairgossip.peer.identity.certificates import (
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.protocol.records import MOST_ROWS
-from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of
+from pairgossip.peer.protocol.context import NO_CHANGES, Context
+from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows
+from pairgossip.peer.protocol.rules import Rule
+from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of, rule_for
 
 LARGEST_ADDRESS = 300
 LARGEST_FILE = 1 << 26
@@ -102,7 +108,9 @@ class Members(msgspec.Struct, frozen=True):
 
     def neighbors(self) -> tuple[Member, ...]:
         """The members that this peer talks to, in the order of their ids."""
-        return tuple(sorted((one for one in self.listed if one.is_neighbor), key=_id))
+        return tuple(
+            sorted((one for one in self.listed if one.is_neighbor), key=lambda one: one.id)
+        )
 
     def rows(self) -> Mapping[str, int]:
         """How many rows each member has, by its id."""
@@ -111,10 +119,6 @@ class Members(msgspec.Struct, frozen=True):
     def names(self) -> Mapping[str, str]:
         """The members' names by their ids."""
         return {member.id: member.name for member in self.listed}
-
-    def certificates(self) -> Mapping[str, str]:
-        """The members' certificates by their ids."""
-        return {member.id: member.certificate for member in self.listed}
 
 
 def _same_name(name: str) -> InputError:
@@ -151,10 +155,6 @@ def check_address(address: str) -> str:
             f"tls/192.168.1.5:7447."
         )
     return address
-
-
-def _id(member: Member) -> str:
-    return member.id
 
 
 PREFIX = "pairgossip-invitation-1:"
@@ -206,11 +206,12 @@ def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
         told = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(ALTERED) from None
-    if id_of_certificate(told.certificate) != told.id or not is_signed(
-        told.certificate, PURPOSE + sealed.body, sealed.signature
+    if (
+        id_of_certificate(told.certificate) != told.id
+        or not is_signed(told.certificate, PURPOSE + sealed.body, sealed.signature)
+        or hash_of(told.text) != told.spec
+        or len(told.text) > LARGEST_TEXT
     ):
-        raise InputError(ALTERED)
-    if hash_of(told.text) != told.spec or len(told.text) > LARGEST_TEXT:
         raise InputError(ALTERED)
     check_member(told.member())
     return told
@@ -261,3 +262,58 @@ def _unwrapped(line: str) -> _Sealed:
     if base64.urlsafe_b64encode(packed).decode() != body:  # bits of the last letter go unread
         raise InputError(ALTERED)
     return sealed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeerContext(Context):
+    """A context with the peer's identity, the list of members and the specification inside."""
+
+    identity: Identity
+    members: Members
+    agreed: Spec
+
+    def sign(self, payload: bytes) -> bytes:
+        """Sign with the peer's key."""
+        return self.identity.sign(payload)
+
+    def verify(self, member: str, payload: bytes, signature: bytes) -> bool:
+        """Check a signature against the certificate of a member, or of the peer itself."""
+        certificate = self._certificates.get(member)
+        return certificate is not None and is_signed(certificate, payload, signature)
+
+    @cached_property
+    def _certificates(self) -> Mapping[str, str]:
+        known = {member.id: member.certificate for member in self.members.listed}
+        return {**known, self.me: self.identity.certificate}
+
+    @cached_property
+    def rule(self) -> Rule:
+        """Weigh updates by the neighbors that are left; pairs are of all rows that there are."""
+        degree = sum(neighbor not in self.changes.evicted for neighbor in self.neighbors)
+        return rule_for(self.agreed, degree, len(self.own), self.rows_gone())
+
+
+def make_context(
+    identity: Identity,
+    spec: Spec,
+    own: Rows,
+    members: Members,
+    draw_seed: int = 0,
+    changes: Changes = NO_CHANGES,
+) -> PeerContext:
+    """Put together everything that a peer exchanges by."""
+    context = PeerContext(
+        me=identity.id,
+        neighbors=tuple(member.id for member in members.neighbors()),
+        spec=spec.hash,
+        text=spec.text,
+        own=own,
+        rows={**members.rows(), identity.id: len(own)},
+        limits=spec.limits,
+        is_private=spec.privacy is not None,
+        draw_seed=draw_seed,
+        identity=identity,
+        members=members,
+        agreed=spec,
+    )
+    return context.with_changes(changes)

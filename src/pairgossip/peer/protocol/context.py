@@ -6,17 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import msgspec
+from pairgossip.peer.protocol.messages import (
+    Changes,
+    Growth,
+    Notice,
+    Record,
+    RecordCheck,
+    Rows,
+    frame_limit,
+    signed_payload,
+    with_signature,
+)
 
-from pairgossip.peer.protocol.generations import Changes, Growth, growth_payload, signed_growth
-from pairgossip.peer.protocol.messages import Notice, frame_limit
-from pairgossip.peer.protocol.records import Record, RecordCheck, Rows, signed_record
-from pairgossip.peer.protocol.rules import Rule
-
-PURPOSE = b"pairgossip notice 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for a notice's."""
+if TYPE_CHECKING:
+    from pairgossip.peer.protocol.rules import Rule
 
 
 NO_CHANGES = Changes()
@@ -53,14 +58,10 @@ class Context(ABC):
     def verify(self, member: str, payload: bytes, signature: bytes) -> bool:
         """Return whether a member has signed the payload."""
 
+    @property
     @abstractmethod
-    def make_rule(self) -> Rule:
-        """Return the local update of this peer's nodes in this generation."""
-
-    @cached_property
     def rule(self) -> Rule:
         """The local update of this peer's nodes in this generation."""
-        return self.make_rule()
 
     @cached_property
     def present_rows(self) -> Mapping[str, int]:
@@ -81,27 +82,28 @@ class Context(ABC):
 
     def own_record(self, row: int, generation: int) -> Record:
         """Make the signed record of one of the peer's own rows."""
-        return signed_record(self.me, row, generation, self.own[row], self.spec, self.sign)
+        unsigned = Record(self.me, row, generation, self.own[row], b"")
+        return with_signature(unsigned, self.spec, self.sign)
 
     def announce(self, generation: int, changes: Changes) -> Notice:
         """Make the signed notice of a new generation."""
         unsigned = Notice(generation, changes.evicted, self.me, b"", changes.grown)
-        signature = self.sign(notice_payload(unsigned, self.spec))
-        return msgspec.structs.replace(unsigned, signature=signature)
+        return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_notice(self, notice: Notice) -> bool:
         """Return whether a member has announced this."""
-        return self.verify(notice.announcer, notice_payload(notice, self.spec), notice.signature)
+        return self.verify(notice.announcer, signed_payload(notice, self.spec), notice.signature)
 
     def claim_growth(self) -> Growth:
         """Sign that this peer has more rows than it began with."""
-        return signed_growth(self.me, self.rows[self.me], len(self.own), self.spec, self.sign)
+        unsigned = Growth(self.me, self.rows[self.me], len(self.own), b"")
+        return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_growth(self, growth: Growth) -> bool:
         """Return whether a member has claimed this of itself, and began as it was listed."""
         is_as_listed = growth.member == self.me or growth.first == self.rows.get(growth.member)
-        payload = growth_payload(growth, self.spec)
-        return is_as_listed and self.verify(growth.member, payload, growth.signature)
+        signed = signed_payload(growth, self.spec)
+        return is_as_listed and self.verify(growth.member, signed, growth.signature)
 
     def rows_gone(self) -> int:
         """Return how many rows fewer take part than at first; negative if there are more."""
@@ -111,14 +113,9 @@ class Context(ABC):
 
     def with_changes(self, changes: Changes) -> Self:
         """Return the context of a generation with these changes."""
-        return replace(self, rows={**self.rows, **changes.first_rows()}, changes=changes)
+        first = {one.member: one.first for one in changes.grown}
+        return replace(self, rows={**self.rows, **first}, changes=changes)
 
     def with_own(self, own: Rows) -> Self:
         """Return the context of a peer that has these rows by now."""
         return replace(self, own=own)
-
-
-def notice_payload(notice: Notice, spec: str) -> bytes:
-    """Return what the announcer of a generation signs."""
-    content = (spec, notice.announcer, notice.generation, notice.evicted, notice.grown)
-    return PURPOSE + msgspec.msgpack.encode(content)

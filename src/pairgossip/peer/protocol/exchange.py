@@ -40,22 +40,34 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from pairgossip.peer.protocol.generations import Changes, Growth, is_consistent, next_generation
 from pairgossip.peer.protocol.messages import (
     Accept,
     AnyMessage,
     BadFrame,
+    Changes,
+    Growth,
     Hello,
     Notice,
     Offer,
     Reason,
     Reject,
+    Rows,
     decode,
     encode,
+    is_consistent,
+    next_generation,
 )
-from pairgossip.peer.protocol.nodes import Nodes, first_nodes
-from pairgossip.peer.protocol.records import Rows
-from pairgossip.peer.protocol.state import Action, Outcome, Pending, RepeatLater, Save, Send, State
+from pairgossip.peer.protocol.state import (
+    Action,
+    Nodes,
+    Outcome,
+    Pending,
+    RepeatLater,
+    Save,
+    Send,
+    State,
+    first_nodes,
+)
 
 REPEATS_UNTIL_AWAY = 3
 """A neighbor is taken to be away once this many repeated offers were not answered at all."""
@@ -397,7 +409,7 @@ class Exchange(Nodes):
         if notice.generation == self.state.generation:
             self.counts["notices received again"] += 1
             return []
-        if not is_consistent(notice.generation, *notice.changes):
+        if not is_consistent(notice.generation, notice.changes):
             self.counts["refused: malformed"] += 1
             return []
         if not self.context.is_genuine_notice(notice):
@@ -443,6 +455,6 @@ class Exchange(Nodes):
 
     def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
         """Begin a generation with these changes and all before, later than the others' too."""
-        all_changes = self.state.changes.joined(changes)
+        all_changes = self.state.changes.union(changes)
         generation = next_generation((self.state.generation, *others), all_changes)
         return self.begin_generation(self.context.announce(generation, all_changes))

@@ -1,30 +1,103 @@
-"""The messages between neighbors, and the checks that a frame passes before it is used."""
+"""What neighbors send each other, what members sign of it, and what a frame must pass.
+
+A record is one row of a member's data, signed by the member, the same wherever it travels.
+
+A generation is one run of the network from the members' own records. It is known by what has
+changed since the members were listed: who is evicted, and who has more rows than at first. Its
+number says in the upper half how many generations there were before, and in the lower half what has
+changed, in short. So two peers that begin different generations at once give them different
+numbers, and whoever hears of both begins one with all that either has changed. That a member has
+more rows only the member itself can say: it signs it, and the others carry its words along.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
-
-from pairgossip.peer.protocol.generations import Changes, Growth
-from pairgossip.peer.protocol.records import Record
 
 VERSION = 2
 """Of all that neighbors must have in common besides the specification: how frames, messages and
 records are written, and what an exchange does. Count it up whenever any of that changes."""
+MOST_ROWS = 1_000_000
+"""Of one member."""
+MOST_GENERATIONS = 1 << 30
+"""Nobody can have begun more than this: numbers fit into what a database holds."""
+FIRST_GENERATION = 0
+"""Nothing has changed in it."""
+_CHANGES_BITS = 32
+_MOST_REMEMBERED = 100_000
+_LARGEST_FRAME = 1 << 20
+_LARGEST_TEXT = 1 << 16
+LARGEST_NUMBER = (1 << 63) - 1
+"""What a database can hold: nothing larger is a generation or counts offers."""
+
+Rows = tuple[tuple[float, ...], ...]
 Mass = tuple[float, ...]
 """What is averaged at an exchange: sums that are conserved but for local updates."""
 Reason = Literal["busy", "member", "stale", "generation"]
 
 
-class Message(
+class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """An observation on its way through the network."""
+
+    origin: str
+    row: int
+    generation: int
+    value: tuple[float, ...]
+    signature: bytes
+
+
+class Growth(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What a member says of itself: it has more rows than its invitation told."""
+
+    member: str
+    first: int
+    """How many rows it began with, which its invitation tells."""
+    rows: int
+    """How many it has."""
+    signature: bytes
+
+
+class Changes(NamedTuple):
+    """What has changed since the members were listed; nothing of it is ever taken back."""
+
+    evicted: tuple[str, ...] = ()
+    grown: tuple[Growth, ...] = ()
+
+    def union(self, other: Changes) -> Changes:
+        """Return all that is in either, and of a member that grew in both the larger growth."""
+        grown = {one.member: one for one in other.grown}
+        for one in self.grown:
+            if one.member not in grown or grown[one.member].rows <= one.rows:
+                grown[one.member] = one
+        return Changes(
+            tuple(sorted({*self.evicted, *other.evicted})),
+            tuple(grown[member] for member in sorted(grown)),
+        )
+
+    def include(self, other: Changes) -> bool:
+        """Return whether the other has nothing that is not in these."""
+        rows = self.rows()
+        return set(other.evicted) <= set(self.evicted) and all(
+            one.rows <= rows.get(one.member, 0) for one in other.grown
+        )
+
+    def rows(self) -> dict[str, int]:
+        """Return how many rows the members have that grew."""
+        return {one.member: one.rows for one in self.grown}
+
+
+class _Message(
     msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag_field="kind"
 ):
     """What all messages share: a tag, and strictness about everything else."""
 
 
-class Hello(Message, frozen=True, tag="hello"):
+class Hello(_Message, frozen=True, tag="hello"):
     """Who runs what: neighbors that run different specifications do not exchange."""
 
     spec: str
@@ -35,7 +108,7 @@ class Hello(Message, frozen=True, tag="hello"):
     wants_answer: bool
 
 
-class Offer(Message, frozen=True, tag="offer"):
+class Offer(_Message, frozen=True, tag="offer"):
     """Offers to swap records and average masses, with those of the sender."""
 
     generation: int
@@ -44,7 +117,7 @@ class Offer(Message, frozen=True, tag="offer"):
     mass: Mass
 
 
-class Accept(Message, frozen=True, tag="accept"):
+class Accept(_Message, frozen=True, tag="accept"):
     """Accepts an offer: done on this side, with record and mass as they were before."""
 
     generation: int
@@ -53,7 +126,7 @@ class Accept(Message, frozen=True, tag="accept"):
     mass: Mass
 
 
-class Reject(Message, frozen=True, tag="reject"):
+class Reject(_Message, frozen=True, tag="reject"):
     """Rejects an offer: nothing was or will be done for it on this side."""
 
     generation: int
@@ -61,7 +134,7 @@ class Reject(Message, frozen=True, tag="reject"):
     reason: Reason
 
 
-class Notice(Message, frozen=True, tag="notice"):
+class Notice(_Message, frozen=True, tag="notice"):
     """A new generation begins, without some members, and with more rows of others."""
 
     generation: int
@@ -78,16 +151,127 @@ class Notice(Message, frozen=True, tag="notice"):
 
 
 AnyMessage = Hello | Offer | Accept | Reject | Notice
+_Signed = TypeVar("_Signed", Record, Growth, Notice)
+
+
+def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes]) -> _Signed:
+    """Return what a member says, signed by the member, for a specification."""
+    return msgspec.structs.replace(unsigned, signature=sign(signed_payload(unsigned, spec)))
+
+
+def signed_payload(said: Record | Growth | Notice, spec: str) -> bytes:
+    """Return what is signed: all that is said, and the specification that it is said for.
+
+    It begins with what it is, so that no signature made for something else is ever taken for it.
+    """
+    content: tuple[object, ...]
+    match said:
+        case Record():
+            kind, content = b"record", (said.origin, said.row, said.generation, said.value)
+        case Growth():
+            kind, content = b"growth", (said.member, said.first, said.rows)
+        case Notice():
+            kind = b"notice"
+            content = (said.announcer, said.generation, said.evicted, said.grown)
+    return b"pairgossip %b 1\x00" % kind + msgspec.msgpack.encode((spec, *content))
+
+
+class RecordCheck:
+    """Tells whether a record may circulate; what was found genuine once is remembered."""
+
+    def __init__(
+        self,
+        verify: Callable[[str, bytes, bytes], bool],
+        spec: str,
+        ranges: tuple[tuple[float, float], ...],
+        rows: Mapping[str, int],
+        *,
+        whole: bool = False,
+    ) -> None:
+        self._whole = whole  # private observations are reports: numbers of cells
+        self._verify = verify
+        self._spec = spec
+        self._ranges = ranges
+        self._rows = rows
+        self._genuine: set[bytes] = set()
+
+    def is_member(self, record: Record) -> bool:
+        """Return whether the record's origin takes part, and has this row."""
+        return 0 <= record.row < self._rows.get(record.origin, 0)
+
+    def is_sound(self, record: Record, generation: int) -> bool:
+        """Return whether the value has the declared shape and range, and its origin signed it."""
+        return (
+            record.generation == generation
+            and self._is_in_range(record.value)
+            and self._is_genuine(record)
+        )
+
+    def _is_in_range(self, value: tuple[float, ...]) -> bool:
+        return len(value) == len(self._ranges) and all(
+            math.isfinite(entry) and low <= entry <= high and not (self._whole and entry % 1)
+            for entry, (low, high) in zip(value, self._ranges, strict=True)
+        )
+
+    def _is_genuine(self, record: Record) -> bool:
+        signed = signed_payload(record, self._spec)
+        key = record.signature + signed
+        if key in self._genuine:
+            return True
+        if not self._verify(record.origin, signed, record.signature):
+            return False
+        if len(self._genuine) >= _MOST_REMEMBERED:
+            self._genuine.clear()
+        self._genuine.add(key)
+        return True
+
+
+def generation_number(count: int, evicted: Iterable[str], grown: Iterable[Growth] = ()) -> int:
+    """Return the number of the generation after ``count`` others with these changes."""
+    changes = (sorted(evicted), sorted((one.member, one.first, one.rows) for one in grown))
+    digest = hashlib.sha256(msgspec.msgpack.encode(changes)).digest()
+    short = int.from_bytes(digest[: _CHANGES_BITS // 8]) if any(changes) else 0
+    return (count << _CHANGES_BITS) | short
+
+
+def generations_before(generation: int) -> int:
+    """Return how many generations there were before this one."""
+    return generation >> _CHANGES_BITS
+
+
+def ordinal(generation: int) -> int:
+    """Return the generation as people and scripts count it: the first is 1."""
+    return 1 + generations_before(generation)
+
+
+def is_consistent(generation: int, changes: Changes) -> bool:
+    """Return whether a generation has the right number, and names each member once, in order.
+
+    Whoever begins a generation changes something, so there were no more than there are changes.
+    Without this limit a single notice could use up all numbers, and none would be left to evict
+    its author.
+    """
+    evicted, grown = changes
+    growing = [one.member for one in grown]
+    before = generations_before(generation)
+    return (
+        evicted == tuple(sorted(set(evicted)))
+        and growing == sorted(set(growing))
+        and all(1 <= one.first < one.rows <= MOST_ROWS for one in grown)
+        and before <= min(MOST_GENERATIONS, len(evicted) + sum(g.rows - g.first for g in grown))
+        and generation == generation_number(before, *changes)
+    )
+
+
+def next_generation(generations: Iterable[int], changes: Changes) -> int:
+    """Return the number of the generation that follows all these, with these changes."""
+    return generation_number(1 + max(map(generations_before, generations)), *changes)
 
 
 class BadFrame(ValueError):
     """A frame that is not a message: too long, malformed, or with numbers that are not finite."""
 
 
-LARGEST_FRAME = 1 << 20
-LARGEST_NUMBER = (1 << 63) - 1
-"""What a database can hold: nothing larger is a generation or counts offers."""
-_LARGEST_TEXT = 1 << 16
 _decoder = msgspec.msgpack.Decoder(AnyMessage, strict=True)
 _encoder = msgspec.msgpack.Encoder()
 
@@ -97,7 +281,7 @@ def encode(message: AnyMessage) -> bytes:
     return _encoder.encode(message)
 
 
-def decode(frame: bytes, largest: int = LARGEST_FRAME) -> AnyMessage:
+def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
     """Read a frame; raise `BadFrame` unless it is a message of a plausible size."""
     if len(frame) > largest:  # before anything is allocated for it
         raise BadFrame("too long")
@@ -123,4 +307,4 @@ def frame_limit(columns: int, mass: int, members: int = 0) -> int:
 
 
 def _is_finite(message: Offer | Accept) -> bool:
-    return all(map(math.isfinite, message.mass)) and all(map(math.isfinite, message.record.value))
+    return all(map(math.isfinite, (*message.mass, *message.record.value)))

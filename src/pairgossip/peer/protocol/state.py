@@ -1,16 +1,30 @@
-"""What a peer must remember, and the actions that an exchange asks for."""
+"""What a peer must remember, the actions that an exchange asks for, and a peer's nodes.
+
+A node is one row of the peer's data. Here is which are free, and how they swap, average and update.
+"""
 
 from __future__ import annotations
 
+import math
+import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, overload
 
 import msgspec
+from msgspec.structs import replace
 
-from pairgossip.peer.protocol.generations import Changes, Growth
-from pairgossip.peer.protocol.messages import AnyMessage, Mass
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol.context import Context
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    AnyMessage,
+    Changes,
+    Growth,
+    Mass,
+    Record,
+)
 
 
 def picks_per_exchange(rows: int) -> int:
@@ -80,8 +94,8 @@ class State(msgspec.Struct, frozen=True):
         return Changes(self.evicted, self.grown)
 
 
-BITS = 5
-WIDTH = 1 << BITS
+_BITS = 5
+_WIDTH = 1 << _BITS
 
 T = TypeVar("T")
 
@@ -99,9 +113,9 @@ class Vector(Sequence[T]):
     def __init__(self, items: Iterable[T] = ()) -> None:
         level: tuple[Any, ...] = tuple(items)
         self._length, self._depth = len(level), 0
-        while len(level) > WIDTH:
-            level = tuple(level[at : at + WIDTH] for at in range(0, len(level), WIDTH))
-            self._depth += BITS
+        while len(level) > _WIDTH:
+            level = tuple(level[at : at + _WIDTH] for at in range(0, len(level), _WIDTH))
+            self._depth += _BITS
         self._root = level
 
     def __len__(self) -> int:
@@ -118,13 +132,13 @@ class Vector(Sequence[T]):
         if not 0 <= index < self._length:
             raise IndexError(at)
         found: Any = self._root
-        for shift in range(self._depth, -1, -BITS):
-            found = found[index >> shift & (WIDTH - 1)]
+        for shift in range(self._depth, -1, -_BITS):
+            found = found[index >> shift & (_WIDTH - 1)]
         return found
 
     def __iter__(self) -> Iterator[T]:
         items: Iterator[Any] = iter(self._root)
-        for _ in range(0, self._depth, BITS):
+        for _ in range(0, self._depth, _BITS):
             items = chain.from_iterable(items)
         return items
 
@@ -161,9 +175,9 @@ def as_vector(items: Sequence[T]) -> Vector[T]:
 
 
 def _with(branch: tuple[Any, ...], depth: int, index: int, item: object) -> tuple[Any, ...]:
-    at = index >> depth & (WIDTH - 1)
+    at = index >> depth & (_WIDTH - 1)
     changed = list(branch)
-    changed[at] = item if not depth else _with(branch[at], depth - BITS, index, item)
+    changed[at] = item if not depth else _with(branch[at], depth - _BITS, index, item)
     return tuple(changed)
 
 
@@ -195,3 +209,112 @@ class RepeatLater(NamedTuple):
 
 
 Action = Send | Save | RepeatLater
+
+
+class _NotFinite(ArithmeticError):
+    """An update gave a number that is not finite; nothing was changed."""
+
+
+@dataclass
+class Nodes:
+    """The nodes in a peer's state, one for each of its rows."""
+
+    context: Context
+    state: State
+    counts: Counter[str] = field(default_factory=Counter)
+    """Events since the peer started, by name."""
+
+    @property
+    def free_rows(self) -> int:
+        """How many rows no offer has frozen."""
+        return len(self.state.nodes) - len(self.state.pending)
+
+    def _free_node(self) -> int | None:
+        """Draw a node for an answer; None if offers have frozen all."""
+        drawn = self._free_nodes("answer", 1)
+        return drawn[0] if drawn else None
+
+    def _free_nodes(self, purpose: str, count: int) -> list[int]:
+        """Draw different nodes that no offer has frozen; none if there are fewer than asked for."""
+        if self.free_rows < count:
+            return []
+        drawn = self._lots(purpose).sample(range(self.free_rows), count)
+        for frozen in self.state.frozen:
+            # The numbers from a frozen node on stand for the nodes that follow it.
+            drawn = [node + (node >= frozen) for node in drawn]
+        return drawn
+
+    def _lots(self, purpose: str) -> random.Random:
+        """Return a source of chance that gives the same again if a crash undoes what was drawn.
+
+        Each purpose has its own, or the row exchanged locally would always be the next one offered.
+        """
+        state = self.state
+        drawn = (state.generation, state.seq, state.exchanges)
+        return random.Random(repr((self.context.draw_seed, self.context.me, purpose, drawn)))
+
+    def _apply(self, node: int, record: Record, mass: Mass) -> bool:
+        """Hold the other's record, average both masses, and update; return False to refuse all."""
+        mine = self.state.nodes[node]
+        average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
+        try:
+            self._update({node: Node(record, average, mine.private)})
+        except _NotFinite:
+            self.counts["refused: update not finite"] += 1
+            return False
+        self.state = replace(self.state, exchanges=self.state.exchanges + 1)
+        return True
+
+    def _exchange_locally(self) -> tuple[int, ...]:
+        """Let two rows of this peer exchange, which costs no message; return which."""
+        if picks_per_exchange(len(self.state.nodes)) == 1:
+            return ()
+        drawn = self._free_nodes("local", 2)
+        if not drawn:
+            # Harmless: it is rare, it depends on no value, and what is reported is divided by the
+            # weight of the updates that were made. These rows are only picked later.
+            return self._leave_out("no two rows are free")
+        i, j = drawn
+        first, second = self.state.nodes[i], self.state.nodes[j]
+        average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
+        swapped = {
+            i: Node(second.record, average, first.private),
+            j: Node(first.record, average, second.private),
+        }
+        try:
+            self._update(swapped)
+        except _NotFinite:
+            return self._leave_out("update not finite")
+        return i, j
+
+    def _leave_out(self, why: str) -> tuple[int, ...]:
+        self.counts[f"local exchanges left out: {why}"] += 1
+        self.state = replace(self.state, left_out=self.state.left_out + 1)
+        return ()
+
+    def _update(self, exchanged: dict[int, Node]) -> None:
+        """Make the local updates of nodes that have exchanged; raise `_NotFinite` to make none."""
+        updated = {}
+        for row, node in exchanged.items():
+            is_own = (node.record.origin, node.record.row) == (self.context.me, row)
+            own = self.context.own[row]
+            mass, private = self.context.rule.update(
+                node.mass, node.private, own, node.record.value, is_own
+            )
+            if not all(map(math.isfinite, (*mass, *private))):
+                raise _NotFinite
+            updated[row] = Node(node.record, mass, private)
+        self.state = replace(self.state, nodes=as_vector(self.state.nodes).replaced(updated))
+
+
+def first_state(context: Context) -> State:
+    """Return the state of a peer that has never run: every node holds its own record."""
+    return State(FIRST_GENERATION, (), 0, first_nodes(context, FIRST_GENERATION), {}, {}, 0)
+
+
+def first_nodes(context: Context, generation: int) -> Vector[Node]:
+    """Return the nodes of a peer when a generation begins."""
+    return Vector(
+        Node(context.own_record(row, generation), *context.rule.begin())
+        for row in range(len(context.own))
+    )

@@ -12,15 +12,14 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_expired
-from pairgossip.peer.identity.context import PeerContext, make_context
 from pairgossip.peer.identity.identity import Identity, load_identity
-from pairgossip.peer.identity.members import Members
-from pairgossip.peer.protocol.records import Rows
+from pairgossip.peer.identity.members import Members, PeerContext, make_context
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.growth import rows_in_force
+from pairgossip.peer.storage.home import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import check_database, read_state, reading
 from pairgossip.peer.storage.rows import digest

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.context import PeerContext
-from pairgossip.peer.protocol import generations
+from pairgossip.peer.identity.members import PeerContext
+from pairgossip.peer.protocol import messages
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode
 from pairgossip.peer.protocol.state import Save, State
@@ -65,7 +65,7 @@ class Reporter:
             told.heard_of if told else ()
         )
         self._generation = parts.state.generation
-        self._ended = read_ended(parts.home.ended, generations.ordinal(self._generation))
+        self._ended = read_ended(parts.home.ended, messages.ordinal(self._generation))
         self._before = parts.state, self._context
         self._uncertainty = Uncertainty(
             exchange.context.rule,
@@ -240,7 +240,7 @@ class Reporter:
         }
         self._log.warning(
             "began a new generation",
-            generation=generations.ordinal(state.generation),
+            generation=messages.ordinal(state.generation),
             **{name: text for name, text in told.items() if text},
         )
 
@@ -361,7 +361,7 @@ def _last_status(parts: Assembly) -> Status | None:
         told = read_status(parts.home.status)
     if told is None or told.id != parts.identity.id:
         return None
-    is_same = told.generation == generations.ordinal(parts.state.generation)
+    is_same = told.generation == messages.ordinal(parts.state.generation)
     return told if is_same else None
 
 

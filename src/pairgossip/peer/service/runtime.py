@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
-from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.records import Rows
+from pairgossip.peer.protocol.messages import Rows, encode
 from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send, State
 
 FIRST_WAIT = 0.2
@@ -119,10 +118,6 @@ class Runtime:
     def waiting(self, now: float) -> dict[str, float]:
         """Return how many seconds each neighbor has left an offer unanswered."""
         return {to: now - asked.at for to, asked in self._asked.items()}
-
-    def lost(self, neighbor: str) -> None:
-        """The connection with a neighbor is gone: offer it nothing until it is heard again."""
-        self.exchange.lose(neighbor)
 
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""

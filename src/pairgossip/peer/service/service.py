@@ -7,8 +7,10 @@ an inbox, and the peer's clock tells how long to wait for them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +25,6 @@ from pairgossip.peer.protocol.exchange import (
     RestoredBackup,
 )
 from pairgossip.peer.protocol.state import State
-from pairgossip.peer.service import descriptors
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.logs import Log
 from pairgossip.peer.service.reporter import Reporter
@@ -37,19 +38,25 @@ from pairgossip.peer.storage.folder import (
     read_eviction,
     requested_evictions,
 )
-from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
+from pairgossip.peer.storage.home import finish_interrupted_growth, take_up_rows
 
 EXIT_FAILED = 1
 """Something must be repaired; then the peer goes on where it was."""
 EXIT_UNFIT = 3
 """This identity cannot go on; starting it again does not help."""
-TICK = 1.0
+_TICK = 1.0
 """Seconds between two ticks, for requests, status and log."""
-RARELY = 60.0
+_RARELY = 60.0
 """Seconds between two new sessions that drop strangers, unless descriptors run out."""
-LINGER = 0.5
+_LINGER = 0.5
 """Seconds a stopping peer still answers: neighbors that stop too may have asked just before."""
-PATIENCE = 5.0
+_MOST_DESCRIPTORS = 1 << 16
+"""More descriptors than this are useless: memory would run out first."""
+_SPARE_DESCRIPTORS = 256
+"""Descriptors for the peer's own files and for strangers' connections, which are soon dropped."""
+_DESCRIPTORS_PER_NEIGHBOR = 4
+"""Both sides may connect, and a connection that was lost may linger."""
+_PATIENCE = 5.0
 """Seconds a stopping peer waits for the answers to its last offers."""
 
 
@@ -75,16 +82,16 @@ class Network(Link, Protocol):
 Connect = Callable[[Assembly, OnFrame], Network]
 
 
-class Unfit(Exception):
+class _Unfit(Exception):
     """This peer cannot go on under its identity; the message is a sentence."""
 
 
-def run_peer(home: Home, *, patience: float = PATIENCE) -> int:
+def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
     """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
 
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
-    descriptors.raise_limit()
+    _raise_descriptor_limit()
     with home.lock():
         finish_interrupted_growth(home)
         parts = assemble(home)
@@ -117,20 +124,10 @@ def _admitted(parts: Assembly, state: State) -> tuple[Neighbor, ...]:
 
 
 class PeerService:
-    """The loop of one peer.
-
-    Parameters
-    ----------
-    parts
-        What `assemble` made of the peer's folder.
-    connecting
-        Opens the network.
-    patience
-        Seconds to wait, once stopped, for the answers to offers.
-    """
+    """The loop of one peer; once stopped, it waits ``patience`` seconds for its last answers."""
 
     def __init__(
-        self, parts: Assembly, connecting: Connect = connect, patience: float = PATIENCE
+        self, parts: Assembly, connecting: Connect = connect, patience: float = _PATIENCE
     ) -> None:
         self._parts = parts
         self._patience = patience
@@ -139,21 +136,24 @@ class PeerService:
         self._stops = 0
         self._tick_at = 0.0
         self._admitted = self._next_admitted = _admitted(parts, parts.state)
-        self._cleared_at = -RARELY
+        self._cleared_at = -_RARELY
         self._clearings = 0
         self._connected: set[str] = set()
         self._exchange = Exchange(parts.context, parts.state)
         self._reporter = Reporter(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
-        with self._closing_on_failure():
-            self._runtime = Runtime(
-                self._exchange,
-                self._reporter.follow(parts.journal),
-                self._network,
-                random.SystemRandom(),
-                parts.spec.algorithm.rate,
-            )
+        self._runtime = Runtime(
+            self._exchange,
+            self._reporter.follow(parts.journal),
+            self._network,
+            random.SystemRandom(),
+            parts.spec.algorithm.rate,
+        )
+        try:
             self._reporter.serve(parts.settings.metrics)
+        except BaseException:
+            self._network.close()
+            raise
 
     def __enter__(self) -> PeerService:
         return self
@@ -175,7 +175,7 @@ class PeerService:
             while not self._stops:
                 self._turn()
             self._finish()
-        except Unfit as problem:
+        except _Unfit as problem:
             return self._fail(str(problem), EXIT_UNFIT)
         except RestoredBackup as problem:
             return self._fail(self._restored_backup(problem), EXIT_UNFIT)
@@ -204,9 +204,9 @@ class PeerService:
         if now >= self._runtime.due():
             self._runtime.advance(now)
         if self._exchange.evicted_by is not None:
-            raise Unfit(self._learn_eviction(self._exchange.evicted_by).sentence())
+            raise _Unfit(self._note_eviction(self._exchange.evicted_by))
         if now >= self._tick_at:
-            self._tick_at = now + TICK
+            self._tick_at = now + _TICK
             self._clear_out(now)
             self._admit()
             self._evict(now)
@@ -218,7 +218,7 @@ class PeerService:
         self._runtime.stop_ringing()
         now = time.monotonic()
         self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
-        lingers, end = now + min(LINGER, self._patience), now + self._patience
+        lingers, end = now + min(_LINGER, self._patience), now + self._patience
         while self._stops == 1:
             wanted = end if self._expects_an_answer() else lingers
             if time.monotonic() >= wanted:
@@ -229,17 +229,17 @@ class PeerService:
 
     def _clear_out(self, now: float) -> None:
         """Drop connections of strangers by opening a new session; end if that does not help."""
-        held = descriptors.count_open()
-        is_crowded = descriptors.is_crowded(held, len(self._admitted))
-        if descriptors.is_short(held) or (is_crowded and now - self._cleared_at > RARELY):
+        held = _count_descriptors()
+        is_crowded = _is_crowded(held, len(self._admitted))
+        if _is_short_of_descriptors(held) or (is_crowded and now - self._cleared_at > _RARELY):
             self._cleared_at = now
             self._clearings += 1
             self._log.warning("too many connections: opening a new session", descriptors=held)
             self._network.reopen(self._admitted)
-            if descriptors.is_short(descriptors.count_open()):
+            if _is_short_of_descriptors(_count_descriptors()):
                 self._network.close()  # or there would be none left to write the status with
                 raise InputError(
-                    f"Only {descriptors.limit()} files and connections may be open, and nearly "
+                    f"Only {_descriptor_limit()} files and connections may be open, and nearly "
                     "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
                     "who connects to this peer's port."
                 )
@@ -256,11 +256,10 @@ class PeerService:
         speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
         self._exchange.agreed &= speaking
 
-    def _learn_eviction(self, by: str) -> Evicted:
-        name = self._parts.members.names().get(by, by)
-        evicted = Evicted(by, name, time.time())
+    def _note_eviction(self, by: str) -> str:
+        evicted = Evicted(by, self._parts.members.names().get(by, by), time.time())
         note_eviction(self._parts.home, evicted)
-        return evicted
+        return evicted.sentence()
 
     def _expects_an_answer(self) -> bool:
         """Whether an offer is in doubt that a neighbor may answer soon."""
@@ -294,7 +293,7 @@ class PeerService:
         }
         connected = self._network.connected()
         for neighbor in self._connected - connected:
-            self._runtime.lost(neighbor)
+            self._exchange.lose(neighbor)
         self._connected = connected
         waiting = self._runtime.waiting(time.monotonic())
         self._reporter.report(
@@ -321,14 +320,6 @@ class PeerService:
             f"{self._parts.settings.name}, and join again from a new folder."
         )
 
-    @contextlib.contextmanager
-    def _closing_on_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self._network.close()
-            raise
-
 
 @contextlib.contextmanager
 def _signals(stop: Callable[[], None]) -> Iterator[None]:
@@ -340,3 +331,43 @@ def _signals(stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+# Every connection takes a file descriptor, a stranger's too, and without one no file opens.
+# Zenoh drops connections that stay silent, a few per second. Once no descriptor is free it drops
+# none any more, not even those that were closed at the other end, and accepts nobody: only a new
+# session helps.
+
+
+def _raise_descriptor_limit() -> None:
+    """Let this process open as many descriptors as the system permits."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _descriptor_limit() -> int:
+    """Return how many descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+
+
+def _count_descriptors() -> int:
+    """Return how many descriptors are open; all or none where they cannot be counted."""
+    try:
+        return len(os.listdir("/dev/fd"))
+    except OSError as problem:
+        return _descriptor_limit() if problem.errno in (errno.EMFILE, errno.ENFILE) else 0
+
+
+def _is_short_of_descriptors(count: int) -> bool:
+    """Return whether this many open descriptors leave too few for what a peer does."""
+    most = _descriptor_limit()
+    return count >= most - max(most // 8, 16)
+
+
+def _is_crowded(count: int, neighbors: int) -> bool:
+    """Return whether these are more than a peer with this number of neighbors can use."""
+    return count > _SPARE_DESCRIPTORS + _DESCRIPTORS_PER_NEIGHBOR * neighbors

@@ -14,11 +14,11 @@ from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
-from pairgossip.peer.protocol import generations
+from pairgossip.peer.protocol import messages
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
-    from pairgossip.peer.identity.context import PeerContext
+    from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.state import State
     from pairgossip.peer.spec.spec import Spec
@@ -188,7 +188,7 @@ def status_of(
     return Status(
         id=context.me,
         measure=spec.kernel or spec.loss or "",
-        generation=generations.ordinal(state.generation),
+        generation=messages.ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=state.exchanges,
         estimate=estimate_of(context, state),

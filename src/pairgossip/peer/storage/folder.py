@@ -31,7 +31,7 @@ from pairgossip.files import (
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import Members, check_address
-from pairgossip.peer.protocol.records import Rows
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_copy

@@ -14,9 +14,8 @@ from urllib.parse import quote
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol import generations
-from pairgossip.peer.protocol.messages import BadFrame, Notice, decode
-from pairgossip.peer.protocol.records import Record
+from pairgossip.peer.protocol import messages
+from pairgossip.peer.protocol.messages import BadFrame, Notice, Record, decode
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
@@ -216,7 +215,7 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
     about.pop("draw_seed", None)
     return {
         **about,
-        "generation": generations.ordinal(state.generation),
+        "generation": messages.ordinal(state.generation),
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
         "seq": state.seq,
@@ -241,7 +240,7 @@ def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
 
 
 def _shown_record(record: Record, private: bool) -> dict[str, Any]:
-    generation = generations.ordinal(record.generation)
+    generation = messages.ordinal(record.generation)
     shown = {"origin": record.origin, "row": record.row, "generation": generation}
     return shown | {"value": list(record.value)} if private else shown
 

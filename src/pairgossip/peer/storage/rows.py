@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.records import Rows
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_rows
