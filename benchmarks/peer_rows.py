@@ -74,10 +74,8 @@ def exchanges_per_second(
             me = one.identity.id
             exchange = Exchange(one.context, one.state)
             observers.append(Reporter(one, exchange, Log(one.settings.name)))
-            journal = observers[-1].follow(one.journal)
-            peers[me] = Runtime(
-                exchange, journal, Line(frames, me), random.Random(me), 1.0, is_ringing=False
-            )
+            line, chance = Line(frames, me), random.Random(me)
+            peers[me] = Runtime(exchange, observers[-1], line, chance, 1.0, is_ringing=False)
 
         def deliver() -> None:
             while frames:

@@ -65,7 +65,7 @@ def init(folder: Path) -> None:
 
 def in_ledger(folder: Path) -> list[int] | None:
     """All reports that the ledger holds, by the names of their rows."""
-    book = ledger.load(folder / "rows.csv.ledger")
+    book = ledger._load(folder / "rows.csv.ledger")
     if book is None:
         return None
     (drawn,) = book.drawn

@@ -176,7 +176,7 @@ def test_two_ledgers_call_the_same_row_differently(tmp_path: Path) -> None:
     names = []
     for name in ("a", "b"):
         reports_of(tmp_path / name, ROWS, declared(Counted()))
-        book = ledger.load(tmp_path / name)
+        book = ledger._load(tmp_path / name)
         assert book is not None
         names.append(set(book.drawn[0].reports))
     assert not names[0] & names[1]
@@ -284,9 +284,9 @@ def test_processes_at_the_same_time_draw_once(path: Path) -> None:
 
 
 def test_who_waits_too_long_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "PATIENCE", 0.1)
+    monkeypatch.setattr(ledger, "_PATIENCE", 0.1)
     with (
-        ledger.hold(path),
+        ledger._hold(path),
         pytest.raises(InputError, match=r"Another process is using the ledger .*: wait until"),
     ):
         reports_of(path, ROWS, declared(Counted()))

@@ -130,7 +130,7 @@ def test_a_slow_client_is_disconnected_in_time(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each byte comes long before a timeout of the socket; the request as a whole does not."""
-    monkeypatch.setattr(metrics, "LONGEST_REQUEST", 0.5)
+    monkeypatch.setattr(metrics, "_LONGEST_REQUEST", 0.5)
 
     def drip(client: socket.socket) -> bool:
         try:
@@ -148,7 +148,7 @@ def test_a_slow_client_is_disconnected_in_time(
 
 
 def test_only_few_are_served_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "LONGEST_REQUEST", 1000.0)
+    monkeypatch.setattr(metrics, "_LONGEST_REQUEST", 1000.0)
     assert served.status is not None
     patient = Served(served.status)
     clients = [connected(patient) for _ in range(2 * metrics.MOST_CONNECTIONS)]

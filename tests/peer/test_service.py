@@ -323,7 +323,7 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     assert read_snapshot(homes[0]).status().ended == ()
     parts = assemble(homes[0])
     exchange = Exchange(parts.context, parts.state)
-    journal = Reporter(parts, exchange, Log("ann")).follow(parts.journal)
+    journal = Reporter(parts, exchange, Log("ann"))
     journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))  # type: ignore[arg-type]
     parts.close()
     homes[0].status.unlink()

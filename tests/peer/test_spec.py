@@ -278,12 +278,6 @@ def test_the_auc_is_a_ratio_of_two_components() -> None:
     assert math.isnan(spec.value(np.zeros(2)))
 
 
-def test_a_loss_has_no_single_value() -> None:
-    spec = parse_spec(LOSS)
-    with pytest.raises(InputError, match="it gives a model, not one number"):
-        spec.value(np.zeros(2))
-
-
 def test_a_specification_is_not_changed_by_accident() -> None:
     spec: Spec = parse_spec(GINI)
     with pytest.raises(AttributeError):

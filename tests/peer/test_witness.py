@@ -111,7 +111,7 @@ def test_a_second_power_failure_meets_no_note_of_before_the_first(
     monkeypatch.setattr(os, "fsync", lambda _: on_the_disk.append(witness_of(path).read_bytes()))
     with opened(path, create=False):
         (content,) = on_the_disk
-    notes = [witness._unpacked(content[place:]) for place in PLACES]
+    notes = [witness._unpack(content[place:]) for place in PLACES]
     assert [note.saves for note in notes if note is not None] == [2, 2]
 
 

@@ -455,7 +455,7 @@ def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
         port = taken.getsockname()[1]
         site = site_of(a, [b], listen=f"tls/127.0.0.1:{port}")
         with pytest.raises(InputError) as told:
-            ZenohLink(site, a, Heard())
+            ZenohLink(site, a.identity, Heard())
     assert str(told.value) == (
         f"Cannot listen: 127.0.0.1:{port} is in use by another program: "
         "stop it, or give another port in peer.toml."
@@ -465,7 +465,7 @@ def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
 def test_an_address_of_another_machine_is_named(people: Callable[..., Person]) -> None:
     a, b = people("a"), people("b")
     with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is no address of this machine"):
-        ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a, Heard())
+        ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a.identity, Heard())
 
 
 def test_a_full_inbox_drops_and_counts() -> None:

@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from pairgossip.peer.identity.access import Neighbor, Site
 from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, static_key
+from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.service.zenoh_link import ZenohLink
 
 PATIENCE = 20.0
@@ -61,6 +62,10 @@ class Person:
 
     def sign(self, content: bytes) -> bytes:
         return self.key.sign(content)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.id, "", self.certificate, self.sign, self.agree)
 
     def agree(self, public: bytes) -> bytes:
         return static_key(self.key).exchange(X25519PublicKey.from_public_bytes(public))
@@ -143,7 +148,7 @@ def site_of(
 @contextmanager
 def linked(me: Person, site: Site) -> Iterator[tuple[ZenohLink, Heard]]:
     heard = Heard()
-    link = ZenohLink(site, me, heard)
+    link = ZenohLink(site, me.identity, heard)
     try:
         yield link, heard
     finally:

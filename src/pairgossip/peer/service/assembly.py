@@ -21,13 +21,13 @@ from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.journal_file import check_database, read_state, reading
+from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.rows import digest
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """What a peer consists of, at rest or about to run."""
+class PeerSnapshot:
+    """What lies in a peer's folder."""
 
     home: Home
     context: PeerContext
@@ -48,9 +48,16 @@ class _Parts:
         """The list of members."""
         return self.context.members
 
+    def status(self) -> Status:
+        """Return what the peer last said of itself, or else what its disk says."""
+        told = read_status(self.home.status)
+        if told is None or told.id != self.context.me:
+            told = status_of(self.context, self.state)
+        return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
+
 
 @dataclass(frozen=True)
-class Assembly(_Parts):
+class Assembly(PeerSnapshot):
     """All parts of a peer that is about to run."""
 
     settings: OperatorSettings
@@ -78,11 +85,12 @@ def assemble(home: Home) -> Assembly:
     try:
         about = journal.about()
         _check_unchanged(home, about, identity, spec, rows)
-        seed = int(about["draw_seed"])
-        state = journal.load()
-        if state is None:  # `create_home` has saved the first
-            raise _incomplete(home)
-        context = make_context(identity, spec, rows, members, seed, state.changes)
+        seed, state = about.get("draw_seed", ""), journal.load()
+        if not seed.isdecimal() or state is None:  # `create_home` has noted and saved the first
+            raise InputError(
+                f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
+            )
+        context = make_context(identity, spec, rows, members, int(seed), state.changes)
         _check_state(home, context, state)
     except BaseException:
         journal.close()
@@ -105,22 +113,16 @@ def _check_unchanged(
     home: Home, about: Mapping[str, str], identity: Identity, spec: Spec, rows: Rows
 ) -> None:
     """Refuse parts that are not those of the state: its records are signed with them."""
-    now = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
-    files = {"peer": home.key, "spec": home.spec, "data": home.data}
-    for part, file in files.items():
-        if about.get(part) != now[part]:
+    for part, file, now in (
+        ("peer", home.key, identity.id),
+        ("spec", home.spec, spec.hash),
+        ("data", home.data, digest(rows)),
+    ):
+        if about.get(part) != now:
             raise InputError(
                 f"{file} is not the one that {home.state.name} was made with: put the old one "
                 f"back, or run peer init in a new folder."
             )
-    if not about.get("draw_seed", "").isdecimal():
-        raise _incomplete(home)
-
-
-def _incomplete(home: Home) -> InputError:
-    return InputError(
-        f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
-    )
 
 
 def _check_state(home: Home, context: PeerContext, state: State) -> None:
@@ -160,31 +162,10 @@ def expired_certificates(members: Members) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class PeerSnapshot(_Parts):
-    """What lies in a peer's folder."""
-
-    def status(self) -> Status:
-        """Return what the peer last said of itself, or else what its disk says."""
-        told = read_status(self.home.status)
-        if told is None or told.id != self.context.me:
-            told = status_of(self.context, self.state)
-        return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
-
-
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
-    identity, state = load_identity(home.folder), _state(home)
+    identity, state = load_identity(home.folder), read_saved_state(home.state)[0]
     rows = rows_in_force(home, len(state.nodes))
     spec, members = home.read_spec(), home.read_members()
     context = make_context(identity, spec, rows, members, changes=state.changes)
     return PeerSnapshot(home, context, state)
-
-
-def _state(home: Home) -> State:
-    check_database(home.state)
-    with reading(home.state) as base:
-        state = read_state(base, home.state)
-    if state is None:
-        raise InputError(f"{home.state} holds no state yet: start the peer first.")
-    return state

@@ -20,31 +20,31 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.status import Status
 
 
-LONGEST_SILENCE = 15.0
+_LONGEST_SILENCE = 15.0
 """A peer whose status is older than this many seconds is not alive."""
-LONGEST_REQUEST = 5.0
+_LONGEST_REQUEST = 5.0
 """Seconds a client has for its request and for taking the answer, however slowly it does so."""
 MOST_CONNECTIONS = 16
 """At once; others are sent away."""
-Current = Callable[[], "Status | None"]
+_Current = Callable[[], "Status | None"]
 
 
 class MetricsServer:
     """Serves ``/metrics``, ``/healthz`` and ``/readyz`` from threads of its own.
 
-    Parameters
-    ----------
-    place
-        A host and port of this machine, such as ``127.0.0.1:9464``.
-    current
-        Returns the latest status; called from other threads.
+    The place is a host and port of this machine, such as ``127.0.0.1:9464``. The function that
+    returns the latest status is called from other threads.
     """
 
-    def __init__(self, place: str, current: Current) -> None:
-        host, port = _parse_place(place)
-        self._pages = _Pages(current)
+    def __init__(self, place: str, current: _Current) -> None:
+        address = parse_address(place)
+        if address is None or not is_loopback(address[0]):
+            raise InputError(
+                f"Metrics cannot be served at '{place}': give a port of this machine alone, such "
+                "as 127.0.0.1:9464; other machines can read them through a tunnel."
+            )
         try:
-            self._server = _Server((host, port), _handler(self._pages))
+            self._server = _Server(address, _handler(_Pages(current)))
         except OSError as problem:
             raise InputError(
                 f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
@@ -80,7 +80,7 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             has_room = len(self._ends) < MOST_CONNECTIONS
             if has_room:
-                self._ends[request] = time.monotonic() + LONGEST_REQUEST
+                self._ends[request] = time.monotonic() + _LONGEST_REQUEST
         return has_room
 
     def service_actions(self) -> None:
@@ -103,48 +103,44 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Pages:
-    """The pages: a fixed table."""
+    """What is served; Prometheus's registry collects it from here too."""
 
-    def __init__(self, current: Current) -> None:
+    def __init__(self, current: _Current) -> None:
         with needed_for("Metrics", "pairgossip"):
             from prometheus_client import CollectorRegistry, generate_latest
             from prometheus_client.exposition import CONTENT_TYPE_LATEST
         self._current = current
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Collector(current))
+        self._registry.register(self)
         self._generate = generate_latest
         self._type = CONTENT_TYPE_LATEST
 
     def get(self, path: str) -> tuple[int, str, bytes]:
         """Return code, content type and content of a page."""
+        status = self._current()
         if path == "/metrics":
             return 200, self._type, self._generate(self._registry)
         if path == "/healthz":
-            return _answer(self._is_alive(), "alive", "not alive")
+            is_alive = status is not None and time.time() - status.updated < _LONGEST_SILENCE
+            return _answer(is_alive, "alive", "not alive")
         if path == "/readyz":
-            return _answer(self._is_ready(), "ready", "not ready: no neighbor has agreed yet")
+            is_ready = status is not None and any(one.agreed for one in status.neighbors.values())
+            return _answer(is_ready, "ready", "not ready: no neighbor has agreed yet")
         return 404, "text/plain", b"not found\n"
 
-    def _is_alive(self) -> bool:
+    def collect(self) -> Iterator[Metric]:
+        """Turn the latest status into metrics."""
         status = self._current()
-        return status is not None and time.time() - status.updated < LONGEST_SILENCE
-
-    def _is_ready(self) -> bool:
-        status = self._current()
-        return status is not None and any(one.agreed for one in status.neighbors.values())
+        return iter(()) if status is None else _metrics(status)
 
 
 def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
-    return (
-        (200, "text/plain", f"{yes}\n".encode())
-        if is_so
-        else (503, "text/plain", f"{no}\n".encode())
-    )
+    return 200 if is_so else 503, "text/plain", f"{yes if is_so else no}\n".encode()
 
 
 def _handler(pages: _Pages) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        timeout = LONGEST_REQUEST
+        timeout = _LONGEST_REQUEST
         server_version, sys_version = "pairgossip", ""
 
         def do_GET(self) -> None:
@@ -167,16 +163,6 @@ def _handler(pages: _Pages) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Collector:
-    def __init__(self, current: Current) -> None:
-        self._current = current
-
-    def collect(self) -> Iterator[Metric]:
-        """Turn the latest status into metrics."""
-        status = self._current()
-        return iter(()) if status is None else _metrics(status)
-
-
 def _metrics(status: Status) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
@@ -186,30 +172,15 @@ def _metrics(status: Status) -> Iterator[Metric]:
     for event, count in sorted(status.counts.items()):
         events.add_metric([event], count)
     yield events
-    for name, told, value in _gauges(status):
+    for name, meaning, value in _gauges(status):
         if value is not None:
-            yield GaugeMetricFamily(f"pairgossip_{name}", told, value=float(value))
-    estimate = GaugeMetricFamily(
-        "pairgossip_estimate", "The statistic, or the model's parameters.", labels=["entry"]
-    )
-    for entry, found in enumerate(status.estimate or ()):
-        estimate.add_metric([str(entry)], found)
-    yield estimate
-    agreed = GaugeMetricFamily(
-        "pairgossip_neighbor_agreed", "Whether the neighbor runs the same.", labels=["neighbor"]
-    )
-    away = GaugeMetricFamily(
-        "pairgossip_neighbor_away", "Whether the neighbor is known to be away.", labels=["neighbor"]
-    )
-    heard = GaugeMetricFamily(
-        "pairgossip_neighbor_silence_seconds", "Since its last frame.", labels=["neighbor"]
-    )
-    for name, one in sorted(status.neighbors.items()):
-        agreed.add_metric([name], float(one.agreed))
-        away.add_metric([name], float(one.away))
-        if one.heard is not None:
-            heard.add_metric([name], one.heard)
-    yield from (agreed, away, heard)
+            yield GaugeMetricFamily(f"pairgossip_{name}", meaning, value=float(value))
+    for name, meaning, label, values in _labeled_gauges(status):
+        gauge = GaugeMetricFamily(f"pairgossip_{name}", meaning, labels=[label])
+        for one, value in values.items():
+            if value is not None:
+                gauge.add_metric([one], float(value))
+        yield gauge
 
 
 def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
@@ -229,17 +200,26 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
     ]
 
 
-def _parse_place(place: str) -> tuple[str, int]:
-    found = parse_address(place)
-    if found is None or not is_loopback(found[0]):
-        raise InputError(
-            f"Metrics cannot be served at '{place}': give a port of this machine alone, such as "
-            "127.0.0.1:9464; other machines can read them through a tunnel."
-        )
-    return found
+_Labeled = tuple[str, str, str, dict[str, float | None]]
+
+
+def _labeled_gauges(status: Status) -> list[_Labeled]:
+    neighbors = dict(sorted(status.neighbors.items()))
+
+    def each(name: str, meaning: str, field: str) -> _Labeled:
+        values = {who: getattr(one, field) for who, one in neighbors.items()}
+        return f"neighbor_{name}", meaning, "neighbor", values
+
+    estimate = {str(entry): value for entry, value in enumerate(status.estimate or ())}
+    return [
+        ("estimate", "The statistic, or the model's parameters.", "entry", {**estimate}),
+        each("agreed", "Whether the neighbor runs the same.", "agreed"),
+        each("away", "Whether the neighbor is known to be away.", "away"),
+        each("silence_seconds", "Since its last frame.", "heard"),
+    ]
 
 
 def _is_local(host: str) -> bool:
     """Return whether a Host header names this machine."""
-    found = parse_address(host)
-    return is_loopback(host if found is None else found[0])
+    address = parse_address(host)
+    return is_loopback(host if address is None else address[0])

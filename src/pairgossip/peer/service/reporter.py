@@ -20,7 +20,6 @@ from pairgossip.peer.protocol.messages import VERSION, Notice, decode
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
 from pairgossip.peer.service.logs import Log
-from pairgossip.peer.service.runtime import Journal
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Status,
@@ -44,9 +43,9 @@ LONELY = 30.0
 """Seconds without any frame after which the operator should look."""
 UNANSWERED = 5.0
 """Seconds without a frame from a neighbor that should answer, or has gone away."""
-MOST_UNANSWERED = 5
-MOST_DIFFERENCES = 5
-MOST_LOGGED = 8
+_MOST_UNANSWERED = 5
+_MOST_DIFFERENCES = 5
+_MOST_LOGGED = 8
 """Entries of an estimate in one line of the log."""
 _COUNT = re.compile(r"(?<= )\d+(?= )")
 """A number of seconds or rows; digits in a name are not set off by spaces."""
@@ -93,9 +92,11 @@ class Reporter:
         assert isinstance(context, PeerContext)
         return context
 
-    def follow(self, journal: Journal) -> Journal:
-        """Return a journal that writes to this one, and shows the reporter what."""
-        return _FollowedJournal(journal, self)
+    def save(self, change: Save) -> None:
+        """Write a change to the peer's journal, and take note of it, as a `runtime.Journal`."""
+        self.before_save(change)
+        self._parts.journal.save(change)
+        self._after_save(change)
 
     def serve(self, place: str | None) -> None:
         """Serve metrics, if that is asked for."""
@@ -124,16 +125,15 @@ class Reporter:
         ended = ended_generation(ends)
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
-            shown = [f"{entry:.6g}" for entry in ended.estimate[:MOST_LOGGED]]
+            shown = [f"{entry:.6g}" for entry in ended.estimate[:_MOST_LOGGED]]
             self._log.info(
                 "a generation ended",
                 generation=ended.generation,
-                estimate=", ".join(shown) + (", ..." if len(ended.estimate) > MOST_LOGGED else ""),
+                estimate=", ".join(shown) + (", ..." if len(ended.estimate) > _MOST_LOGGED else ""),
                 exchanges=ended.exchanges,
             )
 
-    def after_save(self, change: Save) -> None:
-        """Take note of what was saved."""
+    def _after_save(self, change: Save) -> None:
         self._before = change.state, self._context
         if change.state.generation != self._generation:
             self._generation = change.state.generation
@@ -160,18 +160,8 @@ class Reporter:
     ) -> None:
         """Write the status, and log what is new.
 
-        Parameters
-        ----------
-        counts
-            What has happened, by name, besides what the exchanges count.
-        connected
-            The neighbors with whom there is a connection.
-        versions
-            What neighbors speak that do not speak this peer's version of the messages.
-        waiting
-            For how many seconds neighbors have not answered an offer.
-        is_last
-            Whether the peer ends.
+        The link tells what it counted, who is connected and who speaks which other version of the
+        messages; the runtime, for how many seconds neighbors have not answered an offer.
         """
         now = time.monotonic()
         problems = self._problems(now, versions, waiting)
@@ -232,12 +222,10 @@ class Reporter:
         names = {**self._names, self._parts.identity.id: self._parts.settings.name}
         gone = ", ".join(names.get(member, member) for member in state.evicted)
         rows = [f"{names.get(one.member, one.member)} has {one.rows}" for one in state.grown]
-        announcer = _announcer(state)
-        told = {
-            "announced_by": names.get(announcer, announcer),
-            "without": gone,
-            "rows": ", ".join(rows),
-        }
+        notice = decode(state.notice)
+        assert isinstance(notice, Notice)
+        announcer = names.get(notice.announcer, notice.announcer)
+        told = {"announced_by": announcer, "without": gone, "rows": ", ".join(rows)}
         self._log.warning(
             "began a new generation",
             generation=messages.ordinal(state.generation),
@@ -247,13 +235,12 @@ class Reporter:
     def _problems(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
     ) -> tuple[str, ...]:
-        found = list(
-            dict.fromkeys((*self._parts.problems, *expired_certificates(self._parts.members)))
-        )
+        expired = expired_certificates(self._parts.members)
+        found = list(dict.fromkeys((*self._parts.problems, *expired)))
         found += [self._other_version(*one) for one in sorted(versions.items())]
         silences = self._silences(now, versions, waiting)
-        found += silences[:MOST_UNANSWERED]
-        if (more := len(silences) - MOST_UNANSWERED) > 0:
+        found += silences[:_MOST_UNANSWERED]
+        if (more := len(silences) - _MOST_UNANSWERED) > 0:
             found.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
@@ -319,7 +306,7 @@ class Reporter:
     def _disagreement(self, neighbor: str, text: str) -> str:
         """Say what differs in a neighbor's specification, whatever it has sent."""
         try:
-            reasons = differences(self._exchange.context.text, text)[:MOST_DIFFERENCES]
+            reasons = differences(self._exchange.context.text, text)[:_MOST_DIFFERENCES]
         except Exception:  # its text may be anything
             reasons = ["its text cannot be read."]
         told = clean_text(" ".join(reasons), 1000)
@@ -343,36 +330,16 @@ class Reporter:
             self._log.warning("refused what was received", **fields)
 
 
-def _announcer(state: State) -> str:
-    notice = decode(state.notice)
-    assert isinstance(notice, Notice)
-    return notice.announcer
-
-
 def _kind(problem: str) -> str:
     """What makes two problems the same although a number in them has changed."""
     return _COUNT.sub("", problem)
 
 
 def _last_status(parts: Assembly) -> Status | None:
-    """What was told in this generation before a restart; it is for display, and may be lost."""
-    told = None
+    """Return what was told in this generation before a restart: for display, it may be lost."""
+    now = parts.identity.id, messages.ordinal(parts.state.generation)
     with contextlib.suppress(InputError):
         told = read_status(parts.home.status)
-    if told is None or told.id != parts.identity.id:
-        return None
-    is_same = told.generation == messages.ordinal(parts.state.generation)
-    return told if is_same else None
-
-
-class _FollowedJournal:
-    def __init__(self, journal: Journal, reporter: Reporter) -> None:
-        self._journal, self._reporter = journal, reporter
-
-    def load(self) -> State | None:
-        return self._journal.load()
-
-    def save(self, change: Save) -> None:
-        self._reporter.before_save(change)
-        self._journal.save(change)
-        self._reporter.after_save(change)
+        if told is not None and (told.id, told.generation) == now:
+            return told
+    return None

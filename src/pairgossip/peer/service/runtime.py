@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.protocol.messages import Rows, encode
-from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send, State
+from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send
 
 FIRST_WAIT = 0.2
 LONGEST_WAIT = 30.0
@@ -27,9 +27,6 @@ WAIT_PER_ROUND_TRIP = 4.0
 
 class Journal(Protocol):
     """Durable memory."""
-
-    def load(self) -> State | None:
-        """Return the state last saved, or None if there is none."""
 
     def save(self, change: Save) -> None:
         """Write a change down, in one transaction; raise if that fails."""

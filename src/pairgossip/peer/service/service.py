@@ -144,7 +144,7 @@ class PeerService:
         self._network = connecting(parts, self._inbox.put)
         self._runtime = Runtime(
             self._exchange,
-            self._reporter.follow(parts.journal),
+            self._reporter,
             self._network,
             random.SystemRandom(),
             parts.spec.algorithm.rate,

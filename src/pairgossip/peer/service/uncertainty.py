@@ -57,7 +57,7 @@ class Sums(msgspec.Struct, frozen=True, array_like=True):
     bottom: float = 0.0
 
 
-NO_SUMS = Sums()
+_NO_SUMS = Sums()
 
 
 class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
@@ -68,7 +68,7 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
     batch: int
     """Exchanges between two marks."""
     marks: tuple[Mark, ...]
-    since: Sums = NO_SUMS
+    since: Sums = _NO_SUMS
     """Of the batch that has not ended yet."""
 
     def fits(self, state: State) -> bool:
@@ -81,26 +81,17 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
 
 
 GROUPS = 8
-QUANTILES = {
-    8: 2.447,
-    9: 2.365,
-    10: 2.306,
-    11: 2.262,
-    12: 2.228,
-    13: 2.201,
-    14: 2.179,
-    15: 2.160,
-}
+_QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160), GROUPS))
 """Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
 fewer, as neighboring differences share an average. There are more than eleven groups only where a
 crash has lost a part of a short history."""
 EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
-MET = 0.9
+_MET = 0.9
 """The part of the others' rows whose owners' records must have passed by."""
-OBSERVED = 0.5
+_OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
-FORGETTING = 1 / 32
+_FORGETTING = 1 / 32
 
 Pair = tuple[float, float]
 
@@ -108,18 +99,9 @@ Pair = tuple[float, float]
 class Uncertainty:
     """Follows one peer's masses from exchange to exchange.
 
-    Parameters
-    ----------
-    rule
-        The local update, which says what the masses mean.
-    state
-        The peer's state now.
-    others
-        How many rows each other member has that takes part, by its id.
-    history
-        What an earlier process has kept; not used if it does not fit the state.
-    met
-        Members whose records have passed by before.
+    The rule says what the masses mean, and ``others`` how many rows each other member has that
+    takes part. An earlier process may have kept a history, which is not used if it does not fit the
+    state, and which members' records had passed by.
     """
 
     def __init__(
@@ -178,7 +160,7 @@ class Uncertainty:
         marks = self._history.marks
         batches = len(marks) - 1
         seen = marks[-1].bottom - marks[0].bottom
-        if not self._is_ripe() or bottom == 0.0 or seen / bottom < OBSERVED:
+        if not self._is_ripe() or bottom == 0.0 or seen / bottom < _OBSERVED:
             return None
         size = batches // GROUPS
         groups = batches // size
@@ -192,7 +174,7 @@ class Uncertainty:
         averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
         lasting = _walk_and_start(begin, averages) * abs(bottom / covered)
         fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
-        width = QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
+        width = _QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
         return width if math.isfinite(width) else None
 
     def interval(self) -> Pair | None:
@@ -250,7 +232,7 @@ class Uncertainty:
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
             means = since.top / since.count, since.bottom / since.count
-            marks, since = (*marks, Mark(self._exchanges, *self._total, *means)), NO_SUMS
+            marks, since = (*marks, Mark(self._exchanges, *self._total, *means)), _NO_SUMS
         if len(marks) > MOST_BATCHES:
             marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
@@ -268,7 +250,7 @@ class Uncertainty:
         return (
             len(marks) - 1 >= GROUPS
             and marks[-1].exchanges - marks[0].exchanges >= fewest
-            and met >= MET * sum(self._others.values())
+            and met >= _MET * sum(self._others.values())
         )
 
     def _learn_spread(self, before: tuple[float, ...], after: tuple[float, ...]) -> None:
@@ -277,7 +259,7 @@ class Uncertainty:
             return
         change = sum((b - a) ** 2 for a, b in zip(before, after, strict=True)) / size
         known = self._spread
-        self._spread = change if known is None else known + FORGETTING * (change - known)
+        self._spread = change if known is None else known + _FORGETTING * (change - known)
 
 
 def _walk_and_start(begin: float, averages: list[float]) -> float:

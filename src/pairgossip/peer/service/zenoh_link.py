@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
@@ -34,6 +34,7 @@ from pairgossip.peer.identity.access import (
     key_between,
 )
 from pairgossip.peer.identity.certificates import Opener, Sealer, is_signed
+from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.messages import VERSION
 
 if TYPE_CHECKING:
@@ -43,21 +44,9 @@ if TYPE_CHECKING:
 OnFrame = Callable[[str, bytes], None]
 """``on_frame(sender, frame)``, called in a thread of Zenoh's."""
 
-PURPOSE = b"pairgossip frame\x00"
-LONGEST_REOPENING = 5.0
+_PURPOSE = b"pairgossip frame\x00"
+_LONGEST_REOPENING = 5.0
 """Seconds until the port of the session before is free again."""
-
-
-class Keys(Protocol):
-    """The secrets of a peer, as `pairgossip.peer.identity.identity.Identity` has them."""
-
-    @property
-    def sign(self) -> Callable[[bytes], bytes]:
-        """Sign with the peer's Ed25519 key."""
-
-    @property
-    def agree(self) -> Callable[[bytes], bytes]:
-        """Return the secret that the peer's X25519 key shares with another."""
 
 
 class Inbox:
@@ -89,22 +78,12 @@ class Inbox:
 
 
 class ZenohLink:
-    """The way to the neighbors, as `pairgossip.peer.service.runtime.Link`.
+    """The way to the neighbors, as `pairgossip.peer.service.runtime.Link`."""
 
-    Parameters
-    ----------
-    site
-        Where this peer is, and who its neighbors are.
-    keys
-        Those of ``site.me``.
-    on_frame
-        Takes what neighbors send.
-    """
-
-    def __init__(self, site: Site, keys: Keys, on_frame: OnFrame) -> None:
-        self._keys = keys
+    def __init__(self, site: Site, identity: Identity, on_frame: OnFrame) -> None:
+        self._sign = identity.sign
         self._on_frame = on_frame
-        self._opener = Opener(site.me, keys.agree)
+        self._opener = Opener(site.me, identity.agree)
         self._counting = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._others: dict[str, int] = {}
@@ -119,7 +98,7 @@ class ZenohLink:
             return
         me = self._site.me
         sealed = self._sealer.seal(to, certificate, frame)
-        signature = self._keys.sign(signed_part(me, to, VERSION, sealed))
+        signature = self._sign(signed_part(me, to, VERSION, sealed))
         whole = b"".join((bytes([VERSION]), signature, sealed))
         self._session.put(key_between(me, to), whole, **self._options)  # type: ignore[arg-type]
         self._count("frames sent", len(frame))
@@ -141,8 +120,8 @@ class ZenohLink:
 
     def other_versions(self) -> dict[str, int]:
         """Return the neighbors that speak another version, and which, as of their last frame."""
-        spoken = dict(self._others)
-        return {one: version for one, version in spoken.items() if one in self._certificates}
+        others = dict(self._others)  # a thread of Zenoh's may change it meanwhile
+        return {one: version for one, version in others.items() if one in self._certificates}
 
     def reopen(self, neighbors: Sequence[Neighbor]) -> None:
         """Begin a new session with these neighbors, and end the one before with all it holds.
@@ -151,7 +130,7 @@ class ZenohLink:
         """
         self.close()
         site = dataclasses.replace(self._site, neighbors=neighbors)
-        end = time.monotonic() + LONGEST_REOPENING
+        end = time.monotonic() + _LONGEST_REOPENING
         while True:
             try:
                 self._open(site)
@@ -219,9 +198,8 @@ class ZenohLink:
 
 
 def signed_part(sender: str, to: str, version: int, sealed: bytes) -> bytes:
-    """What the sender of a frame signs: with the receiver, so that nobody can pass it on."""
-    told = (PURPOSE, bytes([version]), sender.encode(), b"/", to.encode(), b"\x00", sealed)
-    return b"".join(told)
+    """Return what the sender of a frame signs: the receiver too, so that nobody can pass it on."""
+    return b"%b%c%b/%b\x00%b" % (_PURPOSE, version, sender.encode(), to.encode(), sealed)
 
 
 def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:

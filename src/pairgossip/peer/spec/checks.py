@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.kernels import as_kernel
-from pairgossip.losses import as_loss
 
 if TYPE_CHECKING:
     import msgspec
@@ -19,9 +17,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Privacy, Spec
 
 
-LARGEST_BOUND = 1e60
+_LARGEST_BOUND = 1e60
 """Beyond this, sums of squares could leave the floating range."""
-MOST_ROWS = 2**40
+_MOST_ROWS = 2**40
 
 _KINDS = {
     "str": "text in quotes",
@@ -140,8 +138,8 @@ def _check_range(name: str, given: Any) -> None:
     low, high = given
     if not all(-math.inf < bound < math.inf for bound in given):
         raise InputError(f"ranges.{name} is [{low}, {high}]: both bounds must be finite.")
-    if max(abs(low), abs(high)) > LARGEST_BOUND:
-        raise InputError(f"ranges.{name} goes beyond {LARGEST_BOUND:g}: rescale the column.")
+    if max(abs(low), abs(high)) > _LARGEST_BOUND:
+        raise InputError(f"ranges.{name} goes beyond {_LARGEST_BOUND:g}: rescale the column.")
     if low >= high:
         raise InputError(
             f"ranges.{name} is [{low}, {high}]: the first bound must be below the second."
@@ -158,9 +156,7 @@ def check_meaning(spec: Spec) -> None:
 
 def _check_label(spec: Spec) -> None:
     what = f"kernel '{spec.kernel}'" if spec.loss is None else f"loss '{spec.loss}'"
-    columns = (as_loss(spec.loss) if spec.kernel is None else as_kernel(spec.kernel)).columns
-    if columns is None:
-        columns = ("features...",)
+    columns = spec.measure.columns or ("features...",)
     needs_label = columns[-1] in ("label", "cluster")
     if needs_label and spec.label is None:
         raise InputError(f"label is missing: {what} needs one, so name its column.")
@@ -187,7 +183,7 @@ def _check_target(spec: Spec) -> None:
             'target = "u" needs members: say how many rows all members have together, '
             "as in members = 40."
         )
-    if spec.members is not None and not 2 <= spec.members <= MOST_ROWS:
+    if spec.members is not None and not 2 <= spec.members <= _MOST_ROWS:
         raise InputError(f"members is {spec.members}: a run needs at least 2 rows in all.")
 
 
@@ -209,19 +205,15 @@ def _check_algorithm(spec: Spec) -> None:
 
 
 def _check_positive(spec: Spec) -> None:
-    numbers: dict[str, float | None] = {"algorithm.rate": spec.algorithm.rate}
-    if spec.learning is not None:
-        numbers |= {
-            f"learning.{name}": getattr(spec.learning, name) for name in ("step", "radius", "l2")
-        }
-    if spec.stop is not None:
-        numbers |= {f"stop.{name}": getattr(spec.stop, name) for name in ("error", "exchanges")}
-    for key, number in numbers.items():
-        if number is not None and not (math.isfinite(number) and number > 0):
-            raise InputError(f"{key} is {number}: give a finite number > 0.")
+    tables = {"algorithm": ["rate"], "learning": ["step", "radius", "l2"]}
+    for table, names in {**tables, "stop": ["error", "exchanges"]}.items():
+        for name in names:
+            number = getattr(getattr(spec, table), name, None)  # the table may be absent
+            if number is not None and not (math.isfinite(number) and number > 0):
+                raise InputError(f"{table}.{name} is {number}: give a finite number > 0.")
 
 
-ROUNDINGS = ("bins", "stochastic")
+_ROUNDINGS = ("bins", "stochastic")
 
 
 def check_privacy(spec: Spec) -> None:
@@ -229,8 +221,8 @@ def check_privacy(spec: Spec) -> None:
     privacy = spec.privacy
     if privacy is None:
         return
-    if privacy.rounding not in ROUNDINGS:
-        raise unknown_name("privacy.rounding", privacy.rounding, ROUNDINGS)
+    if privacy.rounding not in _ROUNDINGS:
+        raise unknown_name("privacy.rounding", privacy.rounding, _ROUNDINGS)
     _check_bins(spec, privacy)
     _check_classes(spec, privacy)
     from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of, mechanism_of

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.rules import Rule
 
 
-MOST_SHOWN = 20
-LONGEST_SHOWN = 60
-UNREADABLE = "Their specification cannot be read."
-_ABSENT = object()
+_MOST_SHOWN = 20
+_LONGEST_SHOWN = 60
+_UNREADABLE = "Their specification cannot be read."
 
 
 def differences(mine: str, theirs: str) -> list[str]:
@@ -39,18 +38,18 @@ def differences(mine: str, theirs: str) -> list[str]:
     try:
         other = json.loads(theirs)
     except (ValueError, RecursionError):
-        return [UNREADABLE]
+        return [_UNREADABLE]
     if not isinstance(other, dict):
-        return [UNREADABLE]
+        return [_UNREADABLE]
     ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
     found = [
-        f"{_named(key)} is {_shown(ours.get(key, _ABSENT))} here "
-        f"but {_shown(others.get(key, _ABSENT))} there."
+        f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
+        f"but {_format(others.get(key))} there."
         for key in sorted(ours.keys() | others.keys())
-        if not _is_same(ours.get(key, _ABSENT), others.get(key, _ABSENT))
+        if not _is_same(ours.get(key), others.get(key))
     ]
-    if len(found) > MOST_SHOWN:
-        return [*found[:MOST_SHOWN], f"There are {len(found) - MOST_SHOWN} more differences."]
+    if len(found) > _MOST_SHOWN:
+        return [*found[:_MOST_SHOWN], f"There are {len(found) - _MOST_SHOWN} more differences."]
     return found
 
 
@@ -64,29 +63,23 @@ def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterato
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Absent and null mean the same; true is not 1."""
-    if one in (None, _ABSENT) and other in (None, _ABSENT):
-        return True
+    """Return whether two values mean the same: null is as good as absent; true is not 1."""
     return type(one) is type(other) and bool(one == other)
 
 
-def _shown(value: Any) -> str:
-    if value is None or value is _ABSENT:
+def _format(value: Any) -> str:
+    if value is None:
         return "absent"
     try:
-        return _shortened(json.dumps(value))
+        return _shorten(json.dumps(value))
     except (ValueError, RecursionError):
         return "unreadable"
 
 
-def _named(key: str) -> str:
-    return _shortened(json.dumps(key)[1:-1])
-
-
-def _shortened(escaped: str) -> str:
+def _shorten(escaped: str) -> str:
     """Cut JSON text, whose escapes leave nothing but delete for a terminal to obey."""
     plain = escaped.replace("\x7f", "?")
-    return plain if len(plain) <= LONGEST_SHOWN else f"{plain[:LONGEST_SHOWN]}..."
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..."
 
 
 LARGEST_TEXT = 60_000
@@ -201,10 +194,6 @@ class Spec(_Strict, frozen=True):
 
     def value(self, readout: FloatArray) -> float:
         """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""
-        if self.kernel is None:
-            raise InputError(
-                f"Loss '{self.loss}' is learned, not estimated: it gives a model, not one number."
-            )
         return float(as_kernel(self.kernel).combine(readout))
 
 
@@ -229,7 +218,7 @@ def parse_spec(text: str) -> Spec:
         spec = msgspec.convert(table, Spec)
     except msgspec.ValidationError as problem:
         raise wrong_kind(problem) from None
-    spec = _settled(spec)
+    spec = _canonical(spec)
     check_meaning(spec)
     check_privacy(spec)
     if len(spec.text) > LARGEST_TEXT:
@@ -246,7 +235,7 @@ _TABLES: dict[str, type[_Strict]] = {
 }
 
 
-def _settled(spec: Spec) -> Spec:
+def _canonical(spec: Spec) -> Spec:
     """Write every choice the one way: names as in the catalogs, defaults in full, no minus zero."""
     changes: dict[str, Any] = {
         "ranges": {name: (low + 0.0, high + 0.0) for name, (low, high) in spec.ranges.items()},
@@ -261,16 +250,16 @@ def _settled(spec: Spec) -> Spec:
     if spec.stop == Stop():
         changes["stop"] = None
     if spec.privacy is not None:
-        changes["privacy"] = _settled_privacy(spec, spec.privacy)
+        changes["privacy"] = _canonical_privacy(spec, spec.privacy)
     return msgspec.structs.replace(spec, **changes)
 
 
-def _settled_privacy(spec: Spec, privacy: Privacy) -> Privacy:
+def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
     bins, classes, together = privacy.bins, privacy.classes, privacy.together
     if together is None:
         together = classes is not None
-    return Privacy(
-        epsilon=privacy.epsilon,
+    return msgspec.structs.replace(
+        privacy,
         bins=(bins,) * len(spec.columns) if isinstance(bins, int) else bins,
         rounding=privacy.rounding.lower(),
         classes=None if classes is None else tuple(sorted(one + 0.0 for one in classes)),

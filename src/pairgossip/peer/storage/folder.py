@@ -37,7 +37,6 @@ from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_copy
 
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
-NEEDED = ("peer.toml", "spec.toml", "data.csv", "key.pem", "cert.pem", "members.json")
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
@@ -60,6 +59,7 @@ class Home:
         self.peer = self.folder / "peer.toml"
         self.spec = self.folder / "spec.toml"
         self.data = self.folder / "data.csv"
+        self.next_data = self.folder / "data.next.csv"
         self.key = self.folder / "key.pem"
         self.cert = self.folder / "cert.pem"
         self.members = self.folder / "members.json"
@@ -127,9 +127,9 @@ def open_home(folder: str | PathLike[str]) -> Home:
     if mode & 0o077:
         refuse_open_link("The folder", home.folder)
         raise InputError(f"Others can enter {home.folder}: run chmod 700 {home.folder}")
-    for name in NEEDED:
-        if not (home.folder / name).is_file():
-            raise missing_file(home.folder / name)
+    for file in (home.peer, home.spec, home.data, home.key, home.cert, home.members):
+        if not file.is_file():
+            raise missing_file(file)
     home.read_settings()
     return home
 
@@ -166,9 +166,6 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
     return settings
 
 
-LARGEST_NOTE = 1 << 16
-
-
 class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a peer has learned that it was evicted."""
 
@@ -198,7 +195,7 @@ def read_eviction(home: Home) -> Evicted | None:
     if not home.evicted.exists():
         return None
     try:
-        return msgspec.json.decode(read_bytes(home.evicted, LARGEST_NOTE), type=Evicted)
+        return msgspec.json.decode(read_bytes(home.evicted, 1 << 16), type=Evicted)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(
             f"{home.evicted} says that this peer was evicted, but cannot be read: make a new peer "

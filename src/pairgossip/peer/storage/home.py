@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.storage.ledger import Account
 
 
-LARGEST_LIST = 1 << 20
+_LARGEST_LIST = 1 << 20
 """Bytes of the list of a peer's ledgers."""
 
 
@@ -66,20 +66,8 @@ def contributed_rows(
     """Read a data file and return what of it may circulate.
 
     Under privacy every row has been reported once, and its report is on the disk, before this
-    returns; the same file gives the same reports again.
-
-    Parameters
-    ----------
-    data_path
-        The rows as they are.
-    spec
-        What all members agree on.
-    ledger
-        Where the reports are kept; by default beside the data file.
-    budget
-        How much epsilon a row may spend in all; None for what the ledger says.
-    home
-        The peer's folder, if there is one: it knows which ledgers there must be.
+    returns; the same file gives the same reports again. A peer's folder, if there is one, knows
+    which ledgers there must be.
     """
     data = Path(data_path)
     if spec.privacy is None:
@@ -95,7 +83,7 @@ def contributed_rows(
     from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
 
     if home is not None:
-        refuse_without(place, map(Path, _noted(home)))
+        refuse_without(place, map(Path, _noted_ledgers(home)))
     if ledger is None:
         refuse_renamed(place, rows, spec.observed)
     reports = reports_of(place, rows, declared(spec), budget)
@@ -106,7 +94,7 @@ def note_ledger(
     home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
 ) -> None:
     """Keep in a peer's folder where the reports of a data file are accounted for."""
-    known = [*_noted(home), str(_ledger(Path(data_path), ledger))]
+    known = [*_noted_ledgers(home), str(_ledger(Path(data_path), ledger))]
     write_text(home.ledgers, [json.dumps({"ledgers": list(dict.fromkeys(known))}, indent=2), "\n"])
 
 
@@ -115,7 +103,7 @@ def accounts(home: Home) -> dict[str, Account | InputError]:
     from pairgossip.peer.storage.ledger import account_of
 
     found: dict[str, Account | InputError] = {}
-    for path in _noted(home):
+    for path in _noted_ledgers(home):
         try:
             found[path] = account_of(Path(path))
         except InputError as problem:
@@ -138,15 +126,15 @@ def _ledger(data: Path, ledger: str | PathLike[str] | None) -> Path:
     return ledger_beside(data, None if ledger is None else Path(ledger))
 
 
-class _Ledgers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
     ledgers: tuple[str, ...]
 
 
-def _noted(home: Home) -> tuple[str, ...]:
+def _noted_ledgers(home: Home) -> tuple[str, ...]:
     if not home.ledgers.exists():
         return ()
     try:
-        return msgspec.json.decode(read_bytes(home.ledgers, LARGEST_LIST), type=_Ledgers).ledgers
+        return msgspec.json.decode(read_bytes(home.ledgers, _LARGEST_LIST), type=_Ledgers).ledgers
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{home.ledgers} is no list of ledgers: remove it.") from None
 
@@ -216,10 +204,8 @@ def _scaffold(target: Path) -> Iterator[Path]:
 
 def _settings_text(settings: OperatorSettings) -> str:
     """Write settings as TOML, whose text and truth values are spelled as in JSON."""
-    given = {
-        key: value for key, value in msgspec.to_builtins(settings).items() if value is not None
-    }
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
+    entries = msgspec.to_builtins(settings).items()
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in entries if value is not None)
 
 
 def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -> None:
@@ -248,7 +234,7 @@ def _check_copies(home: Home, spec: Spec, rows: Rows) -> None:
 
 
 @dataclass(frozen=True)
-class Request:
+class _Request:
     """Rows that were asked for."""
 
     file: Path
@@ -263,12 +249,12 @@ def request_growth(
     data_path: str | PathLike[str],
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
-) -> Request:
+) -> _Request:
     """Ask for the rows of a file to be added; a request not carried out yet is added to."""
     spec = home.read_spec()
     with _locked(home):
         _finish_growth(home)
-        file = _file(home)
+        file = home.next_data
         before = read_copy(file, spec) if file.exists() else home.read_rows()
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = contributed_rows(data_path, spec, ledger, budget, home)
@@ -290,7 +276,7 @@ def request_growth(
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-    return Request(file, len(more), len(rows))
+    return _Request(file, len(more), len(rows))
 
 
 @contextlib.contextmanager
@@ -299,7 +285,7 @@ def take_up_rows(home: Home, own: Rows) -> Iterator[Rows | None]:
 
     The peer must have written them down when it is done here.
     """
-    file = _file(home)
+    file = home.next_data
     if not file.exists():
         yield None
         return
@@ -308,41 +294,46 @@ def take_up_rows(home: Home, own: Rows) -> Iterator[Rows | None]:
             yield None
             return
         rows = read_copy(file, home.read_spec())
-        _check_follows(file, own, rows)
+        if len(rows) <= len(own) or rows[: len(own)] != own:
+            raise InputError(
+                f"{file} does not begin with the rows that this peer has: remove it, and run peer "
+                f"add again."
+            )
         yield rows
         _rename(file, home.data)
 
 
 def finish_interrupted_growth(home: Home) -> None:
     """Finish what a crash has interrupted, before anything else of the peer is read."""
-    if _file(home).exists():
+    if home.next_data.exists():
         with _locked(home):
             _finish_growth(home)
 
 
 def _finish_growth(home: Home) -> None:
     """Put the new rows in place if the state has them; other requests wait for the peer."""
-    file = _file(home)
+    file, base = home.next_data, home.state
     if not file.exists():
         return
-    if digest(read_copy(file, home.read_spec())) == read_about(home.state).get("data"):
+    if digest(read_copy(file, home.read_spec())) == read_about(base).get("data"):
         # A process killed between the commit and its sync leaves what a power failure can undo.
-        _sync_database(home.state)
+        for part in (base, base.with_name(f"{base.name}-wal")):
+            with contextlib.suppress(FileNotFoundError):
+                sync(part)
         _rename(file, home.data)
 
 
 def rows_waiting(home: Home, count: int) -> int:
     """Return how many added rows a peer has not taken up, whose state has ``count`` rows."""
-    file = _file(home)
     with contextlib.suppress(InputError):  # it may be taken up between the two looks
-        if file.exists():
-            return max(0, len(read_copy(file, home.read_spec())) - count)
+        if home.next_data.exists():
+            return max(0, len(read_copy(home.next_data, home.read_spec())) - count)
     return 0
 
 
 def rows_in_force(home: Home, count: int) -> Rows:
     """Return a peer's rows, of which its state has ``count``; the peer may be running."""
-    file = _file(home)
+    file = home.next_data
     for _ in range(2):  # between two reads the peer may have put one file in the other's place
         with contextlib.suppress(InputError):
             if len(rows := home.read_rows()) == count:
@@ -350,25 +341,6 @@ def rows_in_force(home: Home, count: int) -> Rows:
             if file.exists() and len(rows := read_copy(file, home.read_spec())) == count:
                 return rows
     return home.read_rows()
-
-
-def _file(home: Home) -> Path:
-    return home.folder / "data.next.csv"
-
-
-def _check_follows(file: Path, own: Rows, rows: Rows) -> None:
-    if len(rows) <= len(own) or rows[: len(own)] != own:
-        raise InputError(
-            f"{file} does not begin with the rows that this peer has: remove it, and run peer add "
-            f"again."
-        )
-
-
-def _sync_database(base: Path) -> None:
-    """Make sure that all that is committed is on the disk."""
-    for file in (base, base.with_name(f"{base.name}-wal")):
-        with contextlib.suppress(FileNotFoundError):
-            sync(file)
 
 
 def _rename(file: Path, name: Path) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.state import Node, Save, State
+from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
     SCHEMA,
@@ -41,7 +41,7 @@ from pairgossip.peer.storage.journal_file import (
 from pairgossip.peer.storage.rows import digest
 from pairgossip.peer.storage.witness import Witness, create_witness
 
-WAIT_FOR_READERS = 10.0
+_WAIT_FOR_READERS = 10.0
 """Seconds; a reader such as an export never holds the writer up for long."""
 
 _UPSERT_NODE = (
@@ -62,17 +62,9 @@ _UPSERT_OUTCOME = (
 class SqliteJournal:
     """The state of one peer; to be used by one thread of one process.
 
-    Parameters
-    ----------
-    path
-        The database.
-    power_safe
-        Whether what must survive a loss of power is synced to the disk. Without it, such a loss
-        may undo exchanges on one side, and the peer must then be evicted; a crash of the process
-        alone is safe either way.
-    create
-        Whether to make a database where there is none. A peer that has ever run must not: with
-        an empty memory it would repeat what it did before.
+    Without ``power_safe`` nothing is synced: a loss of power may then undo exchanges on one side,
+    and the peer must be evicted; a crash of the process alone is safe either way. A peer that has
+    ever run must not ``create`` a database: with an empty memory it would repeat what it did.
     """
 
     def __init__(self, path: Path, power_safe: bool = True, create: bool = True) -> None:
@@ -180,9 +172,9 @@ class SqliteJournal:
         return crc
 
     def _node(self, sums: _Sums, state: State, row: int) -> tuple[int, bytes, bytes, bytes, int]:
-        node: Node = state.nodes[row]
+        node = state.nodes[row]
         record = msgspec.msgpack.encode(node.record)
-        mass, private = _packed(node.mass), _packed(node.private)
+        mass, private = _pack(node.mass), _pack(node.private)
         return row, record, mass, private, sums.put_node(row, record, mass, private)
 
     def _sync(self, sync: bool, *, always: bool = False) -> bool:
@@ -213,7 +205,7 @@ def _make(path: Path) -> None:
 
 def _opened(path: Path) -> sqlite3.Connection:
     # Transactions are begun and ended here, not by the sqlite3 module.
-    base = sqlite3.connect(path, timeout=WAIT_FOR_READERS, isolation_level=None)
+    base = sqlite3.connect(path, timeout=_WAIT_FOR_READERS, isolation_level=None)
     base.text_factory = as_text
     try:
         base.execute("PRAGMA synchronous = FULL")
@@ -274,6 +266,6 @@ class _Sums:
         return sum_fingerprints(chain(self._nodes, self._others.values()))
 
 
-def _packed(numbers: tuple[float, ...]) -> bytes:
+def _pack(numbers: tuple[float, ...]) -> bytes:
     """Keep every bit of the numbers."""
     return struct.pack(f"<{len(numbers)}d", *numbers)

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -35,10 +35,6 @@ SCHEMA = (
     "WITHOUT ROWID",
 )
 
-LARGEST_SUM = 1 << 63
-_FULL = "database or disk is full"
-_READ_ONLY = ("attempt to write a readonly database", "unable to open database file")
-
 
 def fingerprint(table: str, *columns: object) -> int:
     """Return a number that changes with any bit of a row, which sqlite itself would not notice.
@@ -50,7 +46,7 @@ def fingerprint(table: str, *columns: object) -> int:
 
 def sum_fingerprints(fingerprints: Iterable[int]) -> int:
     """Add up the fingerprints of all rows: a row that is missing, or is an old one, is noticed."""
-    return sum(fingerprints) % LARGEST_SUM
+    return sum(fingerprints) % (1 << 63)
 
 
 def check_database(path: Path) -> tuple[int, int]:
@@ -58,7 +54,7 @@ def check_database(path: Path) -> tuple[int, int]:
 
     It is never touched. Returns how many saves it holds, and the fingerprint of the last one.
     """
-    with reading(path) as base:
+    with _reading(path) as base:
         (application,) = base.execute("PRAGMA application_id").fetchone()
         (version,) = base.execute("PRAGMA user_version").fetchone()
         if application == APPLICATION and version > VERSION:
@@ -84,7 +80,7 @@ def check_database(path: Path) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database so that nothing can be written to it."""
     if not path.is_file():
         raise InputError(
@@ -107,9 +103,9 @@ def explain_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as problem:
-        raise explain(problem, path) from problem
+        raise _explain(problem, path) from problem
     except UnicodeDecodeError as problem:  # names and messages that quote what is damaged
-        raise explain(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
+        raise _explain(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
 
 
 def as_text(content: bytes) -> str:
@@ -117,15 +113,15 @@ def as_text(content: bytes) -> str:
     return content.decode(errors="replace")
 
 
-def explain(problem: sqlite3.Error, path: Path) -> InputError:
+def _explain(problem: sqlite3.Error, path: Path) -> InputError:
     """Say what a failure of the database means and what to do."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
-    if text == _FULL:
+    if text == "database or disk is full":
         return InputError(
             f"The disk is full: {path} could not be written; what it held is intact, so free "
             f"some space and start the peer again."
         )
-    if text in _READ_ONLY:
+    if text in ("attempt to write a readonly database", "unable to open database file"):
         return InputError(
             f"{path} cannot be written: make the folder and the file writable for this user, and "
             f"start the peer again."
@@ -156,15 +152,10 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     if row is None:
         return None
     try:
-        _check("peer", *row)
+        _check("peer", [row])
         _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
-        for table, rows in (("nodes", nodes), ("outcomes", outcomes), ("about", about)):
-            for columns in rows:
-                _check(table, *columns)
-        if (
-            sum_fingerprints(columns[-1] for rows in (nodes, outcomes, about) for columns in rows)
-            != total
-        ):
+        rows = {"nodes": nodes, "outcomes": outcomes, "about": about}
+        if total != sum_fingerprints(_check(*table) for table in rows.items()):
             raise ValueError("a row is missing, or is not the latest")
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
@@ -181,25 +172,34 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
             grown=_notice(notice).grown if notice else (),
         )
     except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
-        raise explain(sqlite3.DatabaseError(str(problem)), path) from None
+        raise _explain(sqlite3.DatabaseError(str(problem)), path) from None
 
 
 def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
     """Return what is noted in an open database about the peer."""
     rows = list(base.execute("SELECT key, value, crc FROM about"))
     try:
-        for columns in rows:
-            _check("about", *columns)
+        _check("about", rows)
     except ValueError as problem:
-        raise explain(sqlite3.DatabaseError(str(problem)), path) from None
+        raise _explain(sqlite3.DatabaseError(str(problem)), path) from None
     return {key: value for key, value, _ in rows}
 
 
 def read_about(path: Path) -> dict[str, str]:
     """Return what is noted in a database about the peer, also while it runs."""
     check_database(path)
-    with reading(path) as base:
+    with _reading(path) as base:
         return read_notes(base, path)
+
+
+def read_saved_state(path: Path) -> tuple[State, dict[str, str]]:
+    """Return a peer's state and what is noted about the peer, also while it runs."""
+    check_database(path)
+    with _reading(path) as base:
+        state, about = read_state(base, path), read_notes(base, path)
+    if state is None:
+        raise InputError(f"{path} holds no state yet: start the peer first.")
+    return state, about
 
 
 def export(path: Path, private: bool = False) -> dict[str, Any]:
@@ -207,11 +207,7 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
 
     Whose records it holds is told, the records' values only if ``private`` is asked for.
     """
-    check_database(path)
-    with reading(path) as base:
-        state, about = read_state(base, path), read_notes(base, path)
-    if state is None:
-        raise InputError(f"{path} holds no state yet: start the peer first.")
+    state, about = read_saved_state(path)
     about.pop("draw_seed", None)
     return {
         **about,
@@ -222,24 +218,24 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
         "exchanges": state.exchanges,
         "left_out": state.left_out,
         "pending": msgspec.to_builtins(state.pending),
-        "nodes": [_shown_node(node, private) for node in state.nodes],
-        "outcomes": {who: _shown_outcome(it, private) for who, it in state.outcomes.items()},
+        "nodes": [_export_node(node, private) for node in state.nodes],
+        "outcomes": {who: _export_outcome(it, private) for who, it in state.outcomes.items()},
     }
 
 
-def _shown_node(node: Node, private: bool) -> dict[str, Any]:
-    shown = {"holds": _shown_record(node.record, private), "mass": list(node.mass)}
+def _export_node(node: Node, private: bool) -> dict[str, Any]:
+    shown = {"holds": _export_record(node.record, private), "mass": list(node.mass)}
     return shown | {"private": list(node.private)} if private else shown
 
 
-def _shown_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
+def _export_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
     if outcome.record is None:
         return {"seq": outcome.seq, "rejected": outcome.reason}
-    given = _shown_record(outcome.record, private)
+    given = _export_record(outcome.record, private)
     return {"seq": outcome.seq, "gave": given, "mass": list(outcome.mass)}
 
 
-def _shown_record(record: Record, private: bool) -> dict[str, Any]:
+def _export_record(record: Record, private: bool) -> dict[str, Any]:
     generation = messages.ordinal(record.generation)
     shown = {"origin": record.origin, "row": record.row, "generation": generation}
     return shown | {"value": list(record.value)} if private else shown
@@ -265,15 +261,17 @@ def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
     return pending
 
 
-def _check(table: str, *columns: Any) -> None:
-    """Compare a row with its fingerprint, which is its last column."""
-    if columns[-1] != fingerprint(table, *columns[:-1]):
-        raise ValueError("a checksum is wrong")
+def _check(table: str, rows: Sequence[Sequence[Any]]) -> int:
+    """Compare rows with their fingerprints, which are the last column, and add these up."""
+    for *columns, crc in rows:
+        if crc != fingerprint(table, *columns):
+            raise ValueError("a checksum is wrong")
+    return sum_fingerprints(row[-1] for row in rows)
 
 
 def _node(record: bytes, mass: bytes, private: bytes) -> Node:
-    return Node(msgspec.msgpack.decode(record, type=Record), _unpacked(mass), _unpacked(private))
+    return Node(msgspec.msgpack.decode(record, type=Record), _unpack(mass), _unpack(private))
 
 
-def _unpacked(packed: bytes) -> tuple[float, ...]:
+def _unpack(packed: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(packed) // 8}d", packed)

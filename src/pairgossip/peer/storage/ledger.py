@@ -30,15 +30,15 @@ from pairgossip.errors import InputError
 from pairgossip.files import refuse_open_link
 from pairgossip.tables import STANDARD_INPUT
 
-FORMAT = "pairgossip-ledger"
-VERSION = 1
-LARGEST_LEDGER = 1 << 30
+_FORMAT = "pairgossip-ledger"
+_VERSION = 1
+_LARGEST_LEDGER = 1 << 30
 """Bytes: twenty mechanisms for as many rows as a peer may have."""
-PATIENCE = 60.0
+_PATIENCE = 60.0
 """Seconds to wait for another process that draws reports."""
 
 
-class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All reports of one mechanism."""
 
     columns: tuple[str, ...]
@@ -50,20 +50,20 @@ class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """By the name of the observation."""
 
 
-class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a ledger holds."""
 
     secret: str
     """The key under which observations have their names, in hexadecimal."""
     cap: str
     """How much epsilon an observation may spend in all, as a decimal number."""
-    drawn: tuple[Drawn, ...] = ()
-    format: str = FORMAT
-    version: int = VERSION
+    drawn: tuple[_Drawn, ...] = ()
+    format: str = _FORMAT
+    version: int = _VERSION
 
 
 @contextlib.contextmanager
-def hold(path: Path) -> Iterator[None]:
+def _hold(path: Path) -> Iterator[None]:
     """Hold a ledger's folder, so that no two processes draw reports at once.
 
     The folder and not the file, because the file is replaced; and it leaves nothing behind.
@@ -74,7 +74,7 @@ def hold(path: Path) -> Iterator[None]:
         )
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(files.lock(path.parent, wait=PATIENCE))
+            stack.enter_context(files.lock(path.parent, wait=_PATIENCE))
         except BlockingIOError:
             raise InputError(
                 f"Another process is using the ledger {path}: wait until it is done, and try again."
@@ -87,37 +87,39 @@ def hold(path: Path) -> Iterator[None]:
         yield
 
 
-def load(path: Path) -> Book | None:
+def _load(path: Path) -> _Book | None:
     """Return what a ledger holds, None if there is none; whatever is not one is left as it is."""
     try:
         with open(path, "rb") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
                 refuse_open_link("The ledger", path)
                 raise InputError(f"Others can read the ledger {path}: run chmod 600 {path}")
-            content = file.read(LARGEST_LEDGER + 1)
+            content = file.read(_LARGEST_LEDGER + 1)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise InputError(f"Cannot read the ledger {path}: {problem.strerror}.") from None
-    if len(content) > LARGEST_LEDGER:
+    if len(content) > _LARGEST_LEDGER:
         raise _foreign(path)
     body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
     try:
         told = msgspec.json.decode(body, type=_Head)
-        if told.format != FORMAT:
+        if told.format != _FORMAT:
             raise _foreign(path)
-        if told.version > VERSION:
+        if told.version > _VERSION:
             raise InputError(
                 f"The ledger {path} was written by a newer version of pairgossip: update this one."
             )
         if seal != _seal(body):
             raise _damaged(path)
-        return msgspec.json.decode(body, type=Book)
+        book = msgspec.json.decode(body, type=_Book)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise (_damaged(path) if FORMAT.encode() in content else _foreign(path)) from None
+        raise (_damaged(path) if _FORMAT.encode() in content else _foreign(path)) from None
+    _check_numbers(path, book)
+    return book
 
 
-def store(path: Path, book: Book) -> None:
+def _store(path: Path, book: _Book) -> None:
     """Replace a ledger, durably before this returns; to be called while it is held."""
     body = msgspec.json.encode(book)
     try:
@@ -167,6 +169,10 @@ class Declared:
     sizes: tuple[int, ...]
     """How many values each field of a report has."""
     draw: Draw
+
+    def is_of(self, drawn: _Drawn) -> bool:
+        """Return whether reports were drawn by this very mechanism."""
+        return (drawn.columns, drawn.mechanism) == (self.columns, self.mechanism)
 
 
 @dataclass(frozen=True)
@@ -219,12 +225,11 @@ def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) ->
         return
     for other in sorted(path.parent.glob("*.ledger")):
         try:
-            book = load(other)
-            if book is None:
-                continue
-            _check_numbers(other, book)
+            book = _load(other)
         except InputError:
             continue  # another ledger's damage is no reason to refuse these rows
+        if book is None:
+            continue
         reported = _spent_by(book.drawn, columns)
         known = sum(name in reported for name in _names(book.secret, columns, rows))
         if 2 * known > len(rows):
@@ -240,24 +245,14 @@ def reports_of(
 ) -> list[Report]:
     """Return the report of every row: those drawn before, and new ones for the others.
 
-    Parameters
-    ----------
-    path
-        The ledger, made if there is none.
-    rows
-        The rows as they are.
-    declared
-        The mechanism.
-    budget
-        How much epsilon an observation may spend in all from now on; None for what the ledger
-        says, which is at first the epsilon of the first mechanism.
+    The budget is how much epsilon an observation may spend in all from now on; None for what the
+    ledger says, which is at first the epsilon of the first mechanism.
     """
-    with hold(path):
-        before = load(path)
-        book = before or Book(secrets.token_hex(32), _spelled(declared.epsilon))
+    with _hold(path):
+        before = _load(path)
+        book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
         if budget is not None:
-            book = msgspec.structs.replace(book, cap=_spelled(budget))
-        _check_numbers(path, book)
+            book = msgspec.structs.replace(book, cap=_decimal(budget))
         names = _names(book.secret, declared.columns, rows)
         known = _known(path, book, declared)
         missing = [place for place, name in enumerate(names) if name not in known]
@@ -267,7 +262,7 @@ def reports_of(
             known |= {names[place]: report for place, report in zip(missing, drawn, strict=True)}
             book = _with(book, declared, known)
         if book != before:
-            store(path, book)
+            _store(path, book)
         else:  # whoever has written it may have been killed before it was on the disk
             files.sync(path)
             files.sync(path.parent)
@@ -276,18 +271,17 @@ def reports_of(
 
 def account_of(path: Path) -> Account:
     """Return what has been spent."""
-    book = load(path)
+    book = _load(path)
     if book is None:
         raise InputError(
             f"There is no ledger {path}: put it back, and report no rows without it meanwhile."
         )
-    _check_numbers(path, book)
     most = max((len(_spent_by(book.drawn, one.columns)) for one in book.drawn), default=0)
     return Account(most, _most_spent(book.drawn), Decimal(book.cap))
 
 
-def _spelled(epsilon: float) -> str:
-    """Spell a number as people do; sums of such numbers are exact."""
+def _decimal(epsilon: float) -> str:
+    """Write a number as people do; sums of such numbers are exact."""
     return repr(float(epsilon))
 
 
@@ -303,17 +297,16 @@ def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[s
     return names
 
 
-def _known(path: Path, book: Book, declared: Declared) -> dict[str, Report]:
+def _known(path: Path, book: _Book, declared: Declared) -> dict[str, Report]:
     """Return the reports that were drawn by this very mechanism."""
-    for drawn in book.drawn:
-        if (drawn.columns, drawn.mechanism) == (declared.columns, declared.mechanism):
-            if not all(_fits(report, declared.sizes) for report in drawn.reports.values()):
-                raise InputError(
-                    f"The ledger {path} holds a report that its mechanism cannot give: put back "
-                    f"the copy that was written last."
-                )
-            return dict(drawn.reports)
-    return {}
+    mine = [one for one in book.drawn if declared.is_of(one)]
+    known = {name: report for one in mine for name, report in one.reports.items()}
+    if not all(_fits(report, declared.sizes) for report in known.values()):
+        raise InputError(
+            f"The ledger {path} holds a report that its mechanism cannot give: put back the copy "
+            f"that was written last."
+        )
+    return known
 
 
 def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
@@ -322,17 +315,13 @@ def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
     )
 
 
-def _with(book: Book, declared: Declared, reports: dict[str, Report]) -> Book:
-    others = tuple(
-        one
-        for one in book.drawn
-        if (one.columns, one.mechanism) != (declared.columns, declared.mechanism)
-    )
-    mine = Drawn(declared.columns, declared.mechanism, _spelled(declared.epsilon), reports)
+def _with(book: _Book, declared: Declared, reports: dict[str, Report]) -> _Book:
+    others = [one for one in book.drawn if not declared.is_of(one)]
+    mine = _Drawn(declared.columns, declared.mechanism, _decimal(declared.epsilon), reports)
     return msgspec.structs.replace(book, drawn=(*others, mine))
 
 
-def _check_budget(path: Path, book: Book, declared: Declared, names: Iterable[str]) -> None:
+def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[str]) -> None:
     """Refuse to draw what would take an observation above the cap."""
     cap, spent = Decimal(book.cap), _most_spent(book.drawn)
     if not cap.is_finite() or cap <= 0:
@@ -347,7 +336,7 @@ def _check_budget(path: Path, book: Book, declared: Declared, names: Iterable[st
     if new is None:
         return
     before = new + _most_spent(one for one in book.drawn if one.columns != declared.columns)
-    after = before + Decimal(_spelled(declared.epsilon))
+    after = before + Decimal(_decimal(declared.epsilon))
     if after > cap and not before:
         raise InputError(
             f"--budget is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
@@ -362,7 +351,7 @@ def _check_budget(path: Path, book: Book, declared: Declared, names: Iterable[st
         )
 
 
-def _spent_by(drawn: Iterable[Drawn], columns: tuple[str, ...]) -> Mapping[str, Decimal]:
+def _spent_by(drawn: Iterable[_Drawn], columns: tuple[str, ...]) -> Mapping[str, Decimal]:
     """Add up what each observation of these columns has spent."""
     spent: dict[str, Decimal] = {}
     for one in drawn:
@@ -372,23 +361,18 @@ def _spent_by(drawn: Iterable[Drawn], columns: tuple[str, ...]) -> Mapping[str, 
     return spent
 
 
-def _most_spent(drawn: Iterable[Drawn]) -> Decimal:
+def _most_spent(drawn: Iterable[_Drawn]) -> Decimal:
     """Bound what anybody has spent in all columns.
 
     Which observations of other columns are the same person's is not known, so it is taken to be
     those that have spent most.
     """
     every = tuple(drawn)
-    return sum(
-        (
-            max(_spent_by(every, columns).values(), default=Decimal(0))
-            for columns in {one.columns for one in every}
-        ),
-        start=Decimal(0),
-    )
+    each = [_spent_by(every, columns).values() for columns in {one.columns for one in every}]
+    return sum((max(spent, default=Decimal(0)) for spent in each), start=Decimal(0))
 
 
-def _check_numbers(path: Path, book: Book) -> None:
+def _check_numbers(path: Path, book: _Book) -> None:
     try:
         for number in (book.cap, *(one.epsilon for one in book.drawn)):
             Decimal(number)

@@ -6,25 +6,31 @@ import csv
 import hashlib
 import io
 import struct
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
-from pairgossip.text import format_rows
+from pairgossip.text import format_count, format_rows
 
 
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
     """Read the specification's columns; refuse, and never correct, what may not circulate."""
     table = _read_table(Path(path), spec, delimiter)
     for name in spec.observed:
-        _check_range(table, name, spec.ranges[name])
-    _check_classes(table, spec)
+        low, high = spec.ranges[name]
+        is_inside = (low <= table[name]) & (table[name] <= high)
+        _check(table, name, is_inside, f"the agreed range [{low:g}, {high:g}]", "another range")
+    if spec.privacy is not None and spec.privacy.classes is not None and spec.label is not None:
+        classes = spec.privacy.classes
+        allowed = f"privacy.classes ({', '.join(f'{one:g}' for one in classes)})"
+        _check(table, spec.label, np.isin(table[spec.label], classes), allowed, "other classes")
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     _check_meaning(matrix, spec)
     return tuple(tuple(map(float, row)) for row in matrix)
@@ -54,21 +60,19 @@ def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
 
 def rows_text(rows: Rows, spec: Spec) -> str:
     """Write rows as CSV that reads back bit for bit."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(spec.observed)
-    writer.writerows([repr(entry) for entry in row] for row in rows)
-    return text.getvalue()
+    return _csv_text(spec.observed, ([repr(entry) for entry in row] for row in rows))
 
 
 def copy_text(rows: Rows, spec: Spec) -> str:
     """Write what a peer's folder holds of its rows: under privacy nothing but the reports."""
     if spec.privacy is None:
         return rows_text(rows, spec)
+    return _csv_text(_report_columns(spec), ([int(entry) for entry in row] for row in rows))
+
+
+def _csv_text(header: Iterable[str], lines: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_report_columns(spec))
-    writer.writerows([int(entry) for entry in row] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows([header, *lines])
     return text.getvalue()
 
 
@@ -92,42 +96,18 @@ def digest(rows: Rows) -> str:
     return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
 
 
-def _check_range(table: Table, name: str, limits: tuple[float, float]) -> None:
-    low, high = limits
-    values = table[name]
-    outside = np.flatnonzero(~((low <= values) & (values <= high)))
-    if len(outside):
-        lines = [table.lines[row] for row in outside]
-        count = f"{len(outside)} value{'s' * (len(outside) != 1)}"
+def _check(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
+    lines = [table.lines[row] for row in np.flatnonzero(~is_inside)]
+    if lines:
         raise InputError(
-            f"Column '{name}' of {table.path} has {count} outside the agreed range "
-            f"[{low:g}, {high:g}], in {_spell_lines(lines)}: correct the file, or agree on "
-            f"another range."
+            f"Column '{name}' of {table.path} has {format_count(len(lines), 'value')} outside "
+            f"{allowed}, in {format_rows(lines, 'line')}: correct the file, or agree on {remedy}."
         )
 
 
 def _report_columns(spec: Spec) -> tuple[str, ...]:
     """Call reports otherwise than rows, so that neither is ever taken for the other."""
     return tuple(f"report of {name}" for name in spec.observed)
-
-
-def _check_classes(table: Table, spec: Spec) -> None:
-    if spec.privacy is None or spec.privacy.classes is None or spec.label is None:
-        return
-    classes = spec.privacy.classes
-    other = np.flatnonzero(~np.isin(table[spec.label], classes))
-    if len(other):
-        count = f"{len(other)} value{'s' * (len(other) != 1)}"
-        raise InputError(
-            f"Column '{spec.label}' of {table.path} has {count} outside privacy.classes "
-            f"({', '.join(f'{one:g}' for one in classes)}), in "
-            f"{_spell_lines([table.lines[row] for row in other])}: correct the file, or agree on "
-            f"other classes."
-        )
-
-
-def _spell_lines(lines: list[int]) -> str:
-    return format_rows(lines, "line")
 
 
 def _check_meaning(matrix: FloatArray, spec: Spec) -> None:

@@ -72,13 +72,6 @@ class Witness:
 
     It first notes what there is, in both places and on the disk: after a loss of power the count
     goes on from fewer saves than were noted, and must never meet a note of the time before.
-
-    Parameters
-    ----------
-    database
-        The database it is about; the file lies beside it.
-    saves, digest
-        How far the database has come.
     """
 
     def __init__(self, database: Path, saves: int, digest: int) -> None:
@@ -100,7 +93,7 @@ class Witness:
         """Note that the database has come so far; to be called once that is committed."""
         if is_synced:
             self._synced = saves
-        packed = _packed(saves, self._synced, digest, self._system)
+        packed = _pack(saves, self._synced, digest, self._system)
         self._turn = 1 - self._turn
         with self._explain_failure():
             os.pwrite(self._file, packed, PLACES[self._turn])
@@ -131,7 +124,7 @@ def create_witness(database: Path) -> None:
     """Make the witness of a database in which nothing was saved yet."""
     path = witness_of(database)
     content = bytearray(SIZE)
-    packed = _packed(0, 0, 0, NAMELESS)
+    packed = _pack(0, 0, 0, NAMELESS)
     content[: len(packed)] = packed
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -153,7 +146,7 @@ def read_note(database: Path) -> Note:
     if not path.exists():
         raise InputError(f"There is no {path}, {advice}")
     content = read_bytes(path, SIZE)
-    notes = [note for place in PLACES if (note := _unpacked(content[place:])) is not None]
+    notes = [note for place in PLACES if (note := _unpack(content[place:])) is not None]
     if not notes:
         raise InputError(f"{path} is damaged, {advice}")
     return max(notes, key=lambda note: note.saves)
@@ -186,12 +179,12 @@ def running_system() -> bytes:
         return NAMELESS
 
 
-def _packed(saves: int, synced: int, digest: int, system: bytes) -> bytes:
+def _pack(saves: int, synced: int, digest: int, system: bytes) -> bytes:
     body = _NOTE.pack(_MARK, saves, synced, digest, system)
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def _unpacked(content: bytes) -> Note | None:
+def _unpack(content: bytes) -> Note | None:
     body, seal = content[: _NOTE.size], content[_NOTE.size : _NOTE.size + 4]
     if len(seal) < 4 or struct.unpack("<I", seal)[0] != zlib.crc32(body):
         return None
