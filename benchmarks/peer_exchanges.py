@@ -17,10 +17,9 @@ import time
 from pathlib import Path
 from queue import SimpleQueue
 
-from pairgossip.peer.identity.access import Neighbor, Site
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
-from pairgossip.peer.service.zenoh_link import ZenohLink
+from pairgossip.peer.service.zenoh_link import Site, ZenohLink
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 
@@ -109,10 +108,7 @@ def _megabytes(process: int) -> float:
 
 
 def _site(home: Home) -> Site:
-    neighbors = [
-        Neighbor(member.id, member.certificate, member.address)
-        for member in home.read_members().neighbors()
-    ]
+    neighbors = home.read_members().neighbors()
     me = load_identity(home.folder).id
     return Site(me, neighbors, home.cert, home.key, home.read_settings().listen, 10_000)
 

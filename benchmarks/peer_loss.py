@@ -21,7 +21,7 @@ import numpy as np
 import pairgossip as pg
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.swarm.plan import Plan, create_peers, introduce, kernel_spec, make_folder, make_plan
-from pairgossip.swarm.processes import HOST, PeerProcess, free_ports, kill_all, start_all, stop_all
+from pairgossip.swarm.processes import HOST, PeerProcess, free_ports, start_all, stop_all
 
 LEAST = 0.8
 PATIENCE = 120.0
@@ -41,7 +41,8 @@ def main() -> int:
             ratios = [_without(lost, peers, plan.links, options) for lost in range(len(peers))]
             stop_all(peers)
         finally:
-            kill_all(peers)
+            for peer in peers:
+                peer.kill()
     print(f"lowest: {min(ratios):.2f}")
     return int(min(ratios) < LEAST)
 

@@ -20,8 +20,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.logs import Log
-from pairgossip.peer.service.reporter import Reporter
+from pairgossip.peer.service.reporter import Log, Reporter
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home

@@ -11,8 +11,11 @@ from pairgossip.peer.identity.members import add_invited, invitation, read_invit
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.spec.mechanism import debias_measure
+from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
+from pairgossip.privacy import DebiasedKernel
 
 GINI = """
 kernel = "gini"
@@ -150,3 +153,9 @@ class _Line:
 
     def send(self, to: str, frame: bytes) -> None:
         self._frames.append((self._me, to, frame))
+
+
+def debiased_kernel_of(spec: Spec) -> DebiasedKernel:
+    kernel = debias_measure(spec)
+    assert isinstance(kernel, DebiasedKernel)
+    return kernel

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.access import (
-    Neighbor,
+from pairgossip.peer.identity.members import Member
+from pairgossip.peer.service.zenoh_link import (
     Site,
     access_control,
     admissible,
@@ -16,12 +16,12 @@ from pairgossip.peer.identity.access import (
     key_between,
 )
 
-from .zenoh_people import Person
+from .zenoh_people import Person, make_neighbor
 
 ME, B, C = "a" * 64, "b" * 64, "c" * 64
 
 
-def site(*neighbors: Neighbor, listen: str | None = None) -> Site:
+def site(*neighbors: Member, listen: str | None = None) -> Site:
     return Site(ME, neighbors, Path("cert.pem"), Path("key.pem"), listen, longest_frame=5000)
 
 
@@ -52,7 +52,7 @@ def test_everything_is_denied_but_frames_with_each_neighbor() -> None:
 
 
 def test_nothing_is_looked_for_and_nothing_is_open() -> None:
-    config = configuration(site(Neighbor(B, "PEM", "tls/b:1"), Neighbor(C, "PEM", None)))
+    config = configuration(site(make_neighbor(B, "PEM", "tls/b:1"), make_neighbor(C, "PEM", None)))
     assert config["mode"] == "peer"
     assert config["connect"]["endpoints"] == ["tls/b:1"]
     assert config["listen"]["endpoints"] == []
@@ -68,7 +68,7 @@ def test_nothing_is_looked_for_and_nothing_is_open() -> None:
 
 def test_only_the_neighbors_certificates_are_trusted() -> None:
     config = configuration(
-        site(Neighbor(B, "ONE\n", None), Neighbor(C, "TWO", None), listen="tls/x:1")
+        site(make_neighbor(B, "ONE\n", None), make_neighbor(C, "TWO", None), listen="tls/x:1")
     )
     tls = config["transport"]["link"]["tls"]
     assert base64.b64decode(tls["root_ca_certificate_base64"]) == b"ONE\nTWO\n"
@@ -81,7 +81,7 @@ def test_neither_the_evicted_nor_the_expired_are_admitted(tmp_path: Path) -> Non
         Person(tmp_path, name, days=(-9, days))
         for name, days in zip("bcd", (9, 9, -1), strict=True)
     ]
-    b, c, expired = (Neighbor(one.id, one.certificate, None) for one in people)
+    b, c, expired = (make_neighbor(one.id, one.certificate, None) for one in people)
     assert admissible([b, c, expired], ()) == (b, c)
     assert admissible([b, c, expired], {b.id}) == (c,)
     assert admissible([b, c, expired], {b.id, c.id, "somebody"}) == ()

@@ -154,7 +154,7 @@ def test_no_purpose_begins_like_another() -> None:
         Growth("a", 1, 2, b""),
         Notice(0, (), "a", b"", ()),
     ]
-    purposes = [members.PURPOSE, *(signed_payload(one, "spec") for one in said)]
+    purposes = [members._PURPOSE, *(signed_payload(one, "spec") for one in said)]
     assert all(b"\x00" in purpose for purpose in purposes)
     assert len({purpose.partition(b"\x00")[0] for purpose in purposes}) == len(purposes)
 

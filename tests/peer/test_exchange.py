@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.protocol.exchange import REPEATS_UNTIL_AWAY, Exchange
+from pairgossip.peer.protocol.exchange import _REPEATS_UNTIL_AWAY, Exchange
 from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send, first_state
@@ -366,7 +366,7 @@ def test_one_that_is_away_is_greeted_and_asked_when_it_is_back() -> None:
 def test_one_that_does_not_answer_is_away_until_any_word_of_it() -> None:
     peer = many_rows(4)
     peer.ring(HIGH)
-    for _ in range(REPEATS_UNTIL_AWAY):
+    for _ in range(_REPEATS_UNTIL_AWAY):
         assert peer.away == set()
         peer.repeat(HIGH)
     assert peer.away == {HIGH}

@@ -10,8 +10,8 @@ import pairgossip as pg
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import (
     _CHANGES_BITS,
+    _MOST_GENERATIONS,
     FIRST_GENERATION,
-    MOST_GENERATIONS,
     MOST_ROWS,
     Changes,
     encode,
@@ -47,7 +47,7 @@ def test_a_number_says_how_many_there_were_and_who_is_gone() -> None:
         (generation_number(1, ("a", "b")), ("a",), False),
         (generation_number(2, ("a", "b")), ("b", "a"), False),
         (generation_number(2, ("a", "a")), ("a", "a"), False),
-        (generation_number(MOST_GENERATIONS - 1, ("a",)), ("a",), False),
+        (generation_number(_MOST_GENERATIONS - 1, ("a",)), ("a",), False),
         ((1 << _CHANGES_BITS) + 1, ("a",), False),
     ],
 )
@@ -155,9 +155,9 @@ def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
         peers[me] = Exchange(context, first_state(context))
     growth = (sealed_growth(FAR, 1, MOST_ROWS),)
     for counted, gone, grown in (
-        (MOST_GENERATIONS - 1, (), ()),
-        (MOST_GENERATIONS - 1, (HIGH,), ()),
-        (MOST_GENERATIONS - 1, (), growth),
+        (_MOST_GENERATIONS - 1, (), ()),
+        (_MOST_GENERATIONS - 1, (HIGH,), ()),
+        (_MOST_GENERATIONS - 1, (), growth),
         (MOST_ROWS - 1, (), growth),
     ):
         told = encode(sealed_notice(generation_number(counted, gone, grown), gone, FAR, grown))

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import Identity, create_identity
 from pairgossip.peer.identity.members import (
-    ALTERED,
-    PREFIX,
-    PURPOSE,
+    _ALTERED,
+    _PREFIX,
+    _PURPOSE,
     Invitation,
     Members,
     add_invited,
@@ -42,8 +42,8 @@ def text(ann: Identity) -> str:
 
 def sealed(told: Invitation, signer: Identity) -> str:
     body = msgspec.msgpack.encode(told)
-    packed = msgspec.msgpack.encode((body, signer.sign(PURPOSE + body)))
-    return PREFIX + base64.urlsafe_b64encode(packed).decode()
+    packed = msgspec.msgpack.encode((body, signer.sign(_PURPOSE + body)))
+    return _PREFIX + base64.urlsafe_b64encode(packed).decode()
 
 
 def test_an_invitation_tells_what_a_neighbor_needs(ann: Identity, text: str) -> None:
@@ -53,7 +53,7 @@ def test_an_invitation_tells_what_a_neighbor_needs(ann: Identity, text: str) -> 
     assert (told.spec, told.text) == (SPEC.hash, SPEC.text)
     member = told.member(is_neighbor=False)
     assert (member.id, member.is_neighbor) == (ann.id, False)
-    assert text.startswith(PREFIX)
+    assert text.startswith(_PREFIX)
     assert "\n" not in text
 
 
@@ -66,26 +66,26 @@ def test_it_may_come_by_file_and_with_broken_lines(tmp_path: Path, text: str) ->
 
 
 def test_no_single_changed_character_passes(text: str) -> None:
-    for place in range(len(PREFIX), len(text)):
+    for place in range(len(_PREFIX), len(text)):
         changed = "A" if text[place] != "A" else "B"
         with pytest.raises(InputError):
             read_invitation(text[:place] + changed + text[place + 1 :])
 
 
 def test_an_incomplete_one_says_so(text: str) -> None:
-    for length in range(len(PREFIX), len(text), 41):
-        with pytest.raises(InputError, match=ALTERED):
+    for length in range(len(_PREFIX), len(text), 41):
+        with pytest.raises(InputError, match=_ALTERED):
             read_invitation(text[:length])
 
 
 def test_nobody_signs_for_another(ann: Identity, bob: Identity, text: str) -> None:
     told = read_invitation(text)
     for false in (told, replace(told, id=bob.id), replace(told, rows=4)):
-        with pytest.raises(InputError, match=ALTERED):
+        with pytest.raises(InputError, match=_ALTERED):
             read_invitation(sealed(false, bob))
-    with pytest.raises(InputError, match=ALTERED):
+    with pytest.raises(InputError, match=_ALTERED):
         read_invitation(sealed(replace(told, id=bob.id), ann))
-    with pytest.raises(InputError, match=ALTERED):
+    with pytest.raises(InputError, match=_ALTERED):
         read_invitation(sealed(replace(told, text=told.text + " "), ann))
 
 
@@ -115,9 +115,9 @@ def test_what_is_no_invitation(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"long\.txt is too long for an invitation"):
         read_invitation(tmp_path / "long.txt")
     with pytest.raises(InputError, match="too long"):
-        read_invitation(PREFIX + "A" * (1 << 20))
-    with pytest.raises(InputError, match=ALTERED):
-        read_invitation(PREFIX + "\u00e9\u00e9")
+        read_invitation(_PREFIX + "A" * (1 << 20))
+    with pytest.raises(InputError, match=_ALTERED):
+        read_invitation(_PREFIX + "\u00e9\u00e9")
 
 
 def test_joining_adds_a_neighbor_or_a_mere_member(bob: Identity, text: str) -> None:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pairgossip.peer.service.logs import Log, write_logs
+from pairgossip.peer.service.reporter import Log, write_logs
 from pairgossip.text import clean_text
 
 

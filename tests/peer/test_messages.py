@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from pairgossip.peer.protocol.messages import (
-    LARGEST_NUMBER,
+    _LARGEST_NUMBER,
     VERSION,
     Accept,
     AnyMessage,
@@ -28,8 +28,8 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.service.zenoh_link import signed_part
 
-WHOLE = st.integers(0, LARGEST_NUMBER)
-POSITIVE = st.integers(1, LARGEST_NUMBER)
+WHOLE = st.integers(0, _LARGEST_NUMBER)
+POSITIVE = st.integers(1, _LARGEST_NUMBER)
 TEXT = st.text(max_size=70)
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5).map(tuple)
 RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), WHOLE, NUMBERS, st.binary(max_size=64))
@@ -92,8 +92,8 @@ def test_numbers_that_are_none_are_bad(kind: type[Offer | Accept], bad: float) -
         Offer(-1, 1, RECORD, ()),
         Offer(0, 0, RECORD, ()),
         Accept(0, -5, RECORD, ()),
-        Reject(0, LARGEST_NUMBER + 1, "busy"),
-        Reject(LARGEST_NUMBER + 1, 1, "busy"),
+        Reject(0, _LARGEST_NUMBER + 1, "busy"),
+        Reject(_LARGEST_NUMBER + 1, 1, "busy"),
         Notice(-1, (), "", b"", ()),
     ],
 )
@@ -104,14 +104,14 @@ def test_numbers_out_of_range_are_bad(message: AnyMessage) -> None:
 
 def test_a_frame_longer_than_a_run_can_have_is_bad() -> None:
     limit = frame_limit(2, 3)
-    longest = Offer(LARGEST_NUMBER, LARGEST_NUMBER, RECORD, (1.0,) * 3)
+    longest = Offer(_LARGEST_NUMBER, _LARGEST_NUMBER, RECORD, (1.0,) * 3)
     assert len(encode(longest)) < limit
     with pytest.raises(BadFrame, match="too long"):
         decode(b"\x00" * (limit + 1), limit)
 
 
 def test_the_longest_text_still_fits() -> None:
-    hello = Hello("s" * 64, "x" * (1 << 16), LARGEST_NUMBER, True)
+    hello = Hello("s" * 64, "x" * (1 << 16), _LARGEST_NUMBER, True)
     assert decode(encode(hello), frame_limit(1, 1)) == hello
 
 

@@ -151,10 +151,10 @@ def test_only_few_are_served_at_once(served: Served, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(metrics, "_LONGEST_REQUEST", 1000.0)
     assert served.status is not None
     patient = Served(served.status)
-    clients = [connected(patient) for _ in range(2 * metrics.MOST_CONNECTIONS)]
-    for client in clients[metrics.MOST_CONNECTIONS :]:
+    clients = [connected(patient) for _ in range(2 * metrics._MOST_CONNECTIONS)]
+    for client in clients[metrics._MOST_CONNECTIONS :]:
         assert client.recv(100) == b""
-    for client in clients[: metrics.MOST_CONNECTIONS]:
+    for client in clients[: metrics._MOST_CONNECTIONS]:
         client.settimeout(0.01)
         with pytest.raises(TimeoutError):
             client.recv(100)

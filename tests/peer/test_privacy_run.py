@@ -18,15 +18,16 @@ import pytest
 import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.privacy_noise import noise_bound, noise_of
-from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of
+from pairgossip.peer.service.privacy_noise import _noise_bound, noise_of
+from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
+from pairgossip.privacy import DebiasedLoss
 from pairgossip.swarm.plan import make_plan
 from pairgossip.swarm.running import SwarmOptions, run_swarm
 
-from .homes import AUC, GINI, Pair, introduce_each_other, make_home
+from .homes import AUC, GINI, Pair, debiased_kernel_of, introduce_each_other, make_home
 from .test_privacy_init import RAW, traces
 
 PRIVATE = GINI + "[privacy]\nepsilon = 3\nbins = 4\n"
@@ -213,8 +214,8 @@ classes = [0, 1]
 
 def minimizer(spec: Spec, homes: list[Home]) -> float:
     """Where the mean debiased gradient and that of the penalty cancel, by bisection."""
-    loss, learning = debiased_loss_of(spec), spec.learning
-    assert learning is not None
+    loss, learning = debias_measure(spec), spec.learning
+    assert isinstance(loss, DebiasedLoss) and learning is not None
     l2 = learning.l2 or 0.0
     reports = np.array([row for home in homes for row in home.read_rows()])
     n = len(reports)
@@ -239,7 +240,7 @@ def test_the_bound_holds_and_is_reached(target: str, rounding: str) -> None:
     said = f'target = "{target}"\nmembers = 40\n[ranges]'
     spec = parse_spec(PRIVATE.replace("[ranges]", said) + f'rounding = "{rounding}"\n')
     kernel = debiased_kernel_of(spec)
-    bound = noise_bound(kernel, 40, target, np.ones(1))
+    bound = _noise_bound(kernel, 40, target, np.ones(1))
     assert bound is not None
     cases = [np.zeros(40, int), np.arange(40) % 4, np.arange(40) % 2 * 3, np.full(40, 2)]
     found = [spread_of(spec, cells, 40) for cells in cases]
@@ -263,9 +264,9 @@ def test_the_noise_of_a_quotient_is_bounded_where_it_is_known() -> None:
     cells = np.arange(600) % 6
     counts = np.bincount(cells).astype(float) / 600
     averages = np.einsum("i,cij,j->c", counts, kernel.cell_tables, counts)
-    bound = noise_bound(kernel, 600, "v", averages)
+    bound = _noise_bound(kernel, 600, "v", averages)
     assert bound is not None
     assert 0.2 * bound < spread_of(spec, cells, 600) < bound
-    assert noise_bound(kernel, 600, "v", np.full(2, np.nan)) is None
-    assert noise_bound(kernel, 600, "v", np.zeros(2)) is None
-    assert noise_bound(kernel, 1, "v", averages) is None
+    assert _noise_bound(kernel, 600, "v", np.full(2, np.nan)) is None
+    assert _noise_bound(kernel, 600, "v", np.zeros(2)) is None
+    assert _noise_bound(kernel, 1, "v", averages) is None

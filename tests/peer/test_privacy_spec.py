@@ -10,10 +10,10 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.spec.mechanism import debiased_kernel_of, declared, mechanism_of
+from pairgossip.peer.spec.mechanism import declared, mechanism_of
 from pairgossip.peer.spec.spec import Spec, differences, parse_spec, rule_for
 from pairgossip.peer.storage.rows import read_rows
-from tests.peer.homes import AUC, GINI, LOSS
+from tests.peer.homes import AUC, GINI, LOSS, debiased_kernel_of
 
 PRIVATE = GINI + "[privacy]\nepsilon = 1\nbins = 4\n"
 PRIVATE_AUC = AUC + "[privacy]\nepsilon = 2.0\nbins = 3\nclasses = [0, 1]\n"

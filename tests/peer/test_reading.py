@@ -31,7 +31,7 @@ from pairgossip.peer.reading import (
     state_of,
 )
 from pairgossip.peer.service.metrics import MetricsServer
-from pairgossip.peer.service.status import LARGEST_STATUS, write_status
+from pairgossip.peer.service.status import _LARGEST_STATUS, write_status
 from pairgossip.peer.storage.folder import Home
 from tests.watch.peers_to_watch import HOSTILE, Scripted, status, told, until
 
@@ -124,7 +124,7 @@ def test_a_damaged_status(tmp_path: Path, content: bytes) -> None:
 
 def test_a_huge_status(tmp_path: Path) -> None:
     with open(tmp_path / "status.json", "wb") as file:
-        file.truncate(LARGEST_STATUS + 1)
+        file.truncate(_LARGEST_STATUS + 1)
     assert "is longer than" in read(tmp_path).problems[0]
 
 
@@ -175,7 +175,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
 
 
 def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.reading.LONGEST_ANSWER", 0.2)
+    monkeypatch.setattr("pairgossip.peer.reading._LONGEST_ANSWER", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == PeerReading("frozen")
 

@@ -9,7 +9,13 @@ import pytest
 
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.losses import Ball, as_loss
-from pairgossip.peer.protocol.rules import LARGEST, DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.rules import (
+    _LARGEST,
+    DualAveraging,
+    PaperMixing,
+    Rule,
+    WeightedMixing,
+)
 
 GINI = as_kernel("gini")
 LEARNING = DualAveraging(as_loss("auc-logistic"), 2, Ball(1.0).map, lambda t: 0.5, 0.25)
@@ -33,7 +39,7 @@ def test_nothing_is_known_before_the_first_pick(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10 * LARGEST, -10 * LARGEST])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10 * _LARGEST, -10 * _LARGEST])
 def test_an_implausible_mass_is_known(rule: Rule, bad: float) -> None:
     mass, _ = rule.begin()
     assert rule.is_plausible(mass)

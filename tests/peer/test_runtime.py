@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.messages import (
     generation_number,
 )
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service.runtime import FIRST_WAIT, LONGEST_WAIT, Runtime
+from pairgossip.peer.service.runtime import _FIRST_WAIT, _LONGEST_WAIT, Runtime
 from tests.peer.contexts import sealed_notice
 from tests.peer.hostile import FAR, HIGH, LOW, make_victim
 
@@ -87,9 +87,9 @@ def test_an_offer_is_repeated_ever_more_rarely_and_never_given_up() -> None:
         waits.append(now - before)
         runtime.advance(now)
         before = now
-    assert 0.75 * FIRST_WAIT <= waits[0] <= 1.25 * FIRST_WAIT
+    assert 0.75 * _FIRST_WAIT <= waits[0] <= 1.25 * _FIRST_WAIT
     assert waits[3] > 2 * waits[0]
-    assert all(0.75 * LONGEST_WAIT <= wait <= 1.25 * LONGEST_WAIT for wait in waits[20:])
+    assert all(0.75 * _LONGEST_WAIT <= wait <= 1.25 * _LONGEST_WAIT for wait in waits[20:])
     offers = [message for _, message in books.sent if isinstance(message, Offer)]
     assert len(offers) == 61
     assert len(set(map(encode, offers))) == 1
@@ -171,7 +171,7 @@ def test_a_neighbor_is_greeted_again_only_after_a_while() -> None:
         runtime.advance(runtime.due())
     greeted = [message for _, message in books.sent]
     assert all(isinstance(message, Hello) for message in greeted)
-    assert 2 * 8 <= len(greeted) <= 2 * 2.0 / FIRST_WAIT
+    assert 2 * 8 <= len(greeted) <= 2 * 2.0 / _FIRST_WAIT
 
 
 def test_the_clock_is_wound_anew_when_an_eviction_is_heard_of() -> None:

@@ -16,14 +16,12 @@ from typing import Protocol
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.access import Neighbor
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.identity.members import Members
+from pairgossip.peer.identity.members import Member, Members
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
-from pairgossip.peer.service.logs import Log, write_logs
-from pairgossip.peer.service.reporter import Reporter
+from pairgossip.peer.service.reporter import Log, Reporter, write_logs
 from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, PeerService, run_peer
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.service.zenoh_link import OnFrame
@@ -74,7 +72,7 @@ class Line:
     def other_versions(self) -> dict[str, int]:
         return {}
 
-    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+    def reopen(self, neighbors: Sequence[Member]) -> None:
         self.reopened.append({one.id for one in neighbors})
 
     def close(self) -> None:
@@ -423,7 +421,7 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert until(lambda: ann.status.exists() and alone.status().problems)
@@ -524,7 +522,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
@@ -542,7 +540,7 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
     ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
     introduce_each_other([ann, bob, carl])
     with closing(assemble(ann)) as parts:
@@ -557,8 +555,8 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
     introduce_each_other(homes)
     bob, carl = (load_identity(home.folder).id for home in homes[1:])
@@ -584,7 +582,7 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
 def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])
@@ -603,7 +601,7 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter.UNANSWERED", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.1)
     homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
     board = Switchboard()
     with running(homes[0], board=board) as (ann,):

@@ -16,14 +16,13 @@ from pathlib import Path
 import pytest
 import zenoh
 
-from pairgossip.peer.identity import access
-from pairgossip.peer.identity.access import configuration, inbox_of
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service import service
+from pairgossip.peer.service import service, zenoh_link
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
 from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.service.zenoh_link import configuration, inbox_of
 from pairgossip.peer.storage.folder import Home, request_eviction
 
 from .homes import GINI, introduce_each_other, make_home
@@ -130,7 +129,7 @@ def test_a_neighbor_whose_certificate_expires_meanwhile_is_shut_out(
     homes: list[Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expired: set[str] = set()
-    monkeypatch.setattr(access, "is_expired", lambda certificate: certificate in expired)
+    monkeypatch.setattr(zenoh_link, "is_expired", lambda certificate: certificate in expired)
     with running(*homes[:2]), intruding(tmp_path, homes) as intruder:
         assert until(lambda: len(intruder.overheard) > 20)
         expired.add(load_identity(homes[2].folder).certificate)

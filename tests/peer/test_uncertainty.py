@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.status import interval_of
 from pairgossip.peer.service.uncertainty import (
-    MOST_BATCHES,
+    _MOST_BATCHES,
     MassHistory,
     Uncertainty,
     _walk_and_start,
@@ -226,9 +226,9 @@ def test_memory_is_bounded() -> None:
     seen = lonely()
     for k in range(1, 5_001):
         seen.observe(make_state(float(k % 3), float(k), k), (0,))
-        assert len(seen.masses.marks) <= MOST_BATCHES
+        assert len(seen.masses.marks) <= _MOST_BATCHES
     assert len(msgspec.json.encode(seen.masses)) < 2_500
-    assert len(seen.masses.marks) > MOST_BATCHES // 2
+    assert len(seen.masses.marks) > _MOST_BATCHES // 2
 
 
 def test_it_waits_for_the_member_with_the_most_rows() -> None:

@@ -14,7 +14,7 @@ from pairgossip.peer.service import service
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
-from pairgossip.peer.storage.witness import PLACES, SIZE, Witness, create_witness, witness_of
+from pairgossip.peer.storage.witness import _PLACES, _SIZE, Witness, create_witness, witness_of
 from tests.peer.damage import contents, history, judged, put
 from tests.peer.test_journal import loaded, opened, some_state
 
@@ -111,7 +111,7 @@ def test_a_second_power_failure_meets_no_note_of_before_the_first(
     monkeypatch.setattr(os, "fsync", lambda _: on_the_disk.append(witness_of(path).read_bytes()))
     with opened(path, create=False):
         (content,) = on_the_disk
-    notes = [witness._unpack(content[place:]) for place in PLACES]
+    notes = [witness._unpack(content[place:]) for place in _PLACES]
     assert [note.saves for note in notes if note is not None] == [2, 2]
 
 
@@ -152,7 +152,7 @@ def test_a_note_costs_no_sync(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(os, "fdatasync", synced.append)
         for sync in (True, False, True):
             journal.save(Save(some_state(), sync=sync, everything=True))
-        assert synced == [] and witness_of(path).stat().st_size == SIZE
+        assert synced == [] and witness_of(path).stat().st_size == _SIZE
         monkeypatch.undo()
 
 
@@ -169,7 +169,11 @@ def test_another_state_after_as_many_saves_is_refused(path: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [(None, "There is no "), (b"", "is damaged, so nobody knows"), (b"x" * SIZE, "is damaged, so")],
+    [
+        (None, "There is no "),
+        (b"", "is damaged, so nobody knows"),
+        (b"x" * _SIZE, "is damaged, so"),
+    ],
 )
 def test_without_a_witness_nobody_vouches(path: Path, content: bytes | None, sentence: str) -> None:
     saved(path, [True])
@@ -183,7 +187,7 @@ def test_without_a_witness_nobody_vouches(path: Path, content: bytes | None, sen
 
 def test_a_note_that_power_has_cut_leaves_the_one_before(path: Path) -> None:
     states = saved(path, [True, True])
-    for place in PLACES:
+    for place in _PLACES:
         file = witness_of(path)
         content = bytearray(file.read_bytes())
         content[place + 20 : place + 60] = bytes(40)

@@ -17,17 +17,19 @@ import pytest
 import zenoh
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.access import (
+from pairgossip.peer.identity.certificates import Opener, Sealer
+from pairgossip.peer.protocol.messages import VERSION, Offer, Record, encode
+from pairgossip.peer.service.zenoh_link import (
+    _HEADER,
     OVERHEAD,
-    SIGNATURE,
+    Inbox,
+    ZenohLink,
     admissible,
     configuration,
     inbox_of,
     key_between,
+    signed_part,
 )
-from pairgossip.peer.identity.certificates import Opener, Sealer
-from pairgossip.peer.protocol.messages import VERSION, Offer, Record, encode
-from pairgossip.peer.service.zenoh_link import Inbox, ZenohLink, signed_part
 
 from .zenoh_people import Heard, Person, free_address, linked, site_of, until
 
@@ -220,7 +222,7 @@ def check_unreadable(overheard: list[bytes], curious: Sequence[Person], sender: 
         for person in curious:
             for pretended in {person.id, *(one.id for one in curious)}:
                 opener = Opener(pretended, person.agree)
-                assert opener.open(sender, content[1 + SIGNATURE :]) is None
+                assert opener.open(sender, content[_HEADER:]) is None
 
 
 def test_a_forged_listener_cannot_read_what_is_meant_for_another(

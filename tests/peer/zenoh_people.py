@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.x509.oid import NameOID
 
-from pairgossip.peer.identity.access import Neighbor, Site
 from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, static_key
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.service.zenoh_link import ZenohLink
+from pairgossip.peer.identity.members import Member
+from pairgossip.peer.service.zenoh_link import Site, ZenohLink
 
 PATIENCE = 20.0
 
@@ -69,6 +69,10 @@ class Person:
 
     def agree(self, public: bytes) -> bytes:
         return static_key(self.key).exchange(X25519PublicKey.from_public_bytes(public))
+
+
+def make_neighbor(id: str, certificate: str, address: str | None) -> Member:
+    return Member(id, id[:8], 1, certificate, address, is_neighbor=True)
 
 
 def read_key(file: Path) -> Ed25519PrivateKey:
@@ -141,7 +145,7 @@ def site_of(
     longest_frame: int = 1 << 17,
 ) -> Site:
     """A site whose neighbors are all to be found at one address, or at none."""
-    known = [Neighbor(one.id, one.certificate, connect) for one in neighbors]
+    known = [make_neighbor(one.id, one.certificate, connect) for one in neighbors]
     return Site(me.id, known, me.certificate_file, me.key_file, listen, longest_frame)
 
 

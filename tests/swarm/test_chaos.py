@@ -12,8 +12,8 @@ from pairgossip.errors import InputError
 from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP
 from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.chaos import (
-    LONGEST,
-    PATIENCE,
+    _LONGEST,
+    _PATIENCE,
     Chaos,
     Faults,
     FaultyLinks,
@@ -155,10 +155,10 @@ def test_an_offer_in_flight_at_two_kills_counts_once() -> None:
     peers[0].lives, peers[1].lives = 4, 3
     chaos = Chaos(Faults(2, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
     chaos.step(0.0)
-    chaos.step(LONGEST)
+    chaos.step(_LONGEST)
     assert peers[0].now == STARTING
     peers[0].now = UP
-    chaos.step(LONGEST)
+    chaos.step(_LONGEST)
     assert chaos.counts == {"kills": 2} and chaos.offers_in_flight == {("0", 2)}
 
 
@@ -167,9 +167,9 @@ def test_what_can_never_happen_is_given_up() -> None:
     for peer in peers:
         peer.lives = 3
     chaos = Chaos(Faults(2, 0, 0, 0.0), list(peers), None, [], random.Random(0), 0.0)
-    chaos.step(PATIENCE)
+    chaos.step(_PATIENCE)
     assert chaos.failure is None
-    chaos.step(PATIENCE + 1.0)
+    chaos.step(_PATIENCE + 1.0)
     assert chaos.is_over
     assert chaos.failure == (
         "2 kills could not be carried out: for 120 seconds, not enough peers were running and "

@@ -5,13 +5,13 @@ import socket
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.swarm.processes import HIGHEST, HOST, LOWEST, free_ports, is_free, ports_from
+from pairgossip.swarm.processes import _HIGHEST, _LOWEST, HOST, _is_free, free_ports, ports_from
 
 
 def test_free_ports_differ_and_are_not_those_of_connections() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20
-    assert all(LOWEST <= port < HIGHEST for port in ports)
+    assert all(_LOWEST <= port < _HIGHEST for port in ports)
 
 
 def test_a_port_that_is_taken_is_named() -> None:
@@ -19,9 +19,9 @@ def test_a_port_that_is_taken_is_named() -> None:
         taken.bind((HOST, 0))
         taken.listen(1)
         port = taken.getsockname()[1]
-        assert not is_free(port)
+        assert not _is_free(port)
         with pytest.raises(InputError) as caught:
-            ports_from(port - 1 if is_free(port - 1) else port, 2)
+            ports_from(port - 1 if _is_free(port - 1) else port, 2)
     assert str(caught.value) == (
         f"Port {port} of 127.0.0.1 cannot be used, another program may have it: give another "
         f"first port, or none to have free ones found."

@@ -11,13 +11,13 @@ import sys
 # Without it hashlib brings OpenSSL into memory, which cryptography has brought already.
 sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
 
-WRONG_INPUT = 2
+_WRONG_INPUT = 2
 
 
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
     from pairgossip.errors import PairgossipError
-    from pairgossip.peer.service.logs import write_logs
+    from pairgossip.peer.service.reporter import write_logs
     from pairgossip.peer.service.service import run_peer
     from pairgossip.peer.storage.folder import open_home
 
@@ -27,11 +27,11 @@ def main(folder: str) -> int:
             return run_peer(home)
     except PairgossipError as problem:
         sys.stderr.write(f"Error: {' '.join(str(problem).split())}\n")
-        return WRONG_INPUT
+        return _WRONG_INPUT
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.stderr.write("Usage: python -m pairgossip.peer FOLDER\n")
-        sys.exit(WRONG_INPUT)
+        sys.exit(_WRONG_INPUT)
     sys.exit(main(sys.argv[1]))

@@ -26,21 +26,21 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text, is_loopback
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
-STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
-STATES = (UP, STARTING, FROZEN, DOWN, STOPPED, EVICTED, UNCLEAR)
-SILENT_SECONDS = 10.0
+_STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
+_STATES = (UP, STARTING, FROZEN, DOWN, _STOPPED, EVICTED, UNCLEAR)
+_SILENT_SECONDS = 10.0
 """A running peer writes its status every second; one that has not for this long is frozen."""
-RATE_SECONDS = 10.0
+_RATE_SECONDS = 10.0
 """Rates of exchanges are means over this time."""
 LONGEST_NAME = 32
-MOST_PROBLEMS = 5
-LONGEST_ANSWER = 2.0
-LARGEST_ANSWER = 1 << 20
+_MOST_PROBLEMS = 5
+_LONGEST_ANSWER = 2.0
+_LARGEST_ANSWER = 1 << 20
 READERS_AT_ONCE = 8
 _METRICS_ADDRESS = re.compile(
     r"(?:http://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})(?:/metrics)?"
 )
-Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
+_Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class SwarmReading:
 
     def summary(self) -> str:
         """Describe the peers in one line."""
-        counts = [(self.count(state), state) for state in STATES]
+        counts = [(self.count(state), state) for state in _STATES]
         states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
         known = [value for value in self.estimates() if value is not None]
         found = ""
@@ -196,7 +196,7 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         updated=status.updated or None,
         measure=clean_text(status.measure, 2 * LONGEST_NAME),
         evicted=tuple(clean_text(name, 2 * LONGEST_NAME) for name in status.evicted),
-        problems=tuple(clean_text(problem) for problem in status.problems[:MOST_PROBLEMS]),
+        problems=tuple(clean_text(problem) for problem in status.problems[:_MOST_PROBLEMS]),
     )
 
 
@@ -208,15 +208,15 @@ def state_of(status: Status | None, pid: int | None, now: float) -> str:
     """Return the state of a peer by its status, its process if that is known, and the system."""
     pid = pid or (status.pid if status is not None else None)
     if pid is None:
-        return STOPPED if status is not None and status.stopped else DOWN
+        return _STOPPED if status is not None and status.stopped else DOWN
     process = process_of(pid)
     if status is None or status.pid != pid:  # this process has not written its status yet
         return DOWN if process is None else STARTING
     if status.stopped:
-        return STOPPED
+        return _STOPPED
     if process is None or process.began > status.updated + 1:  # the number was given to another
         return DOWN
-    is_silent = now - status.updated > SILENT_SECONDS
+    is_silent = now - status.updated > _SILENT_SECONDS
     return FROZEN if process.is_stopped or is_silent else UP
 
 
@@ -303,19 +303,19 @@ class MetricsReader:
         return _reading_of_samples(samples, UP if is_alive else FROZEN)
 
     def _get(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection(self.host, self.port, timeout=LONGEST_ANSWER)
+        connection = HTTPConnection(self.host, self.port, timeout=_LONGEST_ANSWER)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
-            content = answer.read(LARGEST_ANSWER + 1)
-            if len(content) > LARGEST_ANSWER:
+            content = answer.read(_LARGEST_ANSWER + 1)
+            if len(content) > _LARGEST_ANSWER:
                 raise ValueError("too long an answer")
             return answer.status, content.decode()
         finally:
             connection.close()
 
 
-def _parse_samples(text: str) -> Samples:
+def _parse_samples(text: str) -> _Samples:
     with needed_for("Metrics", "pairgossip"):
         from prometheus_client.parser import text_string_to_metric_families
     samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
@@ -328,7 +328,7 @@ def _parse_samples(text: str) -> Samples:
     return samples
 
 
-def _reading_of_samples(samples: Samples, state: str) -> PeerReading:
+def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
     def one(name: str) -> float | None:
         value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
         return value if math.isfinite(value) else None
@@ -378,7 +378,7 @@ class _Total:
             self.total += count if is_new else count - self._last
             self._last, self._since = count, since
         self._moments.append((now, self.total))
-        while now - self._moments[0][0] > RATE_SECONDS:
+        while now - self._moments[0][0] > _RATE_SECONDS:
             self._moments.popleft()
 
     def rate(self) -> float:

@@ -18,10 +18,10 @@ from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 
-TOLERANCE = 1e-9
+_TOLERANCE = 1e-9
 """Of sums of hundreds of thousands of rounded numbers, relative."""
 
-Views = Mapping[str, PeerSnapshot]
+_Views = Mapping[str, PeerSnapshot]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def audit(homes: Sequence[Home]) -> Audit:
     if total % 2:
         violations.append("An exchange was made by one side only.")
     weight, due = _weight([mass for _, mass in held], views), _weight_due(views)
-    if weight is not None and not math.isclose(weight, due, rel_tol=TOLERANCE):
+    if weight is not None and not math.isclose(weight, due, rel_tol=_TOLERANCE):
         violations.append(
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
         )
@@ -95,13 +95,13 @@ def _finding(one: PeerSnapshot) -> Finding:
     return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
 
 
-def _generations(views: Views) -> list[str]:
+def _generations(views: _Views) -> list[str]:
     if len({(one.state.generation, one.state.evicted) for one in views.values()}) <= 1:
         return []
     return ["Not all peers are in the same generation: run them on until all have heard of it."]
 
 
-def _memories(views: Views) -> list[str]:
+def _memories(views: _Views) -> list[str]:
     """Find peers that remember less than others remember of them."""
     return [
         f"{one.identity.name} has decided an offer of {views[who].identity.name} that the latter "
@@ -112,7 +112,7 @@ def _memories(views: Views) -> list[str]:
     ]
 
 
-def _numbers(views: Views) -> list[str]:
+def _numbers(views: _Views) -> list[str]:
     return [
         f"{one.identity.name} has a number that is not finite in row {row}."
         for one in views.values()
@@ -121,7 +121,7 @@ def _numbers(views: Views) -> list[str]:
     ]
 
 
-def _decided(views: Views) -> dict[tuple[str, int], Outcome]:
+def _decided(views: _Views) -> dict[tuple[str, int], Outcome]:
     """Find rows in offers that were accepted, unknown to their peer as yet; and the outcomes."""
     found = {}
     for me, one in views.items():
@@ -145,7 +145,7 @@ def _effective(
             yield outcome.record, mean
 
 
-def _records(views: Views, held: Sequence[Record]) -> list[str]:
+def _records(views: _Views, held: Sequence[Record]) -> list[str]:
     """Compare what is held with what must be: every row once, as its owner made it."""
     found = []
     counts = Counter((record.origin, record.row) for record in held)
@@ -171,14 +171,14 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
     )
 
 
-def _weight(masses: Sequence[Mass], views: Views) -> float | None:
+def _weight(masses: Sequence[Mass], views: _Views) -> float | None:
     rules = [one.context.rule for one in views.values()]
     if not all(isinstance(rule, WeightedMixing) for rule in rules):
         return None
     return math.fsum(mass[-1] for mass in masses)
 
 
-def _weight_due(views: Views) -> float:
+def _weight_due(views: _Views) -> float:
     """The weight that all exchanges have added."""
     return math.fsum(
         one.context.rule.weight * _updates_due(one)
@@ -193,7 +193,7 @@ def _updates_due(one: PeerSnapshot) -> int:
     return one.state.exchanges * picks - 2 * one.state.left_out
 
 
-def _updates(views: Views) -> list[str]:
+def _updates(views: _Views) -> list[str]:
     """Find peers whose rows count other updates than their exchanges, where rows do count."""
     found = []
     for one in views.values():

@@ -37,10 +37,7 @@ def _ends(link: Link) -> Link:
 class FaultyLinks:
     """Relays connections, one listener for each direction of a link, in a thread of its own.
 
-    Parameters
-    ----------
-    targets
-        ``targets[i, j]``: the port of peer j, for what peer i connects to.
+    What peer i connects to goes to the port of peer j, which is ``targets[i, j]``.
     """
 
     def __init__(self, targets: Mapping[Link, int]) -> None:
@@ -55,11 +52,11 @@ class FaultyLinks:
 
     def cut(self, links: Iterable[Link]) -> None:
         """Let nothing through these links until they are healed."""
-        self._do(self._set([_ends(link) for link in links], False))
+        self._do(self._close(links))
 
     def heal(self) -> None:
         """Let everything through again."""
-        self._do(self._set(list(self._open), True))
+        self._do(self._reopen())
 
     def close(self) -> None:
         """Close all connections."""
@@ -84,13 +81,13 @@ class FaultyLinks:
             ports[link] = server.sockets[0].getsockname()[1]
         return ports
 
-    async def _set(self, links: list[Link], is_open: bool) -> None:
+    async def _close(self, links: Iterable[Link]) -> None:
         for link in links:
-            gate = self._open[link]
-            if is_open:
-                gate.set()
-            else:
-                gate.clear()
+            self._open[_ends(link)].clear()
+
+    async def _reopen(self) -> None:
+        for gate in self._open.values():
+            gate.set()
 
     async def _end(self) -> None:
         for server in self._servers:
@@ -145,13 +142,13 @@ async def _pour(
     await gate.wait()  # that a connection was closed does not pass a cut link either
 
 
-KINDS = ("kills", "freezes", "partitions")
-MEAN_ABSENCE = 0.5
-MEAN_FREEZE = 2.5
+_KINDS = ("kills", "freezes", "partitions")
+_MEAN_ABSENCE = 0.5
+_MEAN_FREEZE = 2.5
 """Seconds; some freezes last longer than a peer waits before it takes a neighbor to be away."""
-MEAN_CUT = 3.0
-LONGEST = 12.0
-PATIENCE = 120.0
+_MEAN_CUT = 3.0
+_LONGEST = 12.0
+_PATIENCE = 120.0
 """Seconds to wait until a fault that is due becomes possible."""
 
 
@@ -165,7 +162,7 @@ class Faults:
     window: float
 
     def __post_init__(self) -> None:
-        for name in KINDS:
+        for name in _KINDS:
             if getattr(self, name) < 0:
                 raise InputError(f"The number of {name} is {getattr(self, name)}: give 0 or more.")
 
@@ -185,18 +182,8 @@ class Chaos:
 
     Only peers that have exchanged since their start are killed, since a kill of one that has
     nothing to lose shows nothing, and at most a third of the peers are away at a time, so that the
-    others can exchange.
-
-    Parameters
-    ----------
-    faults
-        How many there are.
-    peers, links, edges
-        The peers, the links that can be cut, and which peers each link connects.
-    chance
-        Draws the moments and the peers.
-    begin
-        When it begins, in monotonic seconds.
+    others can exchange. Chance draws the moments, from ``begin`` on in monotonic seconds, and the
+    peers.
     """
 
     def __init__(
@@ -209,7 +196,7 @@ class Chaos:
         begin: float,
     ) -> None:
         self._peers, self._links, self._edges, self._chance = peers, links, edges, chance
-        kinds = KINDS if links is not None else KINDS[:2]
+        kinds = _KINDS if links is not None else _KINDS[:2]
         # Kills are many and need peers that are up: the other faults, which are fewer, come first.
         self._due = {
             kind: self._moments(getattr(faults, kind), faults.window, begin)
@@ -251,13 +238,13 @@ class Chaos:
                 moments.pop()
         if not is_waiting:
             self._last = now
-        elif now - self._last > PATIENCE:
+        elif now - self._last > _PATIENCE:
             self._give_up()
 
     def _give_up(self) -> None:
         left = ", ".join(f"{len(due)} {kind}" for kind, due in self._due.items() if due)
         self.failure = (
-            f"{left} could not be carried out: for {PATIENCE:.0f} seconds, not enough peers were "
+            f"{left} could not be carried out: for {_PATIENCE:.0f} seconds, not enough peers were "
             f"running and exchanging."
         )
         for moments in self._due.values():
@@ -284,7 +271,7 @@ class Chaos:
     def _kill(self, now: float) -> bool:
         """Kill a peer; return whether it had exchanged, as its disk says."""
         killable = [peer for peer in self._peers if peer.has_exchanged]
-        peer = self._victim([one for one in killable if one.state == FROZEN or self._has_room()])
+        peer = self._choose([one for one in killable if one.state == FROZEN or self._has_room()])
         if peer is None:
             return False
         peer.kill()
@@ -296,13 +283,13 @@ class Chaos:
             peer.start()
             return True
 
-        self._after(now, MEAN_ABSENCE, restart)
+        self._after(now, _MEAN_ABSENCE, restart)
         if remains.has_exchanged:
             self.offers_in_flight |= {(peer.id, number) for number in remains.offers}
         return remains.has_exchanged
 
     def _freeze(self, now: float) -> bool:
-        peer = self._victim([peer for peer in self._peers if peer.state == UP])
+        peer = self._choose([peer for peer in self._peers if peer.state == UP])
         if peer is None or not self._has_room():
             return False
         frozen = peer.pid
@@ -313,7 +300,7 @@ class Chaos:
                 peer.thaw()
             return True
 
-        self._after(now, MEAN_FREEZE, thaw)
+        self._after(now, _MEAN_FREEZE, thaw)
         return True
 
     def _partition(self, now: float) -> bool:
@@ -324,7 +311,7 @@ class Chaos:
         side = set(self._chance.sample(numbers, self._chance.randint(1, len(numbers) - 1)))
         self._links.cut((i, j) for i, j in self._edges if (i in side) != (j in side))
         self._is_cut = True
-        self._after(now, MEAN_CUT, self._heal)
+        self._after(now, _MEAN_CUT, self._heal)
         return True
 
     def _heal(self) -> bool:
@@ -338,11 +325,11 @@ class Chaos:
         away = sum(peer.state != UP for peer in self._peers)
         return away < max(1, len(self._peers) // 3)
 
-    def _victim(self, chosen: list[PeerProcess]) -> PeerProcess | None:
+    def _choose(self, chosen: list[PeerProcess]) -> PeerProcess | None:
         return self._chance.choice(chosen) if chosen else None
 
     def _after(self, now: float, mean: float, what: Callable[[], bool]) -> None:
-        delay = min(self._chance.expovariate(1.0 / mean), LONGEST)
+        delay = min(self._chance.expovariate(1.0 / mean), _LONGEST)
         heapq.heappush(self._later, (now + delay, next(self._order), what))
 
 
@@ -353,5 +340,5 @@ def all_are_up(peers: list[PeerProcess]) -> bool:
 
 def format_faults(faults: Mapping[str, int]) -> str:
     """Say how many faults of each kind there were, such as "3 kills, 1 freeze"."""
-    counts = [(faults[name], name) for name in KINDS if faults.get(name)]
+    counts = [(faults[name], name) for name in _KINDS if faults.get(name)]
     return ", ".join(f"{count} {name[:-1] if count == 1 else name}" for count, name in counts)

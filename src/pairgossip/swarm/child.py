@@ -12,21 +12,21 @@ import os
 import signal
 import sys
 
-PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1
 """From Linux's prctl.h: the signal that the system sends when the parent ends; it outlives exec."""
 
 
-def die_with(parent: int) -> None:
+def _die_with(parent: int) -> None:
     """Let the system kill this process with its parent, on Linux also if it is frozen then."""
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the system knew
         os._exit(1)
 
 
 if __name__ == "__main__":
-    die_with(int(sys.argv[1]))
+    _die_with(int(sys.argv[1]))
     os.execv(sys.argv[2], sys.argv[2:])

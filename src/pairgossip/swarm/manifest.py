@@ -12,10 +12,10 @@ from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_text
 from pairgossip.peer.identity.certificates import is_name
 
-FILE = "swarm.json"
-FORMAT, VERSION = "pairgossip-swarm", 1
+_FILE = "swarm.json"
+_FORMAT, _VERSION = "pairgossip-swarm", 1
 MOST_PEERS = 1_000
-LARGEST_MANIFEST = 1 << 26
+_LARGEST_MANIFEST = 1 << 26
 
 
 class ManifestPeer(msgspec.Struct, frozen=True):
@@ -41,8 +41,8 @@ class Result(msgspec.Struct, frozen=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """All of a swarm."""
 
-    format: str = FORMAT
-    version: int = VERSION
+    format: str = _FORMAT
+    version: int = _VERSION
     running: bool = False
     pid: int | None = None
     """The process that runs the swarm."""
@@ -66,7 +66,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the parts fit together, and lead nowhere outside the swarm's folder."""
         names, places = {peer.name for peer in self.peers}, self.positions
         return (
-            (self.format, self.version) == (FORMAT, VERSION)
+            (self.format, self.version) == (_FORMAT, _VERSION)
             and 0 < len(self.peers) <= MOST_PEERS
             and len(names) == len(self.peers)
             and all(is_name(peer.home) for peer in self.peers)
@@ -80,23 +80,23 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest of the swarm in a folder."""
     content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-    write_text(folder / FILE, [content.decode(), "\n"])
+    write_text(folder / _FILE, [content.decode(), "\n"])
 
 
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of the swarm in a folder, or say what is wrong with it."""
-    path = folder / FILE
+    path = folder / _FILE
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: check the path.")
     if not path.exists():
         raise InputError(
-            f"{folder} holds no {FILE}: give the folder of a swarm, which "
+            f"{folder} holds no {_FILE}: give the folder of a swarm, which "
             "'pairgossip swarm run --home' makes, or name peers with --peers."
         )
     damaged = InputError(f"{path} is not the manifest of a swarm: check the path.")
     try:
         # Python's own parser: it refuses deep nesting with an error of its own.
-        manifest = msgspec.convert(json.loads(read_bytes(path, LARGEST_MANIFEST)), Manifest)
+        manifest = msgspec.convert(json.loads(read_bytes(path, _LARGEST_MANIFEST)), Manifest)
     except (msgspec.ValidationError, ValueError, RecursionError):
         raise damaged from None
     if not manifest.is_sound:

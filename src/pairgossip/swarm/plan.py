@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pairgossip.graphs import Graph
 
 
-MOST_PEERS = 500
+_MOST_PEERS = 500
 """Each peer is a process of some 50 MB."""
 
 
@@ -65,7 +65,7 @@ class Plan:
 
 def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Plan:
     """Deal rows to peers, as evenly as their number allows, in an order that the seed decides."""
-    check_sizes(peers, len(rows), graph)
+    _check_sizes(peers, len(rows), graph)
     spec = parse_spec(text)
     if spec.members not in (None, len(rows)):
         raise InputError(
@@ -79,10 +79,10 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
     return Plan(text, spec, graph, names, dealt)
 
 
-def check_sizes(peers: int, rows: int, graph: Graph) -> None:
+def _check_sizes(peers: int, rows: int, graph: Graph) -> None:
     """Refuse numbers that do not go together."""
-    if not 2 <= peers <= MOST_PEERS:
-        raise InputError(f"A swarm has 2 to {MOST_PEERS} peers, not {peers}.")
+    if not 2 <= peers <= _MOST_PEERS:
+        raise InputError(f"A swarm has 2 to {_MOST_PEERS} peers, not {peers}.")
     if rows < peers:
         raise InputError(
             f"{peers} peers need at least {peers} rows, but there are {rows}: use fewer peers."
@@ -130,7 +130,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-Reached = Callable[[int, int], str]
+_Reached = Callable[[int, int], str]
 """``reached(i, j)``: the address at which peer i finds peer j."""
 
 
@@ -167,7 +167,7 @@ def create_peers(
     return homes
 
 
-def introduce(plan: Plan, homes: list[Home], reached: Reached) -> list[Identity]:
+def introduce(plan: Plan, homes: list[Home], reached: _Reached) -> list[Identity]:
     """Let all peers join each other by invitation: neighbors as such, others as members."""
     identities = [load_identity(home.folder) for home in homes]
     joined = {*plan.links, *((j, i) for i, j in plan.links)}

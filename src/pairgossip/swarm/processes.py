@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, reading_of
@@ -24,10 +24,10 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal_file import export
 from pairgossip.swarm import child
 
-START_PATIENCE = 120.0
-STOP_PATIENCE = 60.0
+_START_PATIENCE = 120.0
+_STOP_PATIENCE = 60.0
 """A peer waits some seconds for its last answer; many on a slow machine take longer to end."""
-STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
+_STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
 
@@ -125,7 +125,8 @@ class PeerProcess:
         except InputError:  # the next start says what is wrong
             return Remains(has_exchanged=False)
         before, self._exchanges_before = self._exchanges_before, found["exchanges"]
-        return Remains(found["exchanges"] != before, _numbers(found["pending"]))
+        offers = frozenset(offer["seq"] for offer in found["pending"].values())
+        return Remains(found["exchanges"] != before, offers)
 
     def freeze(self) -> None:
         """Stop the process in the midst of what it does, without ending it."""
@@ -176,17 +177,13 @@ class PeerProcess:
         self._process, self.status, self._is_frozen = None, None, False
 
 
-def _numbers(pending: dict[str, Any]) -> frozenset[int]:
-    return frozenset(offer["seq"] for offer in pending.values())
-
-
 def start_all(peers: list[PeerProcess]) -> None:
     """Start all peers, a few at a time, and wait until each says that it runs.
 
     Those that run are frozen until all do: else the first would exchange for a long while with each
     other only, and their estimates would lean towards their own rows.
     """
-    waiting, end = list(peers), time.monotonic() + START_PATIENCE
+    waiting, end = list(peers), time.monotonic() + _START_PATIENCE
     while waiting or any(peer.state == STARTING for peer in peers):
         for peer in peers:
             if peer.state == STARTING:
@@ -195,9 +192,9 @@ def start_all(peers: list[PeerProcess]) -> None:
                     peer.freeze()
             if peer.failure is not None:
                 raise InputError(f"{peer.name} did not start: {peer.last_words()}")
-        while waiting and _starting(peers) < STARTS_AT_ONCE:
+        while waiting and may_start(peers):
             waiting.pop(0).start()
-            end = time.monotonic() + START_PATIENCE
+            end = time.monotonic() + _START_PATIENCE
         if time.monotonic() > end:
             late = next(peer for peer in peers if peer.state == STARTING)
             raise InputError(f"{late.name} did not start in time: see {late.log}")
@@ -207,8 +204,8 @@ def start_all(peers: list[PeerProcess]) -> None:
 
 
 def may_start(peers: list[PeerProcess]) -> bool:
-    """Whether one more peer may be started now."""
-    return _starting(peers) < STARTS_AT_ONCE
+    """Return whether one more peer may be started now."""
+    return sum(peer.state == STARTING for peer in peers) < _STARTS_AT_ONCE
 
 
 def stop_all(peers: list[PeerProcess]) -> None:
@@ -216,47 +213,22 @@ def stop_all(peers: list[PeerProcess]) -> None:
     for peer in peers:
         peer.update()
         peer.ask_to_stop()
-    until = time.monotonic() + STOP_PATIENCE
+    until = time.monotonic() + _STOP_PATIENCE
     for peer in peers:
         peer.wait_for_end(until)
 
 
-def kill_all(peers: list[PeerProcess]) -> None:
-    """Leave no process behind."""
-    for peer in peers:
-        peer.kill()
-
-
-def _starting(peers: list[PeerProcess]) -> int:
-    return sum(peer.state == STARTING for peer in peers)
-
-
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+def interrupt(*_: object) -> None:
+    """Handle a signal as Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
-def interrupt_on_signals() -> Iterator[None]:
-    """Take SIGTERM, and the end of the terminal, for Ctrl-C."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with _handling(interrupt):
-        yield
-
-
-@contextlib.contextmanager
-def ignore_signals() -> Iterator[None]:
-    """Let nobody but SIGKILL interrupt this."""
-    with _handling(signal.SIG_IGN):
-        yield
-
-
-@contextlib.contextmanager
-def _handling(handler: object) -> Iterator[None]:
+def handle_signals(handler: object) -> Iterator[None]:
+    """Handle SIGTERM, Ctrl-C and the end of the terminal in one way, or ignore all three."""
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for one in ENDING:
+        for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             if signal.getsignal(one) != signal.SIG_IGN:  # what is ignored, as by nohup, stays so
                 before[one] = signal.signal(one, handler)  # type: ignore[arg-type]
     try:
@@ -296,12 +268,12 @@ def mean_memory(pids: Iterable[int | None]) -> tuple[float, float] | None:
 
 
 HOST = "127.0.0.1"
-LOWEST, HIGHEST = 20_000, 32_000
+_LOWEST, _HIGHEST = 20_000, 32_000
 """Below where systems take ports for outgoing connections from: a peer that is down for a moment
 would else find its port taken by another's connection."""
 
 
-def is_free(port: int) -> bool:
+def _is_free(port: int) -> bool:
     """Whether a program can listen at a port now."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -316,13 +288,13 @@ def is_free(port: int) -> bool:
 def free_ports(count: int) -> list[int]:
     """Find free ports, anywhere."""
     found: list[int] = []
-    for port in random.SystemRandom().sample(range(LOWEST, HIGHEST), HIGHEST - LOWEST):
+    for port in random.SystemRandom().sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST):
         if len(found) == count:
             break
-        if is_free(port):
+        if _is_free(port):
             found.append(port)
     if len(found) < count:
-        raise InputError(f"Of the ports {LOWEST} to {HIGHEST}, fewer than {count} are free.")
+        raise InputError(f"Of the ports {_LOWEST} to {_HIGHEST}, fewer than {count} are free.")
     return found
 
 
@@ -335,7 +307,7 @@ def ports_from(first: int, count: int) -> list[int]:
         )
     ports = list(range(first, first + count))
     for port in ports:
-        if not is_free(port):
+        if not _is_free(port):
             raise InputError(
                 f"Port {port} of {HOST} cannot be used, another program may have it: give another "
                 f"first port, or none to have free ones found."

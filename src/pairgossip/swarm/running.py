@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import random
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -26,17 +27,16 @@ from pairgossip.swarm.processes import (
     cpu_of,
     cpu_of_ended,
     free_ports,
-    ignore_signals,
-    interrupt_on_signals,
-    kill_all,
+    handle_signals,
+    interrupt,
     mean_memory,
     ports_from,
     start_all,
     stop_all,
 )
 
-SECONDS_BETWEEN_READINGS = 1.0
-SHORTEST_CALM = 5.0
+_SECONDS_BETWEEN_READINGS = 1.0
+_SHORTEST_CALM = 5.0
 """Seconds without faults at the end of a run, at least."""
 
 OnReading = Callable[[SwarmReading, Mapping[str, int]], None]
@@ -65,7 +65,7 @@ class SwarmOptions:
     @property
     def calm(self) -> float:
         """Seconds without faults at the end."""
-        return 0.0 if self.faults is None else max(SHORTEST_CALM, 0.2 * (self.seconds or 0.0))
+        return 0.0 if self.faults is None else max(_SHORTEST_CALM, 0.2 * (self.seconds or 0.0))
 
 
 @dataclass(frozen=True)
@@ -213,14 +213,14 @@ class _Run:
 
     def to_the_end(self, homes: list[Home], exact: float | None) -> Report:
         used, is_interrupted, memory = cpu_of_ended(), False, None
-        with interrupt_on_signals():
+        with handle_signals(interrupt):
             try:
                 start_all(self._peers)
                 self._watch()
             except KeyboardInterrupt:
                 is_interrupted = True
             finally:
-                with ignore_signals():  # a second Ctrl-C does not interrupt this
+                with handle_signals(signal.SIG_IGN):  # a second Ctrl-C does not interrupt this
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()
@@ -256,7 +256,7 @@ class _Run:
             if self._chaos is not None:
                 self._chaos.step(now)
             if now >= next_reading:
-                next_reading = now + SECONDS_BETWEEN_READINGS
+                next_reading = now + _SECONDS_BETWEEN_READINGS
                 self._read(reader)
             for peer in self._peers:
                 if peer.state == STARTING:
@@ -305,4 +305,5 @@ class _Run:
                 self._chaos.end()
             stop_all(self._peers)
         finally:
-            kill_all(self._peers)
+            for peer in self._peers:
+                peer.kill()

@@ -35,8 +35,8 @@ from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of, rule_for
 
-LARGEST_ADDRESS = 300
-LARGEST_FILE = 1 << 26
+_LARGEST_ADDRESS = 300
+_LARGEST_FILE = 1 << 26
 """Bytes of a list of members: those of some ten thousand."""
 _ADDRESS = re.compile(r"tls/(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
@@ -68,13 +68,13 @@ class Members(msgspec.Struct, frozen=True):
     def load(cls, path: Path) -> Members:
         """Read the list, or say what is wrong with it."""
         try:
-            given = msgspec.json.decode(read_bytes(path, LARGEST_FILE), type=_File, strict=True)
+            given = msgspec.json.decode(read_bytes(path, _LARGEST_FILE), type=_File, strict=True)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
             raise InputError(f"{path} is not a list of members: {problem}.") from None
         ids, names = set[str](), set[str]()
         try:
             for member in given.members:
-                check_member(member)
+                _check_member(member)
                 if member.id in ids:
                     raise InputError(f"Member '{member.name}' is listed twice: remove one.")
                 if member.name in names:
@@ -92,7 +92,7 @@ class Members(msgspec.Struct, frozen=True):
 
     def with_member(self, member: Member) -> Members:
         """Return the list with a member added, or with what is newly known about one."""
-        check_member(member)
+        _check_member(member)
         known = next((one for one in self.listed if one.id == member.id), None)
         if known is not None and known.rows != member.rows:
             raise InputError(
@@ -127,7 +127,7 @@ def _same_name(name: str) -> InputError:
     )
 
 
-def check_member(member: Member) -> None:
+def _check_member(member: Member) -> None:
     """Raise `InputError` if the parts of a member do not belong together."""
     if not is_name(member.name):
         raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
@@ -148,7 +148,7 @@ def check_member(member: Member) -> None:
 
 def check_address(address: str) -> str:
     """Return an address where a peer listens, or say what addresses are like."""
-    found = _ADDRESS.fullmatch(address) if len(address) <= LARGEST_ADDRESS else None
+    found = _ADDRESS.fullmatch(address) if len(address) <= _LARGEST_ADDRESS else None
     if found is None or not 0 < int(found[2]) < 2**16:
         raise InputError(
             f"{address[:64]!r} is no address: write it as tls/HOST:PORT, such as "
@@ -157,11 +157,11 @@ def check_address(address: str) -> str:
     return address
 
 
-PREFIX = "pairgossip-invitation-1:"
-PURPOSE = b"pairgossip invitation 1\x00"
+_PREFIX = "pairgossip-invitation-1:"
+_PURPOSE = b"pairgossip invitation 1\x00"
 """Signed along, so that no signature made for something else is ever taken for one of these."""
-LARGEST_INVITATION = 1 << 18
-ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
+_LARGEST_INVITATION = 1 << 18
+_ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
 
 
 class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -195,8 +195,8 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
         identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
     )
     body = msgspec.msgpack.encode(told)
-    sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(PURPOSE + body)))
-    return PREFIX + base64.urlsafe_b64encode(sealed).decode()
+    sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(_PURPOSE + body)))
+    return _PREFIX + base64.urlsafe_b64encode(sealed).decode()
 
 
 def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
@@ -205,15 +205,15 @@ def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
     try:
         told = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(ALTERED) from None
+        raise InputError(_ALTERED) from None
     if (
         id_of_certificate(told.certificate) != told.id
-        or not is_signed(told.certificate, PURPOSE + sealed.body, sealed.signature)
+        or not is_signed(told.certificate, _PURPOSE + sealed.body, sealed.signature)
         or hash_of(told.text) != told.spec
         or len(told.text) > LARGEST_TEXT
     ):
-        raise InputError(ALTERED)
-    check_member(told.member())
+        raise InputError(_ALTERED)
+    _check_member(told.member())
     return told
 
 
@@ -233,34 +233,34 @@ def add_invited(
 
 def _line(text_or_path: str | PathLike[str]) -> str:
     given = str(text_or_path).strip()
-    if given.startswith(PREFIX):
+    if given.startswith(_PREFIX):
         return given
     file = Path(given)
     if not given or len(given) > 1000 or not file.is_file():
         raise InputError(
             f"{given[:40]!r} is neither an invitation nor a file with one: "
-            f"an invitation begins with {PREFIX}"
+            f"an invitation begins with {_PREFIX}"
         )
-    if file.stat().st_size > LARGEST_INVITATION:
+    if file.stat().st_size > _LARGEST_INVITATION:
         raise InputError(f"{file} is too long for an invitation.")
     content = read_bytes(file).decode("ascii", errors="replace").strip()
-    if not content.startswith(PREFIX):
-        raise InputError(f"{file} holds no invitation: it must begin with {PREFIX}")
+    if not content.startswith(_PREFIX):
+        raise InputError(f"{file} holds no invitation: it must begin with {_PREFIX}")
     return content
 
 
 def _unwrapped(line: str) -> _Sealed:
     # Mail and chat programs break long lines.
-    body = "".join(line.removeprefix(PREFIX).split())
-    if len(body) > LARGEST_INVITATION:
+    body = "".join(line.removeprefix(_PREFIX).split())
+    if len(body) > _LARGEST_INVITATION:
         raise InputError("The invitation is too long to be one.")
     try:
         packed = base64.b64decode(body, altchars=b"-_", validate=True)
         sealed = msgspec.msgpack.decode(packed, type=_Sealed, strict=True)
     except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError):
-        raise InputError(ALTERED) from None
+        raise InputError(_ALTERED) from None
     if base64.urlsafe_b64encode(packed).decode() != body:  # bits of the last letter go unread
-        raise InputError(ALTERED)
+        raise InputError(_ALTERED)
     return sealed
 
 

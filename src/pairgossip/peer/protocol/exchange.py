@@ -69,7 +69,7 @@ from pairgossip.peer.protocol.state import (
     first_nodes,
 )
 
-REPEATS_UNTIL_AWAY = 3
+_REPEATS_UNTIL_AWAY = 3
 """A neighbor is taken to be away once this many repeated offers were not answered at all."""
 
 
@@ -169,7 +169,7 @@ class Exchange(Nodes):
         news = [Send(who, self._hello(who)) for who in others]
         self._overdue.add(seq)
         self._unheard[to] += 1
-        if self._unheard[to] >= REPEATS_UNTIL_AWAY:
+        if self._unheard[to] >= _REPEATS_UNTIL_AWAY:
             self.away.add(to)
         hello = [] if to in self.agreed else [self._hello(to)]
         messages: list[AnyMessage] = [*hello, self._offer(to)]

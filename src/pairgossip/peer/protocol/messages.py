@@ -24,7 +24,7 @@ VERSION = 2
 records are written, and what an exchange does. Count it up whenever any of that changes."""
 MOST_ROWS = 1_000_000
 """Of one member."""
-MOST_GENERATIONS = 1 << 30
+_MOST_GENERATIONS = 1 << 30
 """Nobody can have begun more than this: numbers fit into what a database holds."""
 FIRST_GENERATION = 0
 """Nothing has changed in it."""
@@ -32,7 +32,7 @@ _CHANGES_BITS = 32
 _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
-LARGEST_NUMBER = (1 << 63) - 1
+_LARGEST_NUMBER = (1 << 63) - 1
 """What a database can hold: nothing larger is a generation or counts offers."""
 
 Rows = tuple[tuple[float, ...], ...]
@@ -258,7 +258,7 @@ def is_consistent(generation: int, changes: Changes) -> bool:
         evicted == tuple(sorted(set(evicted)))
         and growing == sorted(set(growing))
         and all(1 <= one.first < one.rows <= MOST_ROWS for one in grown)
-        and before <= min(MOST_GENERATIONS, len(evicted) + sum(g.rows - g.first for g in grown))
+        and before <= min(_MOST_GENERATIONS, len(evicted) + sum(g.rows - g.first for g in grown))
         and generation == generation_number(before, *changes)
     )
 
@@ -294,9 +294,9 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
         raise BadFrame("not finite")
     if isinstance(message, Hello) and len(message.text) > _LARGEST_TEXT:
         raise BadFrame("too long")
-    if not 0 <= message.generation <= LARGEST_NUMBER:
+    if not 0 <= message.generation <= _LARGEST_NUMBER:
         raise BadFrame("malformed")
-    if isinstance(message, Offer | Accept | Reject) and not 1 <= message.seq <= LARGEST_NUMBER:
+    if isinstance(message, Offer | Accept | Reject) and not 1 <= message.seq <= _LARGEST_NUMBER:
         raise BadFrame("malformed")
     return message
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Numbers = tuple[float, ...]
-LARGEST = 1e150
+_LARGEST = 1e150
 """Beyond this, squares leave the floating range; no honest mass comes near."""
 
 
@@ -60,7 +60,7 @@ class _Zeros:
         return (0.0,) * mass, (0.0,) * private
 
     def is_plausible(self, mass: Numbers) -> bool:
-        return len(mass) == self.sizes[0] and all(abs(entry) <= LARGEST for entry in mass)
+        return len(mass) == self.sizes[0] and all(abs(entry) <= _LARGEST for entry in mass)
 
 
 @dataclass(frozen=True)

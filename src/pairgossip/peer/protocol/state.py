@@ -97,10 +97,10 @@ class State(msgspec.Struct, frozen=True):
 _BITS = 5
 _WIDTH = 1 << _BITS
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-class Vector(Sequence[T]):
+class Vector(Sequence[_T]):
     """An immutable sequence of which a changed copy costs next to nothing.
 
     A peer with many rows changes a few of them at each exchange, and must be able to fall back on
@@ -110,7 +110,7 @@ class Vector(Sequence[T]):
 
     __slots__ = ("_depth", "_length", "_root")
 
-    def __init__(self, items: Iterable[T] = ()) -> None:
+    def __init__(self, items: Iterable[_T] = ()) -> None:
         level: tuple[Any, ...] = tuple(items)
         self._length, self._depth = len(level), 0
         while len(level) > _WIDTH:
@@ -122,10 +122,10 @@ class Vector(Sequence[T]):
         return self._length
 
     @overload
-    def __getitem__(self, at: int) -> T: ...
+    def __getitem__(self, at: int) -> _T: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
+    def __getitem__(self, at: slice) -> tuple[_T, ...]: ...
+    def __getitem__(self, at: int | slice) -> _T | tuple[_T, ...]:
         if isinstance(at, slice):
             return tuple(self[index] for index in range(*at.indices(self._length)))
         index = at + self._length if at < 0 else at
@@ -136,7 +136,7 @@ class Vector(Sequence[T]):
             found = found[index >> shift & (_WIDTH - 1)]
         return found
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Iterator[_T]:
         items: Iterator[Any] = iter(self._root)
         for _ in range(0, self._depth, _BITS):
             items = chain.from_iterable(items)
@@ -156,9 +156,9 @@ class Vector(Sequence[T]):
     def __repr__(self) -> str:
         return f"Vector({list(self)!r})"
 
-    def replaced(self, changes: Mapping[int, T]) -> Vector[T]:
+    def replaced(self, changes: Mapping[int, _T]) -> Vector[_T]:
         """Return a copy with other items at some places."""
-        copy: Vector[T] = Vector()
+        copy: Vector[_T] = Vector()
         copy._length, copy._depth = self._length, self._depth
         root = self._root
         for index, item in changes.items():
@@ -169,7 +169,7 @@ class Vector(Sequence[T]):
         return copy
 
 
-def as_vector(items: Sequence[T]) -> Vector[T]:
+def _as_vector(items: Sequence[_T]) -> Vector[_T]:
     """Return items as a vector; one that is a vector already is returned as it is."""
     return items if isinstance(items, Vector) else Vector(items)
 
@@ -304,7 +304,7 @@ class Nodes:
             if not all(map(math.isfinite, (*mass, *private))):
                 raise _NotFinite
             updated[row] = Node(node.record, mass, private)
-        self.state = replace(self.state, nodes=as_vector(self.state.nodes).replaced(updated))
+        self.state = replace(self.state, nodes=_as_vector(self.state.nodes).replaced(updated))
 
 
 def first_state(context: Context) -> State:

@@ -24,7 +24,7 @@ _LONGEST_SILENCE = 15.0
 """A peer whose status is older than this many seconds is not alive."""
 _LONGEST_REQUEST = 5.0
 """Seconds a client has for its request and for taking the answer, however slowly it does so."""
-MOST_CONNECTIONS = 16
+_MOST_CONNECTIONS = 16
 """At once; others are sent away."""
 _Current = Callable[[], "Status | None"]
 
@@ -68,7 +68,7 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 2 * MOST_CONNECTIONS
+    request_queue_size = 2 * _MOST_CONNECTIONS
 
     def __init__(self, *place_and_handler: Any) -> None:
         self._ends: dict[socket.socket, float] = {}
@@ -78,7 +78,7 @@ class _Server(ThreadingHTTPServer):
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Tell whether there is room for another connection; called for each."""
         with self._lock:
-            has_room = len(self._ends) < MOST_CONNECTIONS
+            has_room = len(self._ends) < _MOST_CONNECTIONS
             if has_room:
                 self._ends[request] = time.monotonic() + _LONGEST_REQUEST
         return has_room

@@ -16,13 +16,14 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Ratio
 from pairgossip.peer.service.status import coverage, readout_of
-from pairgossip.peer.spec.mechanism import debiased_kernel_of
+from pairgossip.peer.spec.mechanism import debias_measure
+from pairgossip.privacy import DebiasedKernel
 from pairgossip.privacy.columns import Grid
 from pairgossip.privacy.debiased import debias, expect
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.privacy import DebiasedKernel, RandomizedResponse
+    from pairgossip.privacy import RandomizedResponse
 
 
 class _Largest(NamedTuple):
@@ -40,27 +41,19 @@ def noise_of(seen: PeerSnapshot) -> float | None:
     """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
     if seen.spec.privacy is None or seen.spec.kernel is None:
         return None
-    covers = coverage(seen.context, ())
+    kernel, rows = debias_measure(seen.spec), coverage(seen.context, ()).of_rows
+    assert isinstance(kernel, DebiasedKernel)
     averages = readout_of(seen.context, seen.state)
-    return noise_bound(debiased_kernel_of(seen.spec), covers.of_rows, seen.spec.target, averages)
+    return _noise_bound(kernel, rows, seen.spec.target, averages)
 
 
-def noise_bound(
+def _noise_bound(
     kernel: DebiasedKernel, rows: int, target: str, averages: FloatArray
 ) -> float | None:
-    """Bound the standard error that reporting brings, for any rows.
+    """Bound the standard error that reporting brings, for any rows that all members have together.
 
-    Parameters
-    ----------
-    kernel
-        The debiased kernel.
-    rows
-        How many rows all members have together.
-    target
-        "v" or "u".
-    averages
-        The components as estimated; of a quotient, around which it is taken to be linear, so that
-        the bound is approximate.
+    A quotient is taken to be linear around the averages of its components as estimated, so that
+    its bound is approximate.
     """
     weights = _weights(kernel, averages)
     if weights is None or rows < 2:

@@ -1,14 +1,20 @@
-"""What a running peer reports about itself: status file, log and metrics."""
+"""What a running peer reports about itself: status file, log and metrics.
+
+The log has one line per event, without data and without keys.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
 import math
 import os
 import re
+import sys
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec.structs import replace
 
@@ -19,7 +25,6 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
-from pairgossip.peer.service.logs import Log
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Status,
@@ -39,9 +44,10 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer
 
 
-LONELY = 30.0
+_LOGGER = "pairgossip.peer"
+_LONELY = 30.0
 """Seconds without any frame after which the operator should look."""
-UNANSWERED = 5.0
+_UNANSWERED = 5.0
 """Seconds without a frame from a neighbor that should answer, or has gone away."""
 _MOST_UNANSWERED = 5
 _MOST_DIFFERENCES = 5
@@ -245,7 +251,7 @@ class Reporter:
         for neighbor, text in self._exchange.disagreeing.items():
             found.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        if now - last > LONELY and len(versions) < len(self._exchange.context.neighbors):
+        if now - last > _LONELY and len(versions) < len(self._exchange.context.neighbors):
             lonely = (
                 f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
                 "they have joined this peer and not evicted it, and that the addresses in "
@@ -270,21 +276,21 @@ class Reporter:
         """Say which neighbors do not answer or have gone, and what that means."""
         found = []
         # An offer made just now freezes a row too, but is answered in a moment.
-        overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
+        overdue = sum(seconds > _UNANSWERED for seconds in waiting.values())
         is_stuck = overdue >= len(self._exchange.state.nodes)
         for neighbor in self._exchange.present:
-            # A neighbor never heard is reported here only if others were heard: see LONELY.
+            # A neighbor never heard is reported here only if others were heard: see _LONELY.
             is_missed = bool(self._heard_at) and neighbor not in self._heard_at
-            never = LONELY if is_missed else math.inf
+            never = _LONELY if is_missed else math.inf
             since = now - self._heard_at.get(neighbor, self._started_at)
             name = self._names.get(neighbor, neighbor)
             advice = f"If it is gone for good, run: pairgossip peer evict {name}."
-            if waiting.get(neighbor, 0.0) > UNANSWERED:
+            if waiting.get(neighbor, 0.0) > _UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
                 found.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
             elif neighbor in versions:
                 continue  # it is there, and the version is what to look at
-            elif since > (UNANSWERED if neighbor in self._exchange.away else never):
+            elif since > (_UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
                 found.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
         return found
@@ -343,3 +349,77 @@ def _last_status(parts: Assembly) -> Status | None:
         if told is not None and (told.id, told.generation) == now:
             return told
     return None
+
+
+class Log:
+    """Writes events under the name of one peer; fields are cleaned, whoever they come from."""
+
+    def __init__(self, peer: str) -> None:
+        self._logger = logging.getLogger(_LOGGER)
+        self._peer = peer
+
+    def info(self, event: str, **fields: object) -> None:
+        """Tell what is as it should be."""
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Tell what somebody should look at."""
+        self._write(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        """Tell why the peer cannot go on."""
+        self._write(logging.ERROR, event, fields)
+
+    def _write(self, level: int, event: str, fields: dict[str, object]) -> None:
+        plain = {name: _plain(value) for name, value in fields.items()}
+        extra = {"peer": self._peer, "fields": plain}
+        self._logger.log(level, "%s", clean_text(event, 2000), extra=extra)
+
+
+class _JsonLines(logging.Formatter):
+    """One JSON object per line, for machines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        told = {
+            "time": f"{whole}.{int(record.created % 1 * 1000):03d}Z",
+            "level": record.levelname.lower(),
+            "peer": getattr(record, "peer", ""),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        return json.dumps(told)
+
+
+class _PlainLines(logging.Formatter):
+    """The same for people at a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        level = "" if record.levelno < logging.WARNING else f"{record.levelname.capitalize()}: "
+        fields = "".join(f"  {k}={v}" for k, v in getattr(record, "fields", {}).items())
+        return f"{clock}  {level}{record.getMessage()}{fields}"
+
+
+@contextlib.contextmanager
+def write_logs(stream: TextIO | None = None) -> Iterator[None]:
+    """Send a peer's events to standard error: as text to a terminal, as JSON otherwise."""
+    stream = sys.stderr if stream is None else stream
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_PlainLines() if stream.isatty() else _JsonLines())
+    logger = logging.getLogger(_LOGGER)
+    before = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return clean_text(value)

@@ -16,12 +16,12 @@ from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
 from pairgossip.peer.protocol.messages import Rows, encode
 from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send
 
-FIRST_WAIT = 0.2
-LONGEST_WAIT = 30.0
-BUSY = "rejected by neighbors: busy"
-DRAWN_AGAIN = 5.0
+_FIRST_WAIT = 0.2
+_LONGEST_WAIT = 30.0
+_BUSY = "rejected by neighbors: busy"
+_DRAWN_AGAIN = 5.0
 """How many times sooner than usual the clock rings after a neighbor was busy."""
-WAIT_PER_ROUND_TRIP = 4.0
+_WAIT_PER_ROUND_TRIP = 4.0
 """How many round trips to wait before an offer is repeated; the wait then doubles each time."""
 
 
@@ -75,13 +75,13 @@ class Runtime:
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
         before, was_away = self.exchange.state, sender in self.exchange.away
-        asked, busy = before.pending.get(sender), self.exchange.counts[BUSY]
+        asked, busy = before.pending.get(sender), self.exchange.counts[_BUSY]
         self._carry_out(self.exchange.receive(sender, frame), now)
         state = self.exchange.state
         if asked is not None and state.generation == before.generation:
             if state.pending.get(sender) != asked:
                 self._learn_round_trip(sender, now)
-                if self.exchange.counts[BUSY] > busy:
+                if self.exchange.counts[_BUSY] > busy:
                     self._draw_again(now)
             elif was_away:
                 self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
@@ -104,7 +104,7 @@ class Runtime:
         if to in self.exchange.greeted and now < self._greets_again_at.get(to, 0.0):
             return
         self._carry_out(self.exchange.ring(to), now)
-        wait = max(FIRST_WAIT, WAIT_PER_ROUND_TRIP * self._round_trip(to))
+        wait = max(_FIRST_WAIT, _WAIT_PER_ROUND_TRIP * self._round_trip(to))
         self._greets_again_at[to] = now + wait
 
     def repeat_now(self, now: float) -> None:
@@ -151,7 +151,7 @@ class Runtime:
     def _draw_again(self, now: float) -> None:
         """Ring soon, for the ring that met a busy neighbor."""
         if self.is_ringing and self._links:
-            soon = self.chance.expovariate(DRAWN_AGAIN * self.rate * self._links)
+            soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._links)
             self.rings_at = min(self.rings_at, now + soon)
 
     def _carry_out(self, actions: list[Action], now: float) -> None:
@@ -169,13 +169,13 @@ class Runtime:
 
     def _repeat_later(self, action: RepeatLater, now: float) -> None:
         asked = self._asked.setdefault(action.to, _Asked(at=now))
-        wait = WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
+        wait = _WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
         asked.repeats = min(asked.repeats + 1, 20)
         # Chance keeps peers that lost the same link from asking in step.
-        asked.repeats_at = now + min(wait, LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
+        asked.repeats_at = now + min(wait, _LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
 
     def _round_trip(self, neighbor: str) -> float:
-        return self._round_trips.get(neighbor, FIRST_WAIT / WAIT_PER_ROUND_TRIP)
+        return self._round_trips.get(neighbor, _FIRST_WAIT / _WAIT_PER_ROUND_TRIP)
 
     def _learn_round_trip(self, neighbor: str, now: float) -> None:
         asked, usual = self._asked.pop(neighbor), self._round_trip(neighbor)

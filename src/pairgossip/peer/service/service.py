@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.access import Neighbor, Site, admissible
+from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.exchange import (
     BrokenInvariant,
     Exchange,
@@ -26,10 +26,9 @@ from pairgossip.peer.protocol.exchange import (
 )
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.assembly import Assembly, assemble
-from pairgossip.peer.service.logs import Log
-from pairgossip.peer.service.reporter import Reporter
+from pairgossip.peer.service.reporter import Log, Reporter
 from pairgossip.peer.service.runtime import Link, Runtime
-from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, ZenohLink
+from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
@@ -72,7 +71,7 @@ class Network(Link, Protocol):
     def other_versions(self) -> Mapping[str, int]:
         """The neighbors that speak another version, and which."""
 
-    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+    def reopen(self, neighbors: Sequence[Member]) -> None:
         """Disconnect from everybody, and connect to these neighbors."""
 
     def close(self) -> None:
@@ -114,13 +113,9 @@ def connect(parts: Assembly, on_frame: OnFrame) -> Network:
     return ZenohLink(site, parts.identity, on_frame)
 
 
-def _admitted(parts: Assembly, state: State) -> tuple[Neighbor, ...]:
+def _admitted(parts: Assembly, state: State) -> tuple[Member, ...]:
     """Return the neighbors that may connect to a peer in this state, at this time."""
-    neighbors = [
-        Neighbor(member.id, member.certificate, member.address)
-        for member in parts.members.neighbors()
-    ]
-    return admissible(neighbors, state.evicted)
+    return admissible(parts.members.neighbors(), state.evicted)
 
 
 class PeerService:

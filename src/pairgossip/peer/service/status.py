@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
 
 
-LARGEST_STATUS = 8 << 20
-LARGEST_ENDED = 1 << 26
-MOST_ENDED = 32
+_LARGEST_STATUS = 8 << 20
+_LARGEST_ENDED = 1 << 26
+_MOST_ENDED = 32
 """Generations of which the results are kept."""
 
 
@@ -218,7 +218,7 @@ def ended_generation(status: Status) -> Ended | None:
 def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
     """Add what a generation has found to the file, on the disk before this returns."""
     before = read_ended(path, ended.generation)
-    kept = (*before, ended)[-MOST_ENDED:]
+    kept = (*before, ended)[-_MOST_ENDED:]
     files.replace(path, msgspec.json.encode(kept) + b"\n")
     return kept
 
@@ -231,7 +231,7 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
     if not path.exists():
         return ()
     try:
-        kept = msgspec.json.decode(read_bytes(path, LARGEST_ENDED), type=tuple[Ended, ...])
+        kept = msgspec.json.decode(read_bytes(path, _LARGEST_ENDED), type=tuple[Ended, ...])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(
             f"{path} is not what a peer keeps of generations that have ended: put the right file "
@@ -250,6 +250,6 @@ def read_status(path: Path) -> Status | None:
     if not path.exists():
         return None
     try:
-        return msgspec.json.decode(read_bytes(path, LARGEST_STATUS), type=Status)
+        return msgspec.json.decode(read_bytes(path, _LARGEST_STATUS), type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{path} is not a peer's status: remove it.") from None

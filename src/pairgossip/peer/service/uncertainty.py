@@ -36,10 +36,10 @@ from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.spec.spec import Stop
 
-MOST_BATCHES = 32
+_MOST_BATCHES = 32
 
 
-class Mark(msgspec.Struct, frozen=True, array_like=True):
+class _Mark(msgspec.Struct, frozen=True, array_like=True):
     """The masses of the quotient after some exchanges, and their means since the last mark."""
 
     exchanges: int
@@ -49,7 +49,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     mean_bottom: float
 
 
-class Sums(msgspec.Struct, frozen=True, array_like=True):
+class _Sums(msgspec.Struct, frozen=True, array_like=True):
     """The masses after each exchange since the last mark, added up."""
 
     count: int = 0
@@ -57,7 +57,7 @@ class Sums(msgspec.Struct, frozen=True, array_like=True):
     bottom: float = 0.0
 
 
-_NO_SUMS = Sums()
+_NO_SUMS = _Sums()
 
 
 class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_number"}):
@@ -67,25 +67,25 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
     """The full number, under another name: elsewhere in a status, generations count from 1."""
     batch: int
     """Exchanges between two marks."""
-    marks: tuple[Mark, ...]
-    since: Sums = _NO_SUMS
+    marks: tuple[_Mark, ...]
+    since: _Sums = _NO_SUMS
     """Of the batch that has not ended yet."""
 
     def fits(self, state: State) -> bool:
         """Return whether this belongs to a state: a crash may have undone exchanges since."""
         return (
             self.generation == state.generation
-            and 0 < len(self.marks) <= MOST_BATCHES
+            and 0 < len(self.marks) <= _MOST_BATCHES
             and self.marks[-1].exchanges <= state.exchanges
         )
 
 
-GROUPS = 8
-_QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160), GROUPS))
+_GROUPS = 8
+_QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160), _GROUPS))
 """Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
 fewer, as neighboring differences share an average. There are more than eleven groups only where a
 crash has lost a part of a short history."""
-EXCHANGES_PER_ROW = 16
+_EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
 _MET = 0.9
 """The part of the others' rows whose owners' records must have passed by."""
@@ -93,7 +93,7 @@ _OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
 _FORGETTING = 1 / 32
 
-Pair = tuple[float, float]
+_Pair = tuple[float, float]
 
 
 class Uncertainty:
@@ -116,8 +116,8 @@ class Uncertainty:
         self._others = others
         self._exchanges = 0
         self._masses: list[tuple[float, ...]] = []
-        self._pairs: list[Pair] = []
-        self._total: Pair = (0.0, 0.0)
+        self._pairs: list[_Pair] = []
+        self._total: _Pair = (0.0, 0.0)
         self._replaced = 0
         self._met: set[str] = set()
         self._met_before: set[str] = set()
@@ -162,7 +162,7 @@ class Uncertainty:
         seen = marks[-1].bottom - marks[0].bottom
         if not self._is_ripe() or bottom == 0.0 or seen / bottom < _OBSERVED:
             return None
-        size = batches // GROUPS
+        size = batches // _GROUPS
         groups = batches // size
         covered = marks[groups * size].bottom - marks[0].bottom
         if covered == 0.0:
@@ -177,7 +177,7 @@ class Uncertainty:
         width = _QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
         return width if math.isfinite(width) else None
 
-    def interval(self) -> Pair | None:
+    def interval(self) -> _Pair | None:
         """Return where the exact value lies with a confidence of about 95 %."""
         width = self.half_width()
         if width is None:
@@ -207,10 +207,10 @@ class Uncertainty:
         self._total = _total(self._pairs)
         self._met, self._met_before = set(), set()
         self._spread = None
-        mark = Mark(state.exchanges, *self._total, *self._total)
+        mark = _Mark(state.exchanges, *self._total, *self._total)
         self._history = MassHistory(state.generation, 1, (mark,))
 
-    def _quotient(self, node: Node) -> Pair:
+    def _quotient(self, node: Node) -> _Pair:
         """The two masses whose quotient is the statistic."""
         if isinstance(self._rule, WeightedMixing):
             return node.mass[0], node.mass[1]  # numerator and denominator, or sum and weight
@@ -220,7 +220,7 @@ class Uncertainty:
             return picks * node.mass[0], picks * bottom
         return 0.0, 0.0  # a model is no quotient
 
-    def _replace(self, row: int, pair: Pair) -> None:
+    def _replace(self, row: int, pair: _Pair) -> None:
         self._replaced += 1
         old, self._pairs[row] = self._pairs[row], pair
         self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
@@ -228,12 +228,12 @@ class Uncertainty:
     def _note(self) -> None:
         history, (top, bottom) = self._history, self._total
         marks, batch, since = history.marks, history.batch, history.since
-        since = Sums(since.count + 1, since.top + top, since.bottom + bottom)
+        since = _Sums(since.count + 1, since.top + top, since.bottom + bottom)
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
             means = since.top / since.count, since.bottom / since.count
-            marks, since = (*marks, Mark(self._exchanges, *self._total, *means)), _NO_SUMS
-        if len(marks) > MOST_BATCHES:
+            marks, since = (*marks, _Mark(self._exchanges, *self._total, *means)), _NO_SUMS
+        if len(marks) > _MOST_BATCHES:
             marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
         self._history = MassHistory(history.generation, batch, marks, since)
@@ -245,10 +245,10 @@ class Uncertainty:
 
     def _is_ripe(self) -> bool:
         marks = self._history.marks
-        fewest = EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
+        fewest = _EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
         met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
         return (
-            len(marks) - 1 >= GROUPS
+            len(marks) - 1 >= _GROUPS
             and marks[-1].exchanges - marks[0].exchanges >= fewest
             and met >= _MET * sum(self._others.values())
         )
@@ -277,10 +277,10 @@ def _walk_and_start(begin: float, averages: list[float]) -> float:
     return (averages[0] - begin) ** 2 + weight * steps
 
 
-def _halved(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+def _halved(marks: tuple[_Mark, ...]) -> tuple[_Mark, ...]:
     """Make one batch of every two."""
     joined = [
-        Mark(
+        _Mark(
             second.exchanges,
             second.top,
             second.bottom,
@@ -292,6 +292,6 @@ def _halved(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
     return (marks[0], *joined)
 
 
-def _total(pairs: Iterable[Pair]) -> Pair:
+def _total(pairs: Iterable[_Pair]) -> _Pair:
     pairs = list(pairs)
     return math.fsum(top for top, _ in pairs), math.fsum(bottom for _, bottom in pairs)

@@ -1,8 +1,19 @@
-"""Frames between neighbors over Eclipse Zenoh.
+"""Frames between neighbors over Eclipse Zenoh: who may connect, and what each may say.
 
-Every frame is sealed to its receiver and signed by its sender: see
-`pairgossip.peer.identity.access` for why. Frames may be lost, also on purpose when too many come at
-once: the exchange survives that.
+Everything is refused by default. Four locks, one behind the other:
+
+- TLS 1.3 both ways, trusting the certificates of the neighbors and no other. Evicted neighbors and
+  those whose certificates have expired are not among them: see `admissible`.
+- Rules on certificates' common names, which are ids: from the neighbor ``b`` only what it puts at
+  ``pairgossip/<me>/<b>``, to it only what is put at ``pairgossip/<b>/<me>``; nothing else passes.
+- A signature on every frame. TLS takes whatever a trusted key has signed, so a neighbor could issue
+  a certificate in another neighbor's name, also a long time after its own has expired. The first
+  two locks let that through; what it says is refused by the third.
+- A seal on every frame (`peer.identity.certificates`), so that such a neighbor cannot read what is
+  meant for the other either.
+
+Nothing looks for peers by itself: addresses are those that were given. Frames may be lost, also on
+purpose when too many come at once: the exchange survives that.
 
 On the network a frame is a byte that tells the version, the signature, and what is sealed. Version
 and signature keep their places in all versions to come, and the signature covers what follows and
@@ -12,41 +23,172 @@ changed, and says so instead of misunderstanding it.
 
 from __future__ import annotations
 
-import dataclasses
+import base64
 import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError
 from pairgossip.extras import needed_for
-from pairgossip.peer.identity.access import (
-    OVERHEAD,
-    SIGNATURE,
-    VERSION_BYTES,
-    Neighbor,
-    Site,
-    configuration,
-    inbox_of,
-    key_between,
-)
-from pairgossip.peer.identity.certificates import Opener, Sealer, is_signed
+from pairgossip.peer.identity import certificates
+from pairgossip.peer.identity.certificates import Opener, Sealer, is_expired, is_signed
 from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.messages import VERSION
 
 if TYPE_CHECKING:
     from zenoh import Sample, Session
 
 
-OnFrame = Callable[[str, bytes], None]
-"""``on_frame(sender, frame)``, called in a thread of Zenoh's."""
-
+_LEASE = 3_000
+"""Milliseconds of silence after which a neighbor is disconnected; signs of life come more often."""
+_LONGEST_HANDSHAKE = 5_000
+"""Milliseconds."""
+_HEADER = 1 + 64
+"""Bytes of the version, and of an Ed25519 signature."""
+OVERHEAD = _HEADER + certificates.OVERHEAD
+"""How many bytes longer a frame is on the network."""
+_SLACK = 1024
+"""Room for what Zenoh adds to a frame."""
 _PURPOSE = b"pairgossip frame\x00"
 _LONGEST_REOPENING = 5.0
 """Seconds until the port of the session before is free again."""
+
+OnFrame = Callable[[str, bytes], None]
+"""``on_frame(sender, frame)``, called in a thread of Zenoh's."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a peer is, and who may come."""
+
+    me: str
+    neighbors: Sequence[Member]
+    certificate: Path
+    key: Path
+    listen: str | None = None
+    """None: this peer connects to others, and nobody to it."""
+    longest_frame: int = 1 << 17
+
+
+def admissible(neighbors: Sequence[Member], evicted: Collection[str]) -> tuple[Member, ...]:
+    """Return the neighbors that may connect now: neither evicted nor expired."""
+    return tuple(
+        one for one in neighbors if one.id not in evicted and not is_expired(one.certificate)
+    )
+
+
+def inbox_of(peer: str) -> str:
+    """Return the keys that a peer listens to."""
+    return f"pairgossip/{peer}/*"
+
+
+def key_between(sender: str, to: str) -> str:
+    """Return the key at which one peer puts what is meant for another."""
+    return f"pairgossip/{to}/{sender}"
+
+
+def configuration(site: Site) -> dict[str, Any]:
+    """Return Zenoh's configuration of a peer."""
+    if not site.neighbors:  # an empty list would make Zenoh trust every public authority
+        raise InputError("This peer has no neighbors: add one with pairgossip peer join.")
+    return {
+        "mode": "peer",
+        "listen": {
+            # With a deadline for those who connect and then say nothing.
+            "endpoints": [f"{site.listen}#tls_handshake_timeout_ms={_LONGEST_HANDSHAKE}"]
+            if site.listen is not None
+            else [],
+            "exit_on_failure": True,
+            "timeout_ms": 0,
+        },
+        "connect": {
+            "endpoints": [one.address for one in site.neighbors if one.address is not None],
+            "exit_on_failure": False,
+            "timeout_ms": -1,  # forever: a neighbor may come up tomorrow
+            "retry": {
+                "period_init_ms": 250,
+                "period_max_ms": 4_000,
+                "period_increase_factor": 2,
+            },
+        },
+        "scouting": {
+            "delay": 0,
+            "multicast": {"enabled": False},
+            "gossip": {"enabled": False},
+        },
+        "open": {"return_conditions": {"connect_scouted": False, "declares": False}},
+        "adminspace": {"enabled": False},
+        "plugins_loading": {"enabled": False},
+        "access_control": access_control(site.me, [one.id for one in site.neighbors]),
+        "transport": {
+            "shared_memory": {"enabled": False},
+            "unicast": {
+                "accept_timeout": _LONGEST_HANDSHAKE,
+                "open_timeout": _LONGEST_HANDSHAKE,
+                "compression": {"enabled": False},
+            },
+            "link": {
+                "protocols": ["tls"],
+                "tx": {"lease": _LEASE, "keep_alive": 4},
+                "rx": {"max_message_size": site.longest_frame + OVERHEAD + _SLACK},
+                "tls": _tls(site),
+            },
+        },
+    }
+
+
+def access_control(me: str, neighbors: Sequence[str]) -> dict[str, Any]:
+    """Return the rules: everything is denied but frames between me and each neighbor."""
+    return {
+        "enabled": True,
+        "default_permission": "deny",
+        "rules": [rule for neighbor in neighbors for rule in _rules(me, neighbor)],
+        "subjects": [{"id": one, "cert_common_names": [one]} for one in neighbors],
+        "policies": [
+            {"rules": [rule["id"] for rule in _rules(me, one)], "subjects": [one]}
+            for one in neighbors
+        ],
+    }
+
+
+def _rules(me: str, neighbor: str) -> list[dict[str, Any]]:
+    allowed = {
+        "hear": ("ingress", "put", key_between(neighbor, me)),
+        "say": ("egress", "put", key_between(me, neighbor)),
+        "learn what it listens to": ("ingress", "declare_subscriber", inbox_of(neighbor)),
+        "tell what I listen to": ("egress", "declare_subscriber", inbox_of(me)),
+    }
+    return [
+        {
+            "id": f"{what} {neighbor}",
+            "permission": "allow",
+            "flows": [flow],
+            "messages": [message],
+            "key_exprs": [key],
+        }
+        for what, (flow, message, key) in allowed.items()
+    ]
+
+
+def _tls(site: Site) -> dict[str, Any]:
+    trusted = "\n".join(one.certificate.strip() for one in site.neighbors) + "\n"
+    return {
+        "root_ca_certificate_base64": base64.b64encode(trusted.encode()).decode(),
+        "listen_certificate": str(site.certificate),
+        "listen_private_key": str(site.key),
+        "connect_certificate": str(site.certificate),
+        "connect_private_key": str(site.key),
+        "enable_mtls": True,
+        "verify_name_on_connect": False,  # a peer is its key, wherever it is
+        "close_link_on_expiration": True,
+    }
 
 
 class Inbox:
@@ -123,13 +265,13 @@ class ZenohLink:
         others = dict(self._others)  # a thread of Zenoh's may change it meanwhile
         return {one: version for one, version in others.items() if one in self._certificates}
 
-    def reopen(self, neighbors: Sequence[Neighbor]) -> None:
+    def reopen(self, neighbors: Sequence[Member]) -> None:
         """Begin a new session with these neighbors, and end the one before with all it holds.
 
         Frames on their way are lost. Without neighbors there is no session.
         """
         self.close()
-        site = dataclasses.replace(self._site, neighbors=neighbors)
+        site = replace(self._site, neighbors=neighbors)
         end = time.monotonic() + _LONGEST_REOPENING
         while True:
             try:
@@ -183,7 +325,7 @@ class ZenohLink:
             self._count("frames refused: another version")
             return
         self._others.pop(sender, None)
-        frame = self._opener.open(sender, content[VERSION_BYTES + SIGNATURE :])
+        frame = self._opener.open(sender, content[_HEADER:])
         if frame is None:
             self._count("frames refused: not sealed to this peer")
             return
@@ -204,10 +346,9 @@ def signed_part(sender: str, to: str, version: int, sealed: bytes) -> bytes:
 
 def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:
     """Whether a frame is signed by its sender for its receiver, in whatever version."""
-    start = VERSION_BYTES + SIGNATURE
-    if len(content) < start:
+    if len(content) < _HEADER:
         return False
-    signature, sealed = content[VERSION_BYTES:start], content[start:]
+    signature, sealed = content[1:_HEADER], content[_HEADER:]
     return is_signed(certificate, signed_part(sender, to, content[0], sealed), signature)
 
 

@@ -225,14 +225,10 @@ def check_privacy(spec: Spec) -> None:
         raise unknown_name("privacy.rounding", privacy.rounding, _ROUNDINGS)
     _check_bins(spec, privacy)
     _check_classes(spec, privacy)
-    from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of, mechanism_of
+    from pairgossip.peer.spec.mechanism import debias_measure
 
     try:
-        mechanism_of(spec)
-        if spec.kernel is not None:
-            debiased_kernel_of(spec)
-        else:
-            debiased_loss_of(spec)
+        debias_measure(spec)
     except InputError as problem:
         raise InputError(f"[privacy]: {problem}") from None
 

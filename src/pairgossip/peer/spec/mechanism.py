@@ -31,16 +31,9 @@ def mechanism_of(spec: Spec) -> RandomizedResponse:
     )
 
 
-def debiased_kernel_of(spec: Spec) -> DebiasedKernel:
-    """Return a specification's kernel as a function of reports."""
-    assert spec.kernel is not None
-    return _debiased(mechanism_of(spec), spec.kernel)
-
-
-def debiased_loss_of(spec: Spec) -> DebiasedLoss:
-    """Return a specification's loss as a function of reports."""
-    assert spec.loss is not None
-    return _debiased_loss(mechanism_of(spec), spec.loss)
+def debias_measure(spec: Spec) -> DebiasedKernel | DebiasedLoss:
+    """Return a specification's kernel or loss as a function of reports."""
+    return _debias(mechanism_of(spec), spec.kernel, spec.loss)
 
 
 def declared(spec: Spec) -> Declared:
@@ -51,19 +44,10 @@ def declared(spec: Spec) -> Declared:
         drawn = mechanism.randomize(np.array(rows))
         return [tuple(report) for report in drawn.tolist()]
 
-    return Declared(
-        columns=spec.observed,
-        mechanism=_text(spec),
-        epsilon=mechanism.epsilon,
-        sizes=mechanism.bins,
-        draw=draw,
-    )
-
-
-def _text(spec: Spec) -> str:
     ranges = [spec.ranges[name] for name in spec.observed]
     table = {"ranges": ranges, "privacy": msgspec.to_builtins(spec.privacy)}
-    return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return Declared(spec.observed, text, mechanism.epsilon, mechanism.bins, draw)
 
 
 # Making these is work, which is not repeated at every look at a specification.
@@ -79,10 +63,7 @@ def _mechanism(
 
 
 @lru_cache(maxsize=2)
-def _debiased(mechanism: RandomizedResponse, kernel: str) -> DebiasedKernel:
-    return mechanism.debiased(kernel)
-
-
-@lru_cache(maxsize=2)
-def _debiased_loss(mechanism: RandomizedResponse, loss: str) -> DebiasedLoss:
-    return DebiasedLoss(mechanism, loss)
+def _debias(
+    mechanism: RandomizedResponse, kernel: str | None, loss: str | None
+) -> DebiasedKernel | DebiasedLoss:
+    return DebiasedLoss(mechanism, str(loss)) if kernel is None else mechanism.debiased(kernel)

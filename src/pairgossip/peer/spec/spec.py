@@ -84,7 +84,7 @@ def _shorten(escaped: str) -> str:
 
 LARGEST_TEXT = 60_000
 """Canonical text travels in every hello, whose frames have a limit."""
-Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
 
 
@@ -122,7 +122,7 @@ class Stop(_Strict, frozen=True):
 
     error: float | None = None
     """The half-width of the interval, relative to the estimate."""
-    exchanges: Whole | None = None
+    exchanges: _Whole | None = None
 
 
 class Privacy(_Strict, frozen=True):
@@ -130,7 +130,7 @@ class Privacy(_Strict, frozen=True):
 
     epsilon: float
     """What one report may tell about its row."""
-    bins: Whole | tuple[Whole, ...]
+    bins: _Whole | tuple[_Whole, ...]
     """Into how many equal parts the range of each column is cut."""
     rounding: str = "bins"
     """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
@@ -150,7 +150,7 @@ class Spec(_Strict, frozen=True):
     loss: str | None = None
     label: str | None = None
     target: str = "v"
-    members: Whole | None = None
+    members: _Whole | None = None
     """How many rows all members have together."""
     algorithm: Algorithm = Algorithm()
     learning: Learning | None = None
@@ -276,9 +276,9 @@ def _debiased(spec: Spec) -> Any:
     """Return the kernel or the loss as a function of reports; None where rows are no reports."""
     if spec.privacy is None:
         return None  # and nothing of privacy is loaded into a small device
-    from pairgossip.peer.spec.mechanism import debiased_kernel_of, debiased_loss_of
+    from pairgossip.peer.spec.mechanism import debias_measure
 
-    return debiased_loss_of(spec) if spec.kernel is None else debiased_kernel_of(spec)
+    return debias_measure(spec)
 
 
 def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:

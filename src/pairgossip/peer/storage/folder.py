@@ -69,13 +69,26 @@ class Home:
         self.ended = self.folder / "ended.json"
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
+        self.evictions = self.folder / "evict"
 
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
 
     def read_settings(self) -> OperatorSettings:
-        """Read the operator's settings."""
-        return read_settings(self.peer)
+        """Read the operator's settings, or say what is wrong with them."""
+        content = read_bytes(self.peer, LARGEST_TOML)
+        try:
+            table = parse_toml(content.decode())
+            for key in table:
+                if key not in OperatorSettings.__struct_fields__:
+                    raise unknown_name("key", key, OperatorSettings.__struct_fields__)
+            return check_settings(msgspec.convert(table, OperatorSettings))
+        except UnicodeDecodeError:
+            raise InputError(f"{self.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
+        except msgspec.ValidationError as problem:
+            raise InputError(f"{self.peer}: {wrong_kind(problem)}") from None
+        except InputError as problem:
+            raise InputError(f"{self.peer}: {problem}") from None
 
     def read_spec(self) -> Spec:
         """Read the agreed specification."""
@@ -132,24 +145,6 @@ def open_home(folder: str | PathLike[str]) -> Home:
             raise missing_file(file)
     home.read_settings()
     return home
-
-
-def read_settings(path: Path) -> OperatorSettings:
-    """Read the operator's settings, or say what is wrong with them."""
-    try:
-        text = read_bytes(path, LARGEST_TOML).decode()
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text: save it as TOML in UTF-8.") from None
-    try:
-        table = parse_toml(text)
-        for key in table:
-            if key not in OperatorSettings.__struct_fields__:
-                raise unknown_name("key", key, OperatorSettings.__struct_fields__)
-        return check_settings(msgspec.convert(table, OperatorSettings))
-    except msgspec.ValidationError as problem:
-        raise InputError(f"{path}: {wrong_kind(problem)}") from None
-    except InputError as problem:
-        raise InputError(f"{path}: {problem}") from None
 
 
 def check_settings(settings: OperatorSettings) -> OperatorSettings:
@@ -220,12 +215,11 @@ def find_member(members: Members, me: str, name_or_id: str) -> str:
 
 def request_eviction(home: Home, member: str) -> Path:
     """Ask for a member's eviction; return the file that goes away once it is done."""
-    folder = _folder(home)
-    file = folder / member
+    file = home.evictions / member
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        home.evictions.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
-        for place in (folder, home.folder):
+        for place in (home.evictions, home.folder):
             sync(place)
     except OSError as problem:
         raise InputError(f"Cannot write {file}: {problem.strerror}.") from None
@@ -235,15 +229,11 @@ def request_eviction(home: Home, member: str) -> Path:
 def requested_evictions(home: Home) -> tuple[str, ...]:
     """Return the members to evict."""
     try:
-        return tuple(sorted(name for name in os.listdir(_folder(home)) if is_id(name)))
+        return tuple(sorted(name for name in os.listdir(home.evictions) if is_id(name)))
     except OSError:
         return ()
 
 
 def forget_request(home: Home, member: str) -> None:
     """Remove a request that was carried out."""
-    (_folder(home) / member).unlink(missing_ok=True)
-
-
-def _folder(home: Home) -> Path:
-    return home.folder / "evict"
+    (home.evictions / member).unlink(missing_ok=True)

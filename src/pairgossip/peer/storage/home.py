@@ -56,7 +56,7 @@ _LARGEST_LIST = 1 << 20
 """Bytes of the list of a peer's ledgers."""
 
 
-def contributed_rows(
+def _contributed_rows(
     data_path: str | PathLike[str],
     spec: Spec,
     ledger: str | PathLike[str] | None = None,
@@ -90,7 +90,7 @@ def contributed_rows(
     return tuple(tuple(map(float, report)) for report in reports)
 
 
-def note_ledger(
+def _note_ledger(
     home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
 ) -> None:
     """Keep in a peer's folder where the reports of a data file are accounted for."""
@@ -162,13 +162,13 @@ def create_home(
     _refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
-    rows = contributed_rows(data_path, spec, ledger, budget)
+    rows = _contributed_rows(data_path, spec, ledger, budget)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         write_new(home.data, copy_text(rows, spec).encode(), 0o600)
         if spec.privacy is not None:
-            note_ledger(home, data_path, ledger)
+            _note_ledger(home, data_path, ledger)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
         identity = create_identity(draft, name, years)
@@ -257,7 +257,7 @@ def request_growth(
         file = home.next_data
         before = read_copy(file, spec) if file.exists() else home.read_rows()
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
-        more = contributed_rows(data_path, spec, ledger, budget, home)
+        more = _contributed_rows(data_path, spec, ledger, budget, home)
         rows = (*before, *more)
         if len(rows) > MOST_ROWS:
             raise InputError(
@@ -265,7 +265,7 @@ def request_growth(
                 f"most {MOST_ROWS}."
             )
         if spec.privacy is not None:
-            note_ledger(home, data_path, ledger)
+            _note_ledger(home, data_path, ledger)
         draft = file.with_name(f".{file.name}")
         draft.unlink(missing_ok=True)
         write_new(draft, copy_text(rows, spec).encode(), 0o600)

@@ -154,7 +154,7 @@ def _damaged(path: Path) -> InputError:
 
 Row = tuple[float, ...]
 Report = tuple[int, ...]
-Draw = Callable[[Sequence[Row]], Sequence[Report]]
+_Draw = Callable[[Sequence[Row]], Sequence[Report]]
 """Draws one report for each of some rows, each time anew."""
 
 
@@ -168,7 +168,7 @@ class Declared:
     epsilon: float
     sizes: tuple[int, ...]
     """How many values each field of a report has."""
-    draw: Draw
+    draw: _Draw
 
     def is_of(self, drawn: _Drawn) -> bool:
         """Return whether reports were drawn by this very mechanism."""

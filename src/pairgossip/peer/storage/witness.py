@@ -44,17 +44,17 @@ from pathlib import Path
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-PLACES = (0, 4096)
-SIZE = 8192
-NAMELESS = bytes(16)
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_PLACES = (0, 4096)
+_SIZE = 8192
+_NAMELESS = bytes(16)
 """For a system that does not tell when it was started."""
 _NOTE = struct.Struct("<8sqqq16s")
 _MARK = b"witness1"
 
 
 @dataclass(frozen=True)
-class Note:
+class _Note:
     """What a witness knows of a database."""
 
     saves: int
@@ -76,13 +76,13 @@ class Witness:
 
     def __init__(self, database: Path, saves: int, digest: int) -> None:
         self._path = witness_of(database)
-        self._system = running_system()
+        self._system = _running_system()
         self._turn = 0
         self._synced = min(read_note(database).synced, saves)
         with self._explain_failure():
             self._file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
             try:
-                for _ in PLACES:
+                for _ in _PLACES:
                     self.note(saves, digest, is_synced=False)
                 os.fsync(self._file)
             except BaseException:
@@ -96,7 +96,7 @@ class Witness:
         packed = _pack(saves, self._synced, digest, self._system)
         self._turn = 1 - self._turn
         with self._explain_failure():
-            os.pwrite(self._file, packed, PLACES[self._turn])
+            os.pwrite(self._file, packed, _PLACES[self._turn])
 
     @contextlib.contextmanager
     def _explain_failure(self) -> Iterator[None]:
@@ -123,8 +123,8 @@ def witness_of(database: Path) -> Path:
 def create_witness(database: Path) -> None:
     """Make the witness of a database in which nothing was saved yet."""
     path = witness_of(database)
-    content = bytearray(SIZE)
-    packed = _pack(0, 0, 0, NAMELESS)
+    content = bytearray(_SIZE)
+    packed = _pack(0, 0, 0, _NAMELESS)
     content[: len(packed)] = packed
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -136,7 +136,7 @@ def create_witness(database: Path) -> None:
         raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
 
 
-def read_note(database: Path) -> Note:
+def read_note(database: Path) -> _Note:
     """Return the last note about a database, or say that nobody can vouch for it."""
     path = witness_of(database)
     advice = (
@@ -145,16 +145,16 @@ def read_note(database: Path) -> Note:
     )
     if not path.exists():
         raise InputError(f"There is no {path}, {advice}")
-    content = read_bytes(path, SIZE)
-    notes = [note for place in PLACES if (note := _unpack(content[place:])) is not None]
+    content = read_bytes(path, _SIZE)
+    notes = [note for place in _PLACES if (note := _unpack(content[place:])) is not None]
     if not notes:
         raise InputError(f"{path} is damaged, {advice}")
     return max(notes, key=lambda note: note.saves)
 
 
-def check_witnessed(database: Path, note: Note, saves: int, digest: int) -> None:
+def check_witnessed(database: Path, note: _Note, saves: int, digest: int) -> None:
     """Refuse a database that is behind its witness; the note must have been read before it."""
-    is_same_system = note.system != NAMELESS and note.system == running_system()
+    is_same_system = note.system != _NAMELESS and note.system == _running_system()
     least = note.saves if is_same_system else note.synced
     if saves >= least and (saves != note.saves or digest == note.digest):
         return
@@ -171,12 +171,12 @@ def check_witnessed(database: Path, note: Note, saves: int, digest: int) -> None
     )
 
 
-def running_system() -> bytes:
+def _running_system() -> bytes:
     """Return a name of the running system that changes when the machine is started again."""
     try:
-        return hashlib.blake2b(BOOT.read_bytes().strip(), digest_size=16).digest()
+        return hashlib.blake2b(_BOOT.read_bytes().strip(), digest_size=16).digest()
     except OSError:
-        return NAMELESS
+        return _NAMELESS
 
 
 def _pack(saves: int, synced: int, digest: int, system: bytes) -> bytes:
@@ -184,11 +184,11 @@ def _pack(saves: int, synced: int, digest: int, system: bytes) -> bytes:
     return body + struct.pack("<I", zlib.crc32(body))
 
 
-def _unpack(content: bytes) -> Note | None:
+def _unpack(content: bytes) -> _Note | None:
     body, seal = content[: _NOTE.size], content[_NOTE.size : _NOTE.size + 4]
     if len(seal) < 4 or struct.unpack("<I", seal)[0] != zlib.crc32(body):
         return None
     mark, saves, synced, digest, system = _NOTE.unpack(body)
     if mark != _MARK:
         return None
-    return Note(saves, synced, digest, system)
+    return _Note(saves, synced, digest, system)
