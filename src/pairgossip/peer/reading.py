@@ -389,12 +389,7 @@ class _Total:
 class SwarmReader:
     """Reads peers again and again; knows what they reported before they went silent.
 
-    Parameters
-    ----------
-    readers
-        One for each peer.
-    threads
-        How many peers to read at a time; more than one only where a peer may take long to answer.
+    More than one thread is for peers that may take long to answer.
     """
 
     def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:

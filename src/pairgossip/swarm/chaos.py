@@ -247,13 +247,11 @@ class Chaos:
             f"{left} could not be carried out: for {_PATIENCE:.0f} seconds, not enough peers were "
             f"running and exchanging."
         )
-        for moments in self._due.values():
-            moments.clear()
+        self._due.clear()
 
     def end(self) -> None:
         """Undo all faults at once, but start no peer that is down."""
-        for moments in self._due.values():
-            moments.clear()
+        self._due.clear()
         self._later.clear()
         for peer in self._peers:
             peer.thaw()

@@ -130,10 +130,6 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-_Reached = Callable[[int, int], str]
-"""``reached(i, j)``: the address at which peer i finds peer j."""
-
-
 def make_folder(folder: Path) -> None:
     """Make the folder of a new swarm, which only its owner can enter."""
     if os.path.lexists(folder):
@@ -167,8 +163,11 @@ def create_peers(
     return homes
 
 
-def introduce(plan: Plan, homes: list[Home], reached: _Reached) -> list[Identity]:
-    """Let all peers join each other by invitation: neighbors as such, others as members."""
+def introduce(plan: Plan, homes: list[Home], reached: Callable[[int, int], str]) -> list[Identity]:
+    """Let all peers join each other by invitation: neighbors as such, others as members.
+
+    Peer i finds peer j at the address ``reached(i, j)``.
+    """
     identities = [load_identity(home.folder) for home in homes]
     joined = {*plan.links, *((j, i) for i, j in plan.links)}
 

@@ -10,6 +10,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,18 +136,14 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
         return _Run(plan, peers, links, options, write, on_reading).to_the_end(homes, exact)
 
 
-@contextlib.contextmanager
-def _links(plan: Plan, ports: list[int], options: SwarmOptions) -> Iterator[FaultyLinks | None]:
+def _links(
+    plan: Plan, ports: list[int], options: SwarmOptions
+) -> AbstractContextManager[FaultyLinks | None]:
     """Route all links through this process if some are to be cut."""
     if options.faults is None or not options.faults.partitions:
-        yield None
-        return
+        return contextlib.nullcontext()
     both = [*plan.links, *((j, i) for i, j in plan.links)]
-    links = FaultyLinks({(i, j): ports[j] for i, j in both})
-    try:
-        yield links
-    finally:
-        links.close()
+    return contextlib.closing(FaultyLinks({(i, j): ports[j] for i, j in both}))
 
 
 @dataclass
@@ -162,15 +159,9 @@ class _ManifestWriter:
     _written: Manifest | None = None
 
     def __call__(self, *, is_running: bool = True, result: Result | None = None) -> None:
-        manifest = self._manifest(is_running, result)
-        if manifest != self._written:
-            write_manifest(self.folder, manifest)
-            self._written = manifest
-
-    def _manifest(self, is_running: bool, result: Result | None) -> Manifest:
         plan, names = self.plan, self.plan.names
         positions = plan.graph.positions
-        return Manifest(
+        manifest = Manifest(
             running=is_running,
             pid=os.getpid() if is_running else None,
             started=self.started,
@@ -190,6 +181,9 @@ class _ManifestWriter:
             positions=None if positions is None else tuple(map(tuple, positions.tolist())),
             result=result,
         )
+        if manifest != self._written:
+            write_manifest(self.folder, manifest)
+            self._written = manifest
 
 
 class _Run:

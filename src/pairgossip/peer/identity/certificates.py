@@ -269,18 +269,13 @@ class Sealer:
         return self._public + count + cipher.encrypt(_nonce(count), frame, None)
 
 
-class _Known(NamedTuple):
-    public: bytes
-    cipher: ChaCha20Poly1305
-
-
 class Opener:
     """Opens what is sealed to one peer."""
 
     def __init__(self, me: str, agree: Agree) -> None:
         self._me = me
         self._agree = agree
-        self._known: dict[str, tuple[_Known, ...]] = {}
+        self._known: dict[str, dict[bytes, ChaCha20Poly1305]] = {}
         self._knowing = threading.Lock()
 
     def open(self, sender: str, sealed: bytes) -> bytes | None:
@@ -295,14 +290,13 @@ class Opener:
             return None
 
     def _cipher_of(self, sender: str, public: bytes) -> ChaCha20Poly1305:
-        known = self._known.get(sender, ())
-        for one in known:
-            if one.public == public:
-                return one.cipher
+        known = self._known.get(sender, {})
+        if public in known:
+            return known[public]
         cipher = _cipher(self._agree(public), sender, self._me, public)
         with self._knowing:
-            latest = (_Known(public, cipher), *self._known.get(sender, ()))
-            self._known[sender] = latest[:_MOST_KEYS]
+            latest = {public: cipher, **self._known.get(sender, {})}
+            self._known[sender] = dict(itertools.islice(latest.items(), _MOST_KEYS))
         return cipher
 
 

@@ -112,10 +112,6 @@ class Members(msgspec.Struct, frozen=True):
             sorted((one for one in self.listed if one.is_neighbor), key=lambda one: one.id)
         )
 
-    def rows(self) -> Mapping[str, int]:
-        """How many rows each member has, by its id."""
-        return {member.id: member.rows for member in self.listed}
-
     def names(self) -> Mapping[str, str]:
         """The members' names by their ids."""
         return {member.id: member.name for member in self.listed}
@@ -308,7 +304,7 @@ def make_context(
         spec=spec.hash,
         text=spec.text,
         own=own,
-        rows={**members.rows(), identity.id: len(own)},
+        rows={**{one.id: one.rows for one in members.listed}, identity.id: len(own)},
         limits=spec.limits,
         is_private=spec.privacy is not None,
         draw_seed=draw_seed,

@@ -251,9 +251,7 @@ class Exchange(Nodes):
 
     def _handle_accept(self, sender: str, answer: Accept) -> list[Action]:
         pending = self._pending_offer(sender, answer.seq)
-        if pending is None:
-            return []
-        if not self._apply(pending.node, answer.record, answer.mass):
+        if pending is None or not self._apply(pending.node, answer.record, answer.mass):
             return []
         self._set_free(sender)
         touched = (pending.node, *self._exchange_locally())
@@ -407,24 +405,22 @@ class Exchange(Nodes):
 
     def _handle_notice(self, sender: str, notice: Notice) -> list[Action]:
         if notice.generation == self.state.generation:
-            self.counts["notices received again"] += 1
-            return []
-        if not is_consistent(notice.generation, notice.changes):
-            self.counts["refused: malformed"] += 1
-            return []
-        if not self.context.is_genuine_notice(notice):
-            self.counts["refused: notice not genuine"] += 1
-            return []
-        if not all(map(self._is_genuine_growth, notice.grown)):
-            self.counts["refused: growth not genuine"] += 1
-            return []
-        if self.context.me in notice.evicted:
-            self.counts["evicted by the others"] += 1
+            event = "notices received again"
+        elif not is_consistent(notice.generation, notice.changes):
+            event = "refused: malformed"
+        elif not self.context.is_genuine_notice(notice):
+            event = "refused: notice not genuine"
+        elif not all(map(self._is_genuine_growth, notice.grown)):
+            event = "refused: growth not genuine"
+        elif self.context.me in notice.evicted:
+            event = "evicted by the others"
             self.evicted_by = notice.announcer
-            return []
-        if notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
+        elif notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
             raise ForgottenRows(sender)
-        return self._follow(notice)
+        else:
+            return self._follow(notice)
+        self.counts[event] += 1
+        return []
 
     def _is_genuine_growth(self, growth: Growth) -> bool:
         return growth in self.state.grown or self.context.is_genuine_growth(growth)

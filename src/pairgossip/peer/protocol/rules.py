@@ -80,17 +80,14 @@ class _Statistic(_Zeros):
         if is_own and not self.counts_own:
             return np.zeros(len(components))
         if self.debiased is not None:
-            return self.scale * self._debiased(self.debiased, own, held, is_own)
+            # A report and itself are not independent: its own pair is debiased once, not twice.
+            kernel, report = self.debiased, _reports(own)
+            both = kernel.own(report) if is_own else kernel.values(report, _reports(held))
+            return self.scale * both[0]
         first, second = _block(own), _block(held)
         return self.scale * np.array(
             [evaluate(component, first, second)[0] for component in components]
         )
-
-    @staticmethod
-    def _debiased(kernel: DebiasedKernel, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
-        """A report and itself are not independent, so its own pair is debiased once, not twice."""
-        first, second = _reports(own), _reports(held)
-        return (kernel.own(first) if is_own else kernel.values(first, second))[0]
 
 
 @dataclass(frozen=True)

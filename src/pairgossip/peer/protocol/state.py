@@ -150,12 +150,6 @@ class Vector(Sequence[_T]):
             return len(other) == self._length and tuple(self) == other
         return NotImplemented
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Vector({list(self)!r})"
-
     def replaced(self, changes: Mapping[int, _T]) -> Vector[_T]:
         """Return a copy with other items at some places."""
         copy: Vector[_T] = Vector()

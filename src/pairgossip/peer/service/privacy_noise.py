@@ -9,7 +9,7 @@ bounds the variance for any rows, so that a peer can tell it without having seen
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,17 +24,6 @@ from pairgossip.privacy.debiased import debias, expect
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.privacy import RandomizedResponse
-
-
-class _Largest(NamedTuple):
-    """The largest variances over all cells."""
-
-    alone: float
-    """Of what one report adds."""
-    paired: float
-    """Of what two reports add together, beyond what each adds alone."""
-    own: float
-    """Of what a report says of its own pair."""
 
 
 def noise_of(seen: PeerSnapshot) -> float | None:
@@ -58,11 +47,10 @@ def _noise_bound(
     weights = _weights(kernel, averages)
     if weights is None or rows < 2:
         return None
-    largest = _largest(kernel, weights)
-    pairs = 4.0 * largest.alone / rows + 2.0 * largest.paired / (rows * (rows - 1))
-    error = math.sqrt(pairs)
+    alone, paired, own = _largest_variances(kernel, weights)
+    error = math.sqrt(4.0 * alone / rows + 2.0 * paired / (rows * (rows - 1)))
     if target == "v":
-        error = (rows - 1) / rows * error + math.sqrt(largest.own / rows) / rows
+        error = (rows - 1) / rows * error + math.sqrt(own / rows) / rows
     return error if math.isfinite(error) else None
 
 
@@ -76,7 +64,11 @@ def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
     return np.array([1.0, -top / bottom]) / bottom
 
 
-def _largest(kernel: DebiasedKernel, weights: FloatArray) -> _Largest:
+def _largest_variances(kernel: DebiasedKernel, weights: FloatArray) -> tuple[float, float, float]:
+    """Return the largest variances over all cells of what a report says.
+
+    That is alone, together with another beyond what each says alone, and of its own pair.
+    """
     mechanism = kernel.mechanism
     table = np.tensordot(weights, kernel.cell_tables, axes=1)
     table = (table + table.T) / 2  # both orders of a pair are averaged
@@ -90,9 +82,9 @@ def _largest(kernel: DebiasedKernel, weights: FloatArray) -> _Largest:
         # The cell itself is drawn then, among neighbors: its own variance is added, and where
         # it matters little the mean square stands for the variance.
         moved = _rounding(mechanism, table)
-        return _Largest(_max(alone) + moved, _max(square), _max(own_square))
+        return _max(alone) + moved, _max(square), _max(own_square)
     paired = square - table**2 - alone - alone.T
-    return _Largest(_max(alone), _max(paired), _max(own_square - own**2))
+    return _max(alone), _max(paired), _max(own_square - own**2)
 
 
 def _rounding(mechanism: RandomizedResponse, table: FloatArray) -> float:

@@ -59,26 +59,17 @@ _PATIENCE = 5.0
 """Seconds a stopping peer waits for the answers to its last offers."""
 
 
-class Network(Link, Protocol):
-    """A link with what the service shows of it."""
+class _Network(Link, Protocol):
+    """A link with what the service uses of it, as in `ZenohLink`."""
 
-    def counts(self) -> dict[str, int]:
-        """What has happened, by name."""
-
-    def connected(self) -> set[str]:
-        """The neighbors with whom there is a connection."""
-
-    def other_versions(self) -> Mapping[str, int]:
-        """The neighbors that speak another version, and which."""
-
-    def reopen(self, neighbors: Sequence[Member]) -> None:
-        """Disconnect from everybody, and connect to these neighbors."""
-
-    def close(self) -> None:
-        """Disconnect."""
+    def counts(self) -> dict[str, int]: ...
+    def connected(self) -> set[str]: ...
+    def other_versions(self) -> Mapping[str, int]: ...
+    def reopen(self, neighbors: Sequence[Member]) -> None: ...
+    def close(self) -> None: ...
 
 
-Connect = Callable[[Assembly, OnFrame], Network]
+Connect = Callable[[Assembly, OnFrame], _Network]
 
 
 class _Unfit(Exception):
@@ -105,7 +96,7 @@ def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
             parts.close()
 
 
-def connect(parts: Assembly, on_frame: OnFrame) -> Network:
+def connect(parts: Assembly, on_frame: OnFrame) -> ZenohLink:
     """Open the network of a peer."""
     home, limit = parts.home, parts.context.frame_limit
     neighbors = _admitted(parts, parts.state)

@@ -15,6 +15,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.protocol import messages
+from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
@@ -126,8 +127,6 @@ def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
 
 def readout_of(context: Context, state: State) -> FloatArray:
     """Return the components of a statistic, or the model, over all rows of a peer."""
-    from pairgossip.peer.protocol.rules import WeightedMixing
-
     rule = context.rule
     if isinstance(rule, WeightedMixing):
         # Sums over weights, so that rows that were picked more often count for more.

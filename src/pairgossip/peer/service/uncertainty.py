@@ -114,14 +114,7 @@ class Uncertainty:
     ) -> None:
         self._rule = rule
         self._others = others
-        self._exchanges = 0
-        self._masses: list[tuple[float, ...]] = []
-        self._pairs: list[_Pair] = []
-        self._total: _Pair = (0.0, 0.0)
-        self._replaced = 0
-        self._met: set[str] = set()
-        self._met_before: set[str] = set()
-        self._spread: float | None = None
+        self._exchanges = self._replaced = 0
         self._begin(state)
         if history is not None and history.fits(state):
             self._history = history
@@ -202,11 +195,12 @@ class Uncertainty:
 
     def _begin(self, state: State) -> None:
         self._exchanges = state.exchanges
-        self._masses = [node.mass for node in state.nodes]
+        self._masses: list[tuple[float, ...]] = [node.mass for node in state.nodes]
         self._pairs = [self._quotient(node) for node in state.nodes]
         self._total = _total(self._pairs)
-        self._met, self._met_before = set(), set()
-        self._spread = None
+        self._met: set[str] = set()
+        self._met_before = set()
+        self._spread: float | None = None
         mark = _Mark(state.exchanges, *self._total, *self._total)
         self._history = MassHistory(state.generation, 1, (mark,))
 

@@ -98,13 +98,12 @@ def configuration(site: Site) -> dict[str, Any]:
     """Return Zenoh's configuration of a peer."""
     if not site.neighbors:  # an empty list would make Zenoh trust every public authority
         raise InputError("This peer has no neighbors: add one with pairgossip peer join.")
+    # With a deadline for those who connect and then say nothing.
+    listen = f"{site.listen}#tls_handshake_timeout_ms={_LONGEST_HANDSHAKE}"
     return {
         "mode": "peer",
         "listen": {
-            # With a deadline for those who connect and then say nothing.
-            "endpoints": [f"{site.listen}#tls_handshake_timeout_ms={_LONGEST_HANDSHAKE}"]
-            if site.listen is not None
-            else [],
+            "endpoints": [] if site.listen is None else [listen],
             "exit_on_failure": True,
             "timeout_ms": 0,
         },
@@ -112,17 +111,9 @@ def configuration(site: Site) -> dict[str, Any]:
             "endpoints": [one.address for one in site.neighbors if one.address is not None],
             "exit_on_failure": False,
             "timeout_ms": -1,  # forever: a neighbor may come up tomorrow
-            "retry": {
-                "period_init_ms": 250,
-                "period_max_ms": 4_000,
-                "period_increase_factor": 2,
-            },
+            "retry": {"period_init_ms": 250, "period_max_ms": 4_000, "period_increase_factor": 2},
         },
-        "scouting": {
-            "delay": 0,
-            "multicast": {"enabled": False},
-            "gossip": {"enabled": False},
-        },
+        "scouting": {"delay": 0, "multicast": {"enabled": False}, "gossip": {"enabled": False}},
         "open": {"return_conditions": {"connect_scouted": False, "declares": False}},
         "adminspace": {"enabled": False},
         "plugins_loading": {"enabled": False},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -14,21 +14,13 @@ from pairgossip.peer.storage.ledger import Declared, Report, Row
 from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.peer.spec.spec import Privacy, Spec
 
 
 def mechanism_of(spec: Spec) -> RandomizedResponse:
     """Return the randomized response that a specification declares."""
-    privacy = spec.privacy
-    assert privacy is not None
-    return _mechanism(
-        privacy.epsilon,
-        privacy.bins,
-        tuple(spec.ranges[name] for name in spec.columns),
-        privacy.classes,
-        privacy.rounding,
-        privacy.together,
-    )
+    assert spec.privacy is not None
+    return _mechanism(spec.privacy, tuple(spec.ranges[name] for name in spec.columns))
 
 
 def debias_measure(spec: Spec) -> DebiasedKernel | DebiasedLoss:
@@ -54,11 +46,14 @@ def declared(spec: Spec) -> Declared:
 
 
 @lru_cache(maxsize=8)
-def _mechanism(
-    epsilon: float, bins: Any, ranges: Any, classes: Any, rounding: str, together: bool | None
-) -> RandomizedResponse:
+def _mechanism(privacy: Privacy, ranges: tuple[tuple[float, float], ...]) -> RandomizedResponse:
     return RandomizedResponse(
-        epsilon, bins, ranges, classes=classes, rounding=rounding, together=together
+        privacy.epsilon,
+        privacy.bins,
+        ranges,
+        classes=privacy.classes,
+        rounding=privacy.rounding,
+        together=privacy.together,
     )
 
 

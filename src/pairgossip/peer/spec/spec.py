@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,12 +21,9 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Kernel, Ratio, as_kernel
 from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
+from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import picks_per_exchange
 from pairgossip.peer.spec.checks import check_meaning, check_privacy, check_table, wrong_kind
-
-if TYPE_CHECKING:
-    from pairgossip.peer.protocol.rules import Rule
-
 
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
@@ -286,8 +283,6 @@ def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
 
     A row's weight is one over how often it is picked while a link rings once.
     """
-    from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
-
     picked = max(degree, 1) / rows * picks_per_exchange(rows)
     if spec.learning is not None:
         loss = as_loss(spec.loss)

@@ -21,13 +21,7 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.files import (
-    LARGEST_TOML,
-    parse_toml,
-    read_bytes,
-    refuse_open_link,
-    sync,
-)
+from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_link, sync
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
 from pairgossip.peer.identity.members import Members, check_address
@@ -70,9 +64,6 @@ class Home:
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
         self.evictions = self.folder / "evict"
-
-    def __repr__(self) -> str:
-        return f"Home({str(self.folder)!r})"
 
     def read_settings(self) -> OperatorSettings:
         """Read the operator's settings, or say what is wrong with them."""

@@ -211,14 +211,8 @@ def _settings_text(settings: OperatorSettings) -> str:
 def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -> None:
     journal = SqliteJournal(home.state, create=True)
     try:
-        journal.note(
-            {
-                "peer": identity.id,
-                "spec": spec.hash,
-                "data": digest(rows),
-                "draw_seed": str(secrets.randbits(64)),
-            }
-        )
+        about = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
+        journal.note({**about, "draw_seed": str(secrets.randbits(64))})
         state = first_state(make_context(identity, spec, rows, Members()))
         journal.save(Save(state, sync=True, everything=True))
     finally:

@@ -49,10 +49,7 @@ _UPSERT_NODE = (
     "ON CONFLICT (row) DO UPDATE SET record = excluded.record, mass = excluded.mass, "
     "private = excluded.private, crc = excluded.crc"
 )
-_REPLACE_PEER = (
-    "INSERT OR REPLACE INTO peer (one, generation, evicted, seq, pending, exchanges, left_out, "
-    "notice, saves, total, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_REPLACE_PEER = "INSERT OR REPLACE INTO peer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UPSERT_OUTCOME = (
     "INSERT INTO outcomes (neighbor, outcome, crc) VALUES (?, ?, ?) ON CONFLICT (neighbor) "
     "DO UPDATE SET outcome = excluded.outcome, crc = excluded.crc"

@@ -140,13 +140,10 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     """Read the state from an open database; what does not fit together is damage."""
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
-        row = base.execute(
-            "SELECT one, generation, evicted, seq, pending, exchanges, left_out, notice, saves, "
-            "total, crc FROM peer"
-        ).fetchone()
-        nodes = list(base.execute("SELECT row, record, mass, private, crc FROM nodes ORDER BY row"))
-        outcomes = list(base.execute("SELECT neighbor, outcome, crc FROM outcomes"))
-        about = list(base.execute("SELECT key, value, crc FROM about"))
+        row = base.execute("SELECT * FROM peer").fetchone()
+        nodes = list(base.execute("SELECT * FROM nodes ORDER BY row"))
+        outcomes = list(base.execute("SELECT * FROM outcomes"))
+        about = list(base.execute("SELECT * FROM about"))
     finally:
         base.rollback()
     if row is None:

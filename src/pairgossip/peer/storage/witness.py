@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 
@@ -122,18 +123,7 @@ def witness_of(database: Path) -> Path:
 
 def create_witness(database: Path) -> None:
     """Make the witness of a database in which nothing was saved yet."""
-    path = witness_of(database)
-    content = bytearray(_SIZE)
-    packed = _pack(0, 0, 0, _NAMELESS)
-    content[: len(packed)] = packed
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-    except OSError as problem:
-        raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
+    files.replace(witness_of(database), _pack(0, 0, 0, _NAMELESS).ljust(_SIZE, b"\x00"))
 
 
 def read_note(database: Path) -> _Note:
