@@ -349,13 +349,13 @@ def test_the_last_free_row_is_offered_only_to_one_that_has_just_answered() -> No
 def test_nothing_is_offered_after_a_stop() -> None:
     peer = many_rows(1)
     peer.ring(LOW)
-    peer.calm()
+    peer.greeted.clear()
     assert peer.receive(LOW, hello(peer)) == []
 
 
 def test_one_that_is_away_is_greeted_and_asked_when_it_is_back() -> None:
     peer = many_rows(4)
-    peer.lose(LOW)
+    peer.away.add(LOW)
     (asked,) = peer.ring(LOW)
     assert isinstance(asked, Send)
     assert isinstance(asked.message, Hello)

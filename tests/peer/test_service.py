@@ -498,7 +498,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
         exchange = Exchange(parts.context, parts.state)
         exchange.ask(bob)
         exchange.ask(carl)
-        exchange.lose(dora)
+        exchange.away.add(dora)
         reporter = Reporter(parts, exchange, Log("ann"))
         reporter._started_at -= 10.0
         told = []
@@ -527,7 +527,7 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
         exchange = Exchange(parts.context, parts.state)
-        exchange.lose(them)
+        exchange.away.add(them)
         reporter = Reporter(parts, exchange, Log("ann"))
         reporter.report({}, set(), {}, {}, is_last=False)
         assert reporter.status is not None
@@ -573,7 +573,7 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
         assert version.startswith("Neighbor 'bob' speaks version 99")
         assert lonely.startswith("No other neighbor was heard of for 0 seconds: see that they run")
         assert all("speaks version" in one for one in problems({bob: 99, carl: 99}))
-        exchange.lose(bob)
+        exchange.away.add(bob)
         reporter.note_frame(carl, time.monotonic() + 10.0)
         (only,) = problems({bob: 99})
         assert only == version

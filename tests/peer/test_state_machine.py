@@ -112,7 +112,7 @@ class Peers(RuleBasedStateMachine):
 
     @rule(me=PEER, to=PEER)
     def lose_connection(self, me: str, to: str) -> None:
-        self.peers[me].lose(to)
+        self.peers[me].away.add(to)
 
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), stays=st.booleans())

@@ -223,7 +223,7 @@ class World:
         runtime = self.peers[name]
         if runtime is not None:
             self._note("lose", name, neighbor)
-            runtime.exchange.lose(neighbor)
+            runtime.exchange.away.add(neighbor)
 
     def lose_for_ever(self, name: str) -> None:
         """Kill a peer that will never start again."""

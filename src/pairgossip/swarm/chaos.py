@@ -199,9 +199,13 @@ class Chaos:
         kinds = _KINDS if links is not None else _KINDS[:2]
         # Kills are many and need peers that are up: the other faults, which are fewer, come first.
         self._due = {
-            kind: self._moments(getattr(faults, kind), faults.window, begin)
+            kind: sorted(
+                (begin + chance.uniform(0, faults.window) for _ in range(getattr(faults, kind))),
+                reverse=True,
+            )
             for kind in reversed(kinds)
         }
+        """When faults are due, the first at the end of each list."""
         self._later: list[tuple[float, int, Callable[[], bool]]] = []
         self._order = itertools.count()
         self._is_cut = False
@@ -212,11 +216,6 @@ class Chaos:
         """The offers, by peer and number, that these kills left without an answer."""
         self.failure: str | None = None
         """Why some faults could not be carried out."""
-
-    def _moments(self, count: int, window: float, begin: float) -> list[float]:
-        """Draw when faults are due; the first is the last in the list."""
-        moments = (begin + self._chance.uniform(0, window) for _ in range(count))
-        return sorted(moments, reverse=True)
 
     @property
     def is_over(self) -> bool:

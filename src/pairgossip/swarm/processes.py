@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -287,12 +288,8 @@ def _is_free(port: int) -> bool:
 
 def free_ports(count: int) -> list[int]:
     """Find free ports, anywhere."""
-    found: list[int] = []
-    for port in random.SystemRandom().sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST):
-        if len(found) == count:
-            break
-        if _is_free(port):
-            found.append(port)
+    drawn = random.SystemRandom().sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST)
+    found = list(itertools.islice(filter(_is_free, drawn), count))
     if len(found) < count:
         raise InputError(f"Of the ports {_LOWEST} to {_HIGHEST}, fewer than {count} are free.")
     return found

@@ -96,7 +96,8 @@ class Exchange(Nodes):
     evicted_by: str | None = None
     """The member that has announced a generation without this peer."""
     away: set[str] = field(default_factory=set)
-    """Neighbors that are not there, as far as is known; any frame from them proves otherwise."""
+    """Neighbors that are not there, as far as is known: offers are not answered, or whoever runs
+    the exchange knows that the connection is gone. Any frame from them proves otherwise."""
     greeted: set[str] = field(default_factory=set)
     """Neighbors to be asked once they say hello, since the clock has rung for them."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
@@ -175,14 +176,6 @@ class Exchange(Nodes):
         messages: list[AnyMessage] = [*hello, self._offer(to)]
         again = [Send(to, message) for message in messages]
         return [*again, *news, RepeatLater(to), *self._reject_waiting()]
-
-    def lose(self, neighbor: str) -> None:
-        """Note that the connection with a neighbor is gone; any frame from it revokes this."""
-        self.away.add(neighbor)
-
-    def calm(self) -> None:
-        """Forget for which neighbors the clock has rung: nothing new is to begin."""
-        self.greeted.clear()
 
     def receive(self, sender: str, frame: bytes) -> list[Action]:
         """Handle a frame from a neighbor; an invalid one changes nothing but a counter."""

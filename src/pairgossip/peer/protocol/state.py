@@ -205,10 +205,6 @@ class RepeatLater(NamedTuple):
 Action = Send | Save | RepeatLater
 
 
-class _NotFinite(ArithmeticError):
-    """An update gave a number that is not finite; nothing was changed."""
-
-
 @dataclass
 class Nodes:
     """The nodes in a peer's state, one for each of its rows."""
@@ -251,9 +247,7 @@ class Nodes:
         """Hold the other's record, average both masses, and update; return False to refuse all."""
         mine = self.state.nodes[node]
         average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
-        try:
-            self._update({node: Node(record, average, mine.private)})
-        except _NotFinite:
+        if not self._update({node: Node(record, average, mine.private)}):
             self.counts["refused: update not finite"] += 1
             return False
         self.state = replace(self.state, exchanges=self.state.exchanges + 1)
@@ -275,19 +269,15 @@ class Nodes:
             i: Node(second.record, average, first.private),
             j: Node(first.record, average, second.private),
         }
-        try:
-            self._update(swapped)
-        except _NotFinite:
-            return self._leave_out("update not finite")
-        return i, j
+        return (i, j) if self._update(swapped) else self._leave_out("update not finite")
 
     def _leave_out(self, why: str) -> tuple[int, ...]:
         self.counts[f"local exchanges left out: {why}"] += 1
         self.state = replace(self.state, left_out=self.state.left_out + 1)
         return ()
 
-    def _update(self, exchanged: dict[int, Node]) -> None:
-        """Make the local updates of nodes that have exchanged; raise `_NotFinite` to make none."""
+    def _update(self, exchanged: dict[int, Node]) -> bool:
+        """Make the local updates of nodes that have exchanged; none if a number is not finite."""
         updated = {}
         for row, node in exchanged.items():
             is_own = (node.record.origin, node.record.row) == (self.context.me, row)
@@ -296,9 +286,10 @@ class Nodes:
                 node.mass, node.private, own, node.record.value, is_own
             )
             if not all(map(math.isfinite, (*mass, *private))):
-                raise _NotFinite
+                return False
             updated[row] = Node(node.record, mass, private)
         self.state = replace(self.state, nodes=_as_vector(self.state.nodes).replaced(updated))
+        return True
 
 
 def first_state(context: Context) -> State:

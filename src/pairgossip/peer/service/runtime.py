@@ -130,7 +130,7 @@ class Runtime:
         """Begin no exchange any more; answer still, and finish those in flight."""
         self.is_ringing = False
         self.rings_at = math.inf
-        self.exchange.calm()
+        self.exchange.greeted.clear()
 
     def _update_timers(self, now: float) -> None:
         """Forget offers that are answered, and let the clock follow the number of neighbors."""

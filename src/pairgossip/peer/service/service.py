@@ -206,7 +206,8 @@ class PeerService:
         self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
         lingers, end = now + min(_LINGER, self._patience), now + self._patience
         while self._stops == 1:
-            wanted = end if self._expects_an_answer() else lingers
+            expected = self._exchange.state.pending.keys() - self._exchange.away
+            wanted = end if expected else lingers
             if time.monotonic() >= wanted:
                 break
             self._turn(until=wanted)
@@ -247,10 +248,6 @@ class PeerService:
         note_eviction(self._parts.home, evicted)
         return evicted.sentence()
 
-    def _expects_an_answer(self) -> bool:
-        """Whether an offer is in doubt that a neighbor may answer soon."""
-        return bool(self._exchange.state.pending.keys() - self._exchange.away)
-
     def _evict(self, now: float) -> None:
         """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
@@ -278,8 +275,7 @@ class PeerService:
             "sessions reopened: too many connections": self._clearings,
         }
         connected = self._network.connected()
-        for neighbor in self._connected - connected:
-            self._exchange.lose(neighbor)
+        self._exchange.away |= self._connected - connected
         self._connected = connected
         waiting = self._runtime.waiting(time.monotonic())
         self._reporter.report(

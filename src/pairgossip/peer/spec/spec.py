@@ -27,7 +27,6 @@ from pairgossip.peer.spec.checks import check_meaning, check_privacy, check_tabl
 
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
-_UNREADABLE = "Their specification cannot be read."
 
 
 def differences(mine: str, theirs: str) -> list[str]:
@@ -35,9 +34,9 @@ def differences(mine: str, theirs: str) -> list[str]:
     try:
         other = json.loads(theirs)
     except (ValueError, RecursionError):
-        return [_UNREADABLE]
+        other = None
     if not isinstance(other, dict):
-        return [_UNREADABLE]
+        return ["Their specification cannot be read."]
     ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
     found = [
         f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "

@@ -351,12 +351,11 @@ def _locked(home: Home, *, wait: float = math.inf) -> Iterator[bool]:
     """Hold what is known of the peer's rows; yield whether that succeeded."""
     path = home.folder / "add.lock"
     with contextlib.ExitStack() as stack:
+        is_held = True
         try:
             stack.enter_context(files.lock(path, wait=wait))
         except BlockingIOError:
             is_held = False
         except OSError as problem:
             raise InputError(f"Cannot lock {path}: {problem.strerror}.") from None
-        else:
-            is_held = True
         yield is_held
