@@ -135,7 +135,7 @@ def test_addresses_of_an_invitation(cli: CommandLine, files: Path) -> None:
         assert (member["address"], member["is_neighbor"]) == (expected, False)
     both = ("--address", "tls/x:1", "--unreachable")
     assert "not both" in cli.error("peer", "invite", "--home", "ann", *both)
-    assert "is no address" in cli.error("peer", "invite", "--home", "ann", "--address", "x:1")
+    assert "is not an address" in cli.error("peer", "invite", "--home", "ann", "--address", "x:1")
 
 
 def test_another_specification_cannot_join(cli: CommandLine, files: Path) -> None:

@@ -147,9 +147,9 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(
 @pytest.mark.parametrize(
     ("name", "listen", "rows", "sentence"),
     [
-        ("a/b", "tls/1.2.3.4:5", "1", "is no name for a peer"),
-        ("..", "tls/1.2.3.4:5", "1", "is no name for a peer"),
-        ("a", "1.2.3.4:5", "1", "is no address: write it as tls/HOST:PORT"),
+        ("a/b", "tls/1.2.3.4:5", "1", "is not a name for a peer"),
+        ("..", "tls/1.2.3.4:5", "1", "is not a name for a peer"),
+        ("a", "1.2.3.4:5", "1", "is not an address: write it as tls/HOST:PORT"),
         ("a", "tls/1.2.3.4:5", "101", "outside the agreed range"),
         ("a", "tls/1.2.3.4:5", "x", "is not a number"),
     ],
@@ -200,8 +200,8 @@ def test_what_is_no_home_is_told(tmp_path: Path, home: Home) -> None:
         ("", "name is missing: add it."),
         ('name = "a"\nlisten = 3', "listen must be text in quotes, but it is a whole number."),
         ('name = "a"\nlisen = "x"', "Unknown key 'lisen': did you mean 'listen'?"),
-        ('name = "a b"', "is no name for a peer"),
-        ('name = "a"\nlisten = "x"', "'x' is no address"),
+        ('name = "a b"', "is not a name for a peer"),
+        ('name = "a"\nlisten = "x"', "'x' is not an address"),
         ('name = "a"\nmetrics = "9464"', "metrics is '9464': write it as HOST:PORT"),
         ('name = "a"\npower_safe = 1', "power_safe must be true or false, but it is a whole"),
     ],

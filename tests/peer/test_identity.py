@@ -282,7 +282,7 @@ def test_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "x" * 33, "é", "a\n", "a\x00"])
 def test_what_is_no_name(name: str, tmp_path: Path) -> None:
     assert not is_name(name)
-    with pytest.raises(InputError, match="is no name for a peer: use 1 to 32 letters"):
+    with pytest.raises(InputError, match="is not a name for a peer: use 1 to 32 letters"):
         create_identity(tmp_path, name)
     assert list(tmp_path.iterdir()) == []
 

@@ -201,7 +201,9 @@ def test_every_damaged_byte_is_noticed(path: Path) -> None:
     assert reports_of(path, ROWS[:2], declared(Counted(50))) == [(0,), (1,)]
 
 
-FOREIGN = "is no privacy ledger, or what is left of one, and is left as it is: put the latest copy"
+FOREIGN = (
+    "is not a privacy ledger, or what is left of one, and is left as it is: put the latest copy"
+)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
         ({"certificate": "x"}, "Member 'ann': The certificate cannot be read"),
         ({"rows": 0}, "Member 'ann' has 0 rows: it must have 1 to 1000000."),
         ({"rows": 10**9}, "Member 'ann' has 1000000000 rows"),
-        ({"address": "tcp/10.0.0.1:7447"}, "'tcp/10.0.0.1:7447' is no address"),
+        ({"address": "tcp/10.0.0.1:7447"}, "'tcp/10.0.0.1:7447' is not an address"),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(
@@ -144,7 +144,7 @@ def test_addresses(address: str) -> None:
     ],
 )
 def test_what_is_no_address(address: str) -> None:
-    with pytest.raises(InputError, match="is no address: write it as tls/HOST:PORT"):
+    with pytest.raises(InputError, match="is not an address: write it as tls/HOST:PORT"):
         check_address(address)
 
 
@@ -221,9 +221,9 @@ def test_what_it_tells_is_checked(ann: Identity, text: str) -> None:
         read_invitation(sealed(replace(told, name="\x1b[2J"), ann))
     with pytest.raises(InputError, match="has 0 rows"):
         read_invitation(sealed(replace(told, rows=0), ann))
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not an address"):
         read_invitation(sealed(replace(told, address="tcp/1.2.3.4:5"), ann))
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not an address"):
         invitation(ann, SPEC, 3, "10.0.0.1")
 
 

@@ -466,7 +466,7 @@ def test_an_occupied_port_is_named(people: Callable[..., Person]) -> None:
 
 def test_an_address_of_another_machine_is_named(people: Callable[..., Person]) -> None:
     a, b = people("a"), people("b")
-    with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is no address of this machine"):
+    with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is not an address of this machine"):
         ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a.identity, Heard())
 
 

@@ -127,12 +127,12 @@ class SwarmReading:
         counts = [(self.count(state), state) for state in _STATES]
         states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
         known = [value for value in self.estimates() if value is not None]
-        found = ""
+        estimates = ""
         if known:
             mean = sum(known) / len(known)
-            found = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
+            estimates = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
         return (
-            f"{self.seconds:.0f} s: {states}{found}; {self.exchanges:,} exchanges, "
+            f"{self.seconds:.0f} s: {states}{estimates}; {self.exchanges:,} exchanges, "
             f"{self.rate:.3g} per second; {self.refused:,} refused; generation {self.generation}"
         )
 

@@ -123,13 +123,13 @@ def _numbers(views: _Views) -> list[str]:
 
 def _decided(views: _Views) -> dict[tuple[str, int], Outcome]:
     """Find rows in offers that were accepted, unknown to their peer as yet; and the outcomes."""
-    found = {}
+    decided = {}
     for me, one in views.items():
         for to, pending in one.state.pending.items():
             outcome = views[to].state.outcomes.get(me) if to in views else None
             if outcome is not None and outcome.seq == pending.seq and outcome.record is not None:
-                found[me, pending.node] = outcome
-    return found
+                decided[me, pending.node] = outcome
+    return decided
 
 
 def _effective(
@@ -147,19 +147,19 @@ def _effective(
 
 def _records(views: _Views, held: Sequence[Record]) -> list[str]:
     """Compare what is held with what must be: every row once, as its owner made it."""
-    found = []
+    sentences = []
     counts = Counter((record.origin, record.row) for record in held)
     for me, one in views.items():
         for row in range(len(one.context.own)):
             if (count := counts.pop((me, row), 0)) != 1:
                 how = "is lost" if not count else f"is held {count} times"
-                found.append(f"Record {row + 1} of {one.identity.name} {how}.")
-    found += [f"A record of no member is held {count} times." for count in counts.values()]
+                sentences.append(f"Record {row + 1} of {one.identity.name} {how}.")
+    sentences += [f"A record of no member is held {count} times." for count in counts.values()]
     for record in held:
         owner = views.get(record.origin)
         if owner is not None and not _is_genuine(record, owner):
-            found.append(f"A record of {owner.identity.name} is not as its owner made it.")
-    return found
+            sentences.append(f"A record of {owner.identity.name} is not as its owner made it.")
+    return sentences
 
 
 def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
@@ -195,13 +195,13 @@ def _updates_due(one: PeerSnapshot) -> int:
 
 def _updates(views: _Views) -> list[str]:
     """Find peers whose rows count other updates than their exchanges, where rows do count."""
-    found = []
+    sentences = []
     for one in views.values():
         if isinstance(one.context.rule, PaperMixing | DualAveraging):
             count = sum(node.private[-1] for node in one.state.nodes)
             if count != _updates_due(one):
-                found.append(
+                sentences.append(
                     f"{one.identity.name} has counted {count:.0f} updates in "
                     f"{one.state.exchanges} exchanges."
                 )
-    return found
+    return sentences

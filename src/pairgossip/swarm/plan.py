@@ -182,7 +182,7 @@ def introduce(plan: Plan, homes: list[Home], reached: Callable[[int, int], str])
             if i == j:
                 continue
             is_neighbor = (i, j) in joined
-            told = invited(j, reached(i, j)) if is_neighbor else known[j]
-            members = add_invited(members, identities[i], plan.spec, told, is_neighbor)
+            theirs = invited(j, reached(i, j)) if is_neighbor else known[j]
+            members = add_invited(members, identities[i], plan.spec, theirs, is_neighbor)
         members.save(home.members)
     return identities

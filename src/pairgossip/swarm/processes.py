@@ -122,12 +122,12 @@ class PeerProcess:
     def remains(self) -> Remains:
         """Read what the process that was just killed has left; the next one begins with it."""
         try:
-            found = export(self.home.state)
+            state = export(self.home.state)
         except InputError:  # the next start says what is wrong
             return Remains(has_exchanged=False)
-        before, self._exchanges_before = self._exchanges_before, found["exchanges"]
-        offers = frozenset(offer["seq"] for offer in found["pending"].values())
-        return Remains(found["exchanges"] != before, offers)
+        before, self._exchanges_before = self._exchanges_before, state["exchanges"]
+        offers = frozenset(offer["seq"] for offer in state["pending"].values())
+        return Remains(state["exchanges"] != before, offers)
 
     def freeze(self) -> None:
         """Stop the process in the midst of what it does, without ending it."""
@@ -169,9 +169,9 @@ class PeerProcess:
                 if line.startswith("Error: "):
                     return line.removeprefix("Error: ")
                 with contextlib.suppress(ValueError):
-                    told = json.loads(line)
-                    if isinstance(told, dict) and told.get("level") == "error":
-                        return str(told.get("event"))
+                    entry = json.loads(line)
+                    if isinstance(entry, dict) and entry.get("level") == "error":
+                        return str(entry.get("event"))
         return f"see {self.log}"
 
     def _ended(self) -> None:
@@ -289,10 +289,10 @@ def _is_free(port: int) -> bool:
 def free_ports(count: int) -> list[int]:
     """Find free ports, anywhere."""
     drawn = random.SystemRandom().sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST)
-    found = list(itertools.islice(filter(_is_free, drawn), count))
-    if len(found) < count:
+    ports = list(itertools.islice(filter(_is_free, drawn), count))
+    if len(ports) < count:
         raise InputError(f"Of the ports {_LOWEST} to {_HIGHEST}, fewer than {count} are free.")
-    return found
+    return ports
 
 
 def ports_from(first: int, count: int) -> list[int]:

@@ -58,7 +58,7 @@ def check_name(name: str) -> str:
     """Return a peer's name, or say what names are like."""
     if not is_name(name):
         raise InputError(
-            f"{name[:64]!r} is no name for a peer: use 1 to 32 letters, digits, dots, dashes "
+            f"{name[:64]!r} is not a name for a peer: use 1 to 32 letters, digits, dots, dashes "
             f"and underscores."
         )
     return name

@@ -128,11 +128,11 @@ def _check_member(member: Member) -> None:
     if not is_name(member.name):
         raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
     try:
-        told = id_of_certificate(member.certificate)
+        its_id = id_of_certificate(member.certificate)
         sealing_key_of(member.certificate)
     except InputError as problem:
         raise InputError(f"Member '{member.name}': {problem}") from None
-    if told != member.id:
+    if its_id != member.id:
         raise InputError(f"The certificate of member '{member.name}' is not that of its id.")
     if not 1 <= member.rows <= MOST_ROWS:
         raise InputError(
@@ -144,10 +144,10 @@ def _check_member(member: Member) -> None:
 
 def check_address(address: str) -> str:
     """Return an address where a peer listens, or say what addresses are like."""
-    found = _ADDRESS.fullmatch(address) if len(address) <= _LARGEST_ADDRESS else None
-    if found is None or not 0 < int(found[2]) < 2**16:
+    match = _ADDRESS.fullmatch(address) if len(address) <= _LARGEST_ADDRESS else None
+    if match is None or not 0 < int(match[2]) < 2**16:
         raise InputError(
-            f"{address[:64]!r} is no address: write it as tls/HOST:PORT, such as "
+            f"{address[:64]!r} is not an address: write it as tls/HOST:PORT, such as "
             f"tls/192.168.1.5:7447."
         )
     return address
@@ -187,10 +187,10 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
     """Write the invitation of a peer as one line."""
     if address is not None:
         check_address(address)
-    told = Invitation(
+    content = Invitation(
         identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
     )
-    body = msgspec.msgpack.encode(told)
+    body = msgspec.msgpack.encode(content)
     sealed = msgspec.msgpack.encode(_Sealed(body, identity.sign(_PURPOSE + body)))
     return _PREFIX + base64.urlsafe_b64encode(sealed).decode()
 
@@ -199,18 +199,18 @@ def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
     """Read an invitation, pasted or from a file, and check that nobody altered it."""
     sealed = _unwrapped(_line(text_or_path))
     try:
-        told = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
+        invited = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(_ALTERED) from None
     if (
-        id_of_certificate(told.certificate) != told.id
-        or not is_signed(told.certificate, _PURPOSE + sealed.body, sealed.signature)
-        or hash_of(told.text) != told.spec
-        or len(told.text) > LARGEST_TEXT
+        id_of_certificate(invited.certificate) != invited.id
+        or not is_signed(invited.certificate, _PURPOSE + sealed.body, sealed.signature)
+        or hash_of(invited.text) != invited.spec
+        or len(invited.text) > LARGEST_TEXT
     ):
         raise InputError(_ALTERED)
-    _check_member(told.member())
-    return told
+    _check_member(invited.member())
+    return invited
 
 
 def add_invited(

@@ -131,10 +131,10 @@ class Vector(Sequence[_T]):
         index = at + self._length if at < 0 else at
         if not 0 <= index < self._length:
             raise IndexError(at)
-        found: Any = self._root
+        item: Any = self._root
         for shift in range(self._depth, -1, -_BITS):
-            found = found[index >> shift & (_WIDTH - 1)]
-        return found
+            item = item[index >> shift & (_WIDTH - 1)]
+        return item
 
     def __iter__(self) -> Iterator[_T]:
         items: Iterator[Any] = iter(self._root)

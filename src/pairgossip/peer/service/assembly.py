@@ -50,10 +50,10 @@ class PeerSnapshot:
 
     def status(self) -> Status:
         """Return what the peer last said of itself, or else what its disk says."""
-        told = read_status(self.home.status)
-        if told is None or told.id != self.context.me:
-            told = status_of(self.context, self.state)
-        return msgspec.structs.replace(told, ended=read_ended(self.home.ended, told.generation))
+        status = read_status(self.home.status)
+        if status is None or status.id != self.context.me:
+            status = status_of(self.context, self.state)
+        return msgspec.structs.replace(status, ended=read_ended(self.home.ended, status.generation))
 
 
 @dataclass(frozen=True)
@@ -138,19 +138,19 @@ def _check_state(home: Home, context: PeerContext, state: State) -> None:
 
 def _problems(context: PeerContext, state: State) -> list[str]:
     """Find what the operator should see to."""
-    found, spec = list[str](), context.agreed
+    problems, spec = list[str](), context.agreed
     total = sum(context.rows.values())  # as they began: what was added since is on top of it
     if spec.members is not None and total != spec.members:
-        found.append(
+        problems.append(
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
         )
-    found += expired_certificates(context.members)
+    problems += expired_certificates(context.members)
     if context.me in state.evicted:
-        found.append("This peer was evicted: join again from a new folder.")
+        problems.append("This peer was evicted: join again from a new folder.")
     if all(neighbor in state.evicted for neighbor in context.neighbors):
-        found.append("All neighbors were evicted: join others.")
-    return found
+        problems.append("All neighbors were evicted: join others.")
+    return problems
 
 
 def expired_certificates(members: Members) -> list[str]:

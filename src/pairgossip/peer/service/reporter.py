@@ -65,9 +65,9 @@ class Reporter:
         self._exchange = exchange
         self._log = log
         self._names = parts.members.names()
-        told = _last_status(parts)
+        before = _last_status(parts)
         self._met = {node.record.origin for node in parts.state.nodes} | set(
-            told.heard_of if told else ()
+            before.heard_of if before else ()
         )
         self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, messages.ordinal(self._generation))
@@ -76,7 +76,7 @@ class Reporter:
             exchange.context.rule,
             parts.state,
             rows_of_others(exchange.context),
-            told.masses if told else None,
+            before.masses if before else None,
             self._met,
         )
         self._heard_at: dict[str, float] = {}
@@ -231,25 +231,25 @@ class Reporter:
         notice = decode(state.notice)
         assert isinstance(notice, Notice)
         announcer = names.get(notice.announcer, notice.announcer)
-        told = {"announced_by": announcer, "without": gone, "rows": ", ".join(rows)}
+        fields = {"announced_by": announcer, "without": gone, "rows": ", ".join(rows)}
         self._log.warning(
             "began a new generation",
             generation=messages.ordinal(state.generation),
-            **{name: text for name, text in told.items() if text},
+            **{name: text for name, text in fields.items() if text},
         )
 
     def _problems(
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
     ) -> tuple[str, ...]:
         expired = expired_certificates(self._parts.members)
-        found = list(dict.fromkeys((*self._parts.problems, *expired)))
-        found += [self._other_version(*one) for one in sorted(versions.items())]
+        problems = list(dict.fromkeys((*self._parts.problems, *expired)))
+        problems += [self._other_version(*one) for one in sorted(versions.items())]
         silences = self._silences(now, versions, waiting)
-        found += silences[:_MOST_UNANSWERED]
+        problems += silences[:_MOST_UNANSWERED]
         if (more := len(silences) - _MOST_UNANSWERED) > 0:
-            found.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
+            problems.append(f"And {more} more neighbors do not answer: see the table of neighbors.")
         for neighbor, text in self._exchange.disagreeing.items():
-            found.append(self._disagreement(neighbor, text))
+            problems.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
         if now - last > _LONELY and len(versions) < len(self._exchange.context.neighbors):
             lonely = (
@@ -257,10 +257,10 @@ class Reporter:
                 "they have joined this peer and not evicted it, and that the addresses in "
                 "members.json are right."
             )
-            found.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
+            problems.append(lonely.replace("No ", "No other ", 1) if versions else lonely)
         if self._unwritten is not None:
-            found.append(self._unwritten)
-        return (*found, *([] if self._fatal is None else [self._fatal]))
+            problems.append(self._unwritten)
+        return (*problems, *([] if self._fatal is None else [self._fatal]))
 
     def _other_version(self, neighbor: str, theirs: int) -> str:
         name = self._names.get(neighbor, neighbor)
@@ -274,7 +274,7 @@ class Reporter:
         self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
     ) -> list[str]:
         """Say which neighbors do not answer or have gone, and what that means."""
-        found = []
+        sentences = []
         # An offer made just now freezes a row too, but is answered in a moment.
         overdue = sum(seconds > _UNANSWERED for seconds in waiting.values())
         is_stuck = overdue >= len(self._exchange.state.nodes)
@@ -287,13 +287,13 @@ class Reporter:
             advice = f"If it is gone for good, run: pairgossip peer evict {name}."
             if waiting.get(neighbor, 0.0) > _UNANSWERED:
                 said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
-                found.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
+                sentences.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
             elif neighbor in versions:
                 continue  # it is there, and the version is what to look at
             elif since > (_UNANSWERED if neighbor in self._exchange.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
-                found.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
-        return found
+                sentences.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
+        return sentences
 
     def _frozen(self, neighbor: str, is_stuck: bool) -> str:
         rows = len(self._exchange.state.nodes)
@@ -315,10 +315,8 @@ class Reporter:
             reasons = differences(self._exchange.context.text, text)[:_MOST_DIFFERENCES]
         except Exception:  # its text may be anything
             reasons = ["its text cannot be read."]
-        told = clean_text(" ".join(reasons), 1000)
-        return (
-            f"Neighbor '{self._names.get(neighbor, neighbor)}' runs another specification: {told}"
-        )
+        name, why = self._names.get(neighbor, neighbor), clean_text(" ".join(reasons), 1000)
+        return f"Neighbor '{name}' runs another specification: {why}"
 
     def _log_news(self, problems: tuple[str, ...], counts: Mapping[str, int]) -> None:
         """Log what is new since the last report."""
@@ -345,9 +343,9 @@ def _last_status(parts: Assembly) -> Status | None:
     """Return what was told in this generation before a restart: for display, it may be lost."""
     now = parts.identity.id, messages.ordinal(parts.state.generation)
     with contextlib.suppress(InputError):
-        told = read_status(parts.home.status)
-        if told is not None and (told.id, told.generation) == now:
-            return told
+        status = read_status(parts.home.status)
+        if status is not None and (status.id, status.generation) == now:
+            return status
     return None
 
 
@@ -381,14 +379,14 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        told = {
+        line = {
             "time": f"{whole}.{int(record.created % 1 * 1000):03d}Z",
             "level": record.levelname.lower(),
             "peer": getattr(record, "peer", ""),
             "event": record.getMessage(),
             **getattr(record, "fields", {}),
         }
-        return json.dumps(told)
+        return json.dumps(line)
 
 
 class _PlainLines(logging.Formatter):

@@ -181,10 +181,10 @@ class PeerService:
     def _turn(self, until: float = float("inf")) -> None:
         """Handle what comes first, a frame or the peer's own clock."""
         due = min(self._runtime.due(), self._tick_at, until)
-        found = self._inbox.get(due - time.monotonic())
+        received = self._inbox.get(due - time.monotonic())
         now = time.monotonic()
-        if found is not None:
-            sender, frame = found
+        if received is not None:
+            sender, frame = received
             self._reporter.note_frame(sender, now)
             self._runtime.received(sender, frame, now)
         if now >= self._runtime.due():

@@ -120,8 +120,8 @@ class Status(msgspec.Struct, frozen=True):
 
 def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
     """Return the estimate or the model of a peer, over all its rows; None if there is none yet."""
-    spec, found = context.agreed, readout_of(context, state)
-    values = found.tolist() if spec.kernel is None else [spec.value(found)]
+    spec, readout = context.agreed, readout_of(context, state)
+    values = readout.tolist() if spec.kernel is None else [spec.value(readout)]
     return tuple(values) if all(map(math.isfinite, values)) else None
 
 
@@ -132,9 +132,9 @@ def readout_of(context: Context, state: State) -> FloatArray:
         # Sums over weights, so that rows that were picked more often count for more.
         total = np.sum([node.mass for node in state.nodes], axis=0)
         return rule.readout(tuple(total.tolist()), ())
-    all_found = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
-    known = all_found[~np.isnan(all_found).any(axis=1)]
-    return known.mean(axis=0) if len(known) else all_found[0]
+    readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
+    known = readouts[~np.isnan(readouts).any(axis=1)]
+    return known.mean(axis=0) if len(known) else readouts[0]
 
 
 def guarantee_of(spec: Spec) -> str | None:
@@ -147,13 +147,13 @@ def guarantee_of(spec: Spec) -> str | None:
 
 
 def interval_of(
-    context: PeerContext, state: State, told: Status | None
+    context: PeerContext, state: State, status: Status | None
 ) -> tuple[float, float] | None:
     """Return where the value over all rows is likely to lie, by the history in a status."""
-    if told is None or told.masses is None:
+    if status is None or status.masses is None:
         return None
     others = rows_of_others(context)
-    return Uncertainty(context.rule, state, others, told.masses, told.heard_of).interval()
+    return Uncertainty(context.rule, state, others, status.masses, status.heard_of).interval()
 
 
 def rows_of_others(context: Context) -> dict[str, int]:

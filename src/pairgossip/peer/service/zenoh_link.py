@@ -350,8 +350,8 @@ def _sentence(problem: str, site: Site) -> InputError:
         "Address already in use": f"{place} is in use by another program: stop it, or give another"
         " port in peer.toml",
         "Permission denied": f"{place} may not be opened: use a port above 1023 in peer.toml",
-        "Cannot assign requested address": f"{place} is no address of this machine: give one that"
-        " is, or 0.0.0.0 for all, in peer.toml",
+        "Cannot assign requested address": f"{place} is not an address of this machine: give one "
+        "that is, or 0.0.0.0 for all, in peer.toml",
     }
     for sign, sentence in known.items():
         if sign in problem:

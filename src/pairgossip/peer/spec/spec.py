@@ -38,15 +38,15 @@ def differences(mine: str, theirs: str) -> list[str]:
     if not isinstance(other, dict):
         return ["Their specification cannot be read."]
     ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
-    found = [
+    sentences = [
         f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
         f"but {_format(others.get(key))} there."
         for key in sorted(ours.keys() | others.keys())
         if not _is_same(ours.get(key), others.get(key))
     ]
-    if len(found) > _MOST_SHOWN:
-        return [*found[:_MOST_SHOWN], f"There are {len(found) - _MOST_SHOWN} more differences."]
-    return found
+    if (more := len(sentences) - _MOST_SHOWN) > 0:
+        return [*sentences[:_MOST_SHOWN], f"There are {more} more differences."]
+    return sentences
 
 
 def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -143,8 +143,8 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
     check_name(settings.name)
     check_address(settings.listen)
     if settings.metrics is not None:
-        found = _HOST_AND_PORT.fullmatch(settings.metrics)
-        if found is None or not 0 < int(found[2]) < 2**16:
+        match = _HOST_AND_PORT.fullmatch(settings.metrics)
+        if match is None or not 0 < int(match[2]) < 2**16:
             raise InputError(
                 f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
                 f"127.0.0.1:9464."

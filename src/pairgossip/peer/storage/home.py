@@ -102,13 +102,13 @@ def accounts(home: Home) -> dict[str, Account | InputError]:
     """Return what has been spent by each ledger of a peer, or why that cannot be told."""
     from pairgossip.peer.storage.ledger import account_of
 
-    found: dict[str, Account | InputError] = {}
+    by_path: dict[str, Account | InputError] = {}
     for path in _noted_ledgers(home):
         try:
-            found[path] = account_of(Path(path))
+            by_path[path] = account_of(Path(path))
         except InputError as problem:
-            found[path] = problem
-    return found
+            by_path[path] = problem
+    return by_path
 
 
 def _refuse_options(ledger: object, budget: object) -> None:
@@ -136,7 +136,7 @@ def _noted_ledgers(home: Home) -> tuple[str, ...]:
     try:
         return msgspec.json.decode(read_bytes(home.ledgers, _LARGEST_LIST), type=_Ledgers).ledgers
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{home.ledgers} is no list of ledgers: remove it.") from None
+        raise InputError(f"{home.ledgers} is not a list of ledgers: remove it.") from None
 
 
 def create_home(

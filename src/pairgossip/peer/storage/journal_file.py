@@ -62,10 +62,10 @@ def check_database(path: Path) -> tuple[int, int]:
                 f"{path} was written by a newer version of pairgossip (its format is {version}, "
                 f"this one knows {VERSION}): update pairgossip."
             )
-        (found,) = base.execute("PRAGMA quick_check(1)").fetchone()
+        (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
         (page,) = base.execute("PRAGMA page_size").fetchone()
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
         if path.stat().st_size % page:  # sqlite takes what is missing of a page for zeros
             raise sqlite3.DatabaseError("its end is missing")
         if application != APPLICATION or version != VERSION:

@@ -103,10 +103,10 @@ def _load(path: Path) -> _Book | None:
         raise _foreign(path)
     body, _, seal = content.rstrip(b"\n").rpartition(b"\n")
     try:
-        told = msgspec.json.decode(body, type=_Head)
-        if told.format != _FORMAT:
+        head = msgspec.json.decode(body, type=_Head)
+        if head.format != _FORMAT:
             raise _foreign(path)
-        if told.version > _VERSION:
+        if head.version > _VERSION:
             raise InputError(
                 f"The ledger {path} was written by a newer version of pairgossip: update this one."
             )
@@ -139,7 +139,7 @@ def _seal(body: bytes) -> bytes:
 
 def _foreign(path: Path) -> InputError:
     return InputError(
-        f"{path} is no privacy ledger, or what is left of one, and is left as it is: put the "
+        f"{path} is not a privacy ledger, or what is left of one, and is left as it is: put the "
         f"latest copy of the ledger in its place, as with another one the rows would be reported "
         f"anew."
     )

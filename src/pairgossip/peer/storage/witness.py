@@ -149,13 +149,13 @@ def check_witnessed(database: Path, note: _Note, saves: int, digest: int) -> Non
     if saves >= least and (saves != note.saves or digest == note.digest):
         return
     name = witness_of(database).name
-    found = (
+    problem = (
         f"is older than what {name} beside it knows ({saves} saves of {note.saves})"
         if saves < least
         else f"is not the state that {name} beside it knows"
     )
     raise InputError(
-        f"{database} {found}: its log was lost or damaged, or it was restored from a backup. It "
+        f"{database} {problem}: its log was lost or damaged, or it was restored from a backup. It "
         f"was left as it is: have the other members evict this peer, and join again from a new "
         f"folder."
     )
