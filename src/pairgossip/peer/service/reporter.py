@@ -323,20 +323,17 @@ class Reporter:
         for neighbor in self._exchange.agreed - self._agreed:
             self._log.info("neighbor runs the same", neighbor=self._names.get(neighbor, neighbor))
         self._agreed = set(self._exchange.agreed)
-        for problem in problems:
-            if problem != self._fatal and _kind(problem) not in self._logged:
+        # Two problems are the same although a number in them has changed.
+        kinds = {problem: _COUNT.sub("", problem) for problem in problems}
+        for problem, kind in kinds.items():
+            if problem != self._fatal and kind not in self._logged:
                 self._log.warning(problem)
-        self._logged = {_kind(problem) for problem in problems}
+        self._logged = set(kinds.values())
         refused = {name: count for name, count in counts.items() if "refused" in name and count}
         if sum(refused.values()) > self._refused:
             self._refused = sum(refused.values())
             fields = {"_".join(name.replace(":", "").split()): refused[name] for name in refused}
             self._log.warning("refused what was received", **fields)
-
-
-def _kind(problem: str) -> str:
-    """What makes two problems the same although a number in them has changed."""
-    return _COUNT.sub("", problem)
 
 
 def _last_status(parts: Assembly) -> Status | None:
@@ -369,7 +366,10 @@ class Log:
         self._write(logging.ERROR, event, fields)
 
     def _write(self, level: int, event: str, fields: dict[str, object]) -> None:
-        plain = {name: _plain(value) for name, value in fields.items()}
+        plain = {
+            name: value if isinstance(value, int | float | None) else clean_text(value)
+            for name, value in fields.items()
+        }
         extra = {"peer": self._peer, "fields": plain}
         self._logger.log(level, "%s", clean_text(event, 2000), extra=extra)
 
@@ -415,9 +415,3 @@ def write_logs(stream: TextIO | None = None) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.level, logger.propagate = before
-
-
-def _plain(value: object) -> object:
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    return clean_text(value)

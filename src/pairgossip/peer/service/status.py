@@ -216,8 +216,7 @@ def ended_generation(status: Status) -> Ended | None:
 
 def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
     """Add what a generation has found to the file, on the disk before this returns."""
-    before = read_ended(path, ended.generation)
-    kept = (*before, ended)[-_MOST_ENDED:]
+    kept = (*read_ended(path, ended.generation), ended)[-_MOST_ENDED:]
     files.replace(path, msgspec.json.encode(kept) + b"\n")
     return kept
 
