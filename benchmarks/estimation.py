@@ -15,7 +15,7 @@ from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import graphs
 from pairgossip.algorithms import find_method
-from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph

@@ -16,9 +16,9 @@ from benchmarks import transcription
 from benchmarks.timing import alternate, row
 from pairgossip import datasets, graphs
 from pairgossip.engine.descent import trial
-from pairgossip.engine.descent.engines import build_descent
-from pairgossip.engine.descent.state import Descent
-from pairgossip.engine.judging.judge import Judge, PairsJudge, RankingJudge
+from pairgossip.engine.descent.engines import Descent
+from pairgossip.engine.descent.judge import Judge, PairsJudge, RankingJudge
+from pairgossip.engine.descent.trial import build_descent
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.engine.trials import BLOCK
 from pairgossip.graphs import Graph

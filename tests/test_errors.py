@@ -1,9 +1,14 @@
+"""Errors, their suggestions, missing extras, text and progress."""
+
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from pairgossip.errors import MissingExtra, canonical, unknown_name
-from pairgossip.extras import needed_for
+from pairgossip import progress
+from pairgossip.errors import MissingExtra, canonical, needed_for, unknown_name
+from pairgossip.progress import progress_bar
+from pairgossip.text import format_count, is_loopback, join_names, json_value, parse_address
 
 
 @pytest.mark.parametrize("name", ["Watts_Strogatz", " watts-strogatz ", "watts strogatz"])
@@ -32,3 +37,67 @@ def test_a_missing_library_is_named_with_what_brings_it() -> None:
     )
     with pytest.raises(MissingExtra, match=sentence), needed_for("Telepathy"):
         import no_such_library.inside  # type: ignore[import-not-found]  # noqa: F401
+
+
+def test_json_holds_no_arrays_and_no_infinities() -> None:
+    given = {1: np.array([0.5, np.nan]), "a": (np.float64(2), float("inf"), np.int32(3), "x", None)}
+    assert json_value(given) == {"1": [0.5, None], "a": [2.0, None, 3, "x", None]}
+
+
+def test_counts_and_names() -> None:
+    assert (format_count(1, "row"), format_count(1200, "row")) == ("1 row", "1,200 rows")
+    assert join_names(["a"]) == "a"
+    assert join_names(["a", "b", "c"], "or") == "a, b or c"
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9464", ("127.0.0.1", 9464)),
+        ("[::1]:80", ("::1", 80)),
+        ("localhost:0", ("localhost", 0)),
+        ("host:65536", None),
+        ("host:\u0663", None),
+        ("host:-1", None),
+        (":80", None),
+        ("folder", None),
+    ],
+)
+def test_addresses_are_a_host_and_a_port(text: str, address: tuple[str, int] | None) -> None:
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.9.9", "::1", "[::1]"])
+def test_this_machine(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["", "10.0.0.1", "0.0.0.0", "localhost.example.org", "::"])
+def test_other_machines(host: str) -> None:
+    assert not is_loopback(host)
+
+
+def test_nobody_watching_means_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("work", 10) as advance:
+        assert advance is None
+    assert capsys.readouterr().err == ""
+
+
+def test_quick_work_leaves_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar("work", 10, show=True) as advance:
+        assert advance is not None
+        advance(10)
+    assert capsys.readouterr().err == ""
+
+
+def test_long_work_shows_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_SHOW_AFTER_SECONDS", -1.0)
+    with progress_bar("gosta on 12 nodes", 10, show=True) as advance:
+        assert advance is not None
+        advance(4)
+        advance(6)
+    shown = capsys.readouterr().err
+    assert "gosta on 12 nodes" in shown
+    assert "100%" in shown

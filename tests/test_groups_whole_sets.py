@@ -10,10 +10,10 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.engine.traffic import Meter, Payload
+from pairgossip.engine.trials import Meter, Payload
 from pairgossip.kernels import Pairs, WholeSets, as_kernel
-from pairgossip.kernels import whole_sets as module
-from pairgossip.kernels.whole_sets import SiteSets
+from pairgossip.kernels import pairs as module
+from pairgossip.kernels.pairs import SiteSets
 from tests.problems import labeled_rows, rows, skewed
 from tests.test_groups import schedule_of
 
@@ -123,7 +123,7 @@ def test_values_are_the_same_whatever_is_asked_together(
     np.testing.assert_allclose(problem.matrix(), expected, rtol=1e-13)
     np.testing.assert_allclose(problem.row_means(), expected.mean(axis=1), rtol=1e-12)
     everyone = np.arange(4)
-    monkeypatch.setattr(module, "LARGEST_TABLE", 0)
+    monkeypatch.setattr(module, "_LARGEST_TABLE", 0)
     forgetful = WholeSets(Pairs(data, skewed, target), np.array(groups))
     for block in (7, 3, 1):
         monkeypatch.setattr(module, "NUMBERS_PER_BLOCK", block)

@@ -36,38 +36,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
-_LAZY = {
-    "Ball": "pairgossip.losses",
-    "Box": "pairgossip.losses",
-    "Fit": "pairgossip.results",
-    "GeneralLoss": "pairgossip.losses",
-    "L1": "pairgossip.losses",
-    "Loss": "pairgossip.losses",
-    "PSD": "pairgossip.losses",
-    "SquaredL2": "pairgossip.losses",
-    "minimize": "pairgossip.minimization",
-    "steps": "pairgossip.losses",
-    "Graph": "pairgossip.graphs",
-    "Kernel": "pairgossip.kernels",
-    "Ratio": "pairgossip.kernels",
-    "Run": "pairgossip.results",
-    "compare": "pairgossip.results.plots",
-    "estimate": "pairgossip.estimation",
-    "exact": "pairgossip.kernels",
-    "join_trials": "pairgossip.results.joining",
-    "load": "pairgossip.results.loading",
-    "reproduce": "pairgossip.experiments",
+_HOMES = {
+    "estimation": ("estimate",),
+    "experiments": ("reproduce",),
+    "graphs": ("Graph",),
+    "kernels": ("Kernel", "Ratio", "exact"),
+    "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
+    "minimization": ("minimize",),
+    "results": ("Fit", "Run"),
+    "results.joining": ("join_trials",),
+    "results.loading": ("load",),
+    "results.plots": ("compare",),
 }
-_MODULES = (
-    "datasets",
-    "experiments",
-    "graphs",
-    "kernels",
-    "learn",
-    "losses",
-    "privacy",
-    "theory",
-)
 
 __all__ = [
     "L1",
@@ -107,13 +87,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"pairgossip.{name}")
-    else:
+    if name not in __all__:
         raise AttributeError(f"module 'pairgossip' has no attribute '{name}'")
-    globals()[name] = value
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    module = importlib.import_module(f"pairgossip.{home or name}")
+    globals()[name] = value = module if home is None else getattr(module, name)
     return value
 
 

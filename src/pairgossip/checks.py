@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -28,15 +29,13 @@ STATISTICS = ("v", "u")
 
 ITERATIONS_PER_NODE = 200
 """How long a run is unless the user says it."""
-CHECKPOINTS_PER_DECADE = 12
+_CHECKPOINTS_PER_DECADE = 12
 LARGEST_NUMBER = 10**15
 
 
 def is_number(value: object) -> bool:
-    """Tell whether something is one plain number, of Python's or NumPy's."""
-    return isinstance(value, int | float) or any(
-        base.__module__ == "numpy" and base.__name__ == "number" for base in type(value).__mro__
-    )
+    """Tell whether something is one real number, of Python's or NumPy's."""
+    return isinstance(value, Real)
 
 
 def choice(what: str, value: object, choices: Collection[str]) -> str:
@@ -88,7 +87,7 @@ def checkpoint_grid(iterations: int, checkpoints: Any = None) -> IntArray:
     import numpy as np
 
     if checkpoints is None:
-        checkpoints = max(2, round(CHECKPOINTS_PER_DECADE * np.log10(iterations)) + 1)
+        checkpoints = max(2, round(_CHECKPOINTS_PER_DECADE * np.log10(iterations)) + 1)
     if is_number(checkpoints):
         count = whole("The number of checkpoints", checkpoints)
         grid = np.geomspace(1, iterations, count) if count > 1 else np.array([iterations])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from pairgossip.text import printable
 
@@ -11,17 +12,9 @@ from pairgossip.text import printable
 class Notice(Exception):
     """The base of errors and warnings for the user: one sentence that may name an argument.
 
-    The message has ``{argument}`` where the argument is named. ``str()`` spells it as Python does,
-    ``engine='plain'`` or, without a value, ``engine=``; the command line spells it as an option.
-
-    Parameters
-    ----------
-    message
-        The sentence.
-    argument
-        The argument to give, to change or to leave out.
-    value
-        The value to give it; None if the sentence names none.
+    The message has ``{argument}`` where it names the argument to give, to change or to leave out.
+    ``str()`` spells it as Python does, ``engine='plain'`` or, without a value, ``engine=``; the
+    command line spells it as an option.
     """
 
     def __init__(self, message: str, argument: str | None = None, value: object = None) -> None:
@@ -72,3 +65,37 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
     near = begun or difflib.get_close_matches(typed, known, n=1, cutoff=0.6)
     hint = f"did you mean '{near[0]}'?" if near else f"choose one of {', '.join(known)}."
     return InputError(f"Unknown {kind} '{name}': {hint}")
+
+
+# Optional libraries: imported where they are needed, named clearly where they are absent.
+
+
+@contextmanager
+def needed_for(
+    feature: str,
+    install: str = "pairgossip[lab]",
+    argument: str | None = None,
+    value: object = None,
+) -> Iterator[None]:
+    """Turn a failed import inside the block into a sentence that says what to install.
+
+    ``argument`` and ``value`` are what avoids the need, if ``feature`` has ``{argument}``.
+
+    >>> with needed_for("figures"):
+    ...     import json
+    """
+    try:
+        yield
+    except ImportError as missing:
+        library = (missing.name or "a library").partition(".")[0]
+        raise MissingExtra(
+            f"{feature} needs {library}, which is not installed: pip install '{install}'.",
+            argument,
+            value,
+        ) from missing
+
+
+def needed_for_speed() -> AbstractContextManager[None]:
+    """Turn a failed import of compiled loops into a sentence with the way around them."""
+    feature = "The fast engine ({argument} runs without it)"
+    return needed_for(feature, argument="engine", value="plain")

@@ -12,8 +12,7 @@ import numpy as np
 from pairgossip.algorithms import Method, find_method
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import ORDERS, STATISTICS, choice
-from pairgossip.engine.estimation.engines import ENGINES, check_engine
-from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.estimation.trial import ENGINES, Setup, check_engine
 from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio, WholeSets
@@ -25,9 +24,9 @@ from pairgossip.requests import Request
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 
-LARGEST_HISTORY_BYTES = 1 << 28
-"""Up to this size every node's estimates are kept at every checkpoint unless told otherwise."""
-LARGEST_BLOCKED_TARGET = 20_000
+_LARGEST_HISTORY_BYTES = 1 << 28
+"""Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
+_LARGEST_BLOCKED_TARGET = 20_000
 """Up to this many rows the exact value of a kernel without closed form is computed."""
 
 
@@ -129,29 +128,7 @@ def estimate(
     >>> run.site_estimates.shape
     (1, 2)
     """
-    request = EstimationRequest(
-        data=data,
-        kernel=kernel,
-        graph=graph,
-        groups=groups,
-        construction=construction,
-        privacy=privacy,
-        method=method,
-        clock=clock,
-        order=order,
-        law=law,
-        iterations=iterations,
-        checkpoints=checkpoints,
-        trials=trials,
-        target=target,
-        labels=labels,
-        reference=reference,
-        seed=seed,
-        record=record,
-        engine=engine,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    request = EstimationRequest(**locals())  # its fields are the arguments
     setup = request.setup()
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
@@ -181,7 +158,9 @@ class EstimationRequest(Request):
 
     def setup(self) -> Setup:
         """Check the rest and return all that a trial needs besides its seed."""
-        problem, graph = self._problem()
+        rows = self._rows()
+        graph, site_of = self.place(rows.n)
+        problem: PairProblem | Means = rows if site_of is None else self._whole_sets(rows, site_of)
         find_method(self.method, self.clock, problem.n)
         check_engine(self.engine, problem, self._method, self.clock)
         grid = self.grid(problem.n)
@@ -207,28 +186,19 @@ class EstimationRequest(Request):
     def _check_statistic(self) -> None:
         """Raise `InputError` unless the method is given what it estimates."""
         self.target = choice("target", self.target, STATISTICS)
-        name = self._method.name
         if self._method.estimates == "mean":
             if self.kernel is not None or self.labels is not None:
-                raise InputError(
-                    f"Method '{name}' averages the data itself and takes no kernel and no "
-                    "labels: leave them out, or use {argument}.",
-                    "method",
-                    "gosta",
+                raise self._refusal(
+                    "averages the data itself and takes no kernel and no labels: leave them out, "
+                    "or use {argument}."
                 )
         elif self.kernel is None:
-            raise InputError(
-                f"Method '{name}' needs a kernel, such as {{argument}} or a function of two "
-                "blocks of observations.",
-                "kernel",
-                "gini",
-            )
+            why = "needs a kernel, such as {argument} or a function of two blocks of observations."
+            raise self._refusal(why, "kernel", "gini")
 
-    def _problem(self) -> tuple[PairProblem | Means, Graph]:
-        """Return the problem of the nodes, and their network."""
-        rows = self._rows()
-        graph, site_of = self.place(rows.n)
-        return (rows if site_of is None else self._whole_sets(rows, site_of)), graph
+    def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
+        """Build the error for a method that cannot do what is asked."""
+        return InputError(f"Method '{self._method.name}' {why}", argument, value)
 
     def _rows(self) -> Pairs | Means | PrivatePairs:
         """Return the problem of the rows, whose nodes see reports only if it is private."""
@@ -238,11 +208,9 @@ class EstimationRequest(Request):
             return Means(self.data)
         pairs = Pairs(self.data, self.kernel, self.target, self.labels)
         if self._method.estimates == "row-mean" and pairs.components > 1:
-            raise InputError(
-                f"Method '{self._method.name}' estimates the rows of a single kernel, and "
-                f"'{pairs.kernel.name}' is a ratio of two: use {{argument}}.",
-                "method",
-                "gosta",
+            raise self._refusal(
+                f"estimates the rows of a single kernel, and '{pairs.kernel.name}' is a ratio of "
+                "two: use {argument}."
             )
         pairs.check()
         return pairs
@@ -253,12 +221,9 @@ class EstimationRequest(Request):
         if self._method.estimates == "mean":
             return PrivateMeans(self.data, mechanism, seeded=seeded)
         if self._method.estimates == "row-mean":
-            raise InputError(
-                f"Method '{self._method.name}' estimates the mean of every single row of pairs, "
-                "which hangs on one private report however many others there are: use "
-                "{argument}.",
-                "method",
-                "gosta",
+            raise self._refusal(
+                "estimates the mean of every single row of pairs, which hangs on one private "
+                "report however many others there are: use {argument}."
             )
         pairs = PrivatePairs(
             self.data, self.kernel, mechanism, self.target, self.labels, seeded=seeded
@@ -271,16 +236,12 @@ class EstimationRequest(Request):
     ) -> WholeSets | PrivateSets:
         """Return the problem of sites that swap all their rows at once."""
         if isinstance(rows, Means) or not self._method.swaps:
-            raise InputError(
-                f"Method '{self._method.name}' swaps no observations, so there are no whole sets "
-                "to swap: use {argument}.",
-                "construction",
-                "lexicographic",
-            )
+            why = "swaps no observations, so there are no whole sets to swap: use {argument}."
+            raise self._refusal(why, "construction", "lexicographic")
         if self._method.estimates == "row-mean":
-            raise InputError(
-                f"Method '{self._method.name}' estimates the mean of every single row of pairs, "
-                "but whole sets have one estimate per site: use {argument}.",
+            raise self._refusal(
+                "estimates the mean of every single row of pairs, but whole sets have one estimate "
+                "per site: use {argument}.",
                 "construction",
                 "lexicographic",
             )
@@ -298,7 +259,7 @@ class EstimationRequest(Request):
         parts = problem.kernel.components
         closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
         count = len(problem.data)
-        if not closed and count > LARGEST_BLOCKED_TARGET:
+        if not closed and count > _LARGEST_BLOCKED_TARGET:
             unknown = UnknownTarget(
                 f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
                 f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
@@ -316,7 +277,7 @@ class EstimationRequest(Request):
 
     def _keep_history(self, history_bytes: int) -> bool:
         if self.record is None:
-            return history_bytes <= LARGEST_HISTORY_BYTES
+            return history_bytes <= _LARGEST_HISTORY_BYTES
         return choice("record", self.record, ("nodes", "summary")) == "nodes"
 
 

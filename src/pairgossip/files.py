@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 from pairgossip.errors import InputError
 
 LARGEST_TOML = 1 << 18
-MOST_KEY_PARTS = 8
+_MOST_KEY_PARTS = 8
 """Of one dotted key: the parser's memory grows with the square of it."""
-MOST_BRACKETS = 32
+_MOST_BRACKETS = 32
 """Open at once; each costs the parser a level of its own stack."""
 _TOML_TOKEN = re.compile(
     r"""
@@ -105,7 +105,7 @@ def _check_nesting(text: str) -> None:
         elif kind not in ("part", "skipped"):
             dots = 0
             depth = max(0, depth + (kind == "open") - (kind == "close"))
-        if dots >= MOST_KEY_PARTS or depth > MOST_BRACKETS:
+        if dots >= _MOST_KEY_PARTS or depth > _MOST_BRACKETS:
             line = text.count("\n", 0, token.start()) + 1
             raise InputError(f"Line {line} is nested too deeply: write it with fewer levels.")
 
@@ -160,18 +160,8 @@ def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     """Replace a file at once; a failure raises `InputError` and leaves what was there before.
 
     Only one process may do this at a time: the draft has a fixed name, so that a process that is
-    killed leaves no more than one, which the next overwrites.
-
-    Parameters
-    ----------
-    path
-        The file, which need not exist.
-    data
-        Its new content.
-    mode
-        Its permissions, whatever the umask.
-    durable
-        Whether to wait until a loss of power can undo neither the content nor the name.
+    killed leaves no more than one, which the next overwrites. The umask does not change ``mode``;
+    ``durable`` waits until a loss of power can undo neither the content nor the name.
     """
     draft = path.with_name(f".{path.name}.new")
     with _explain_failure(path):
@@ -188,21 +178,8 @@ def lock(path: Path, *, wait: float = 0.0) -> Iterator[int]:
     """Hold a file, made if it is missing, or a folder; yield its descriptor.
 
     No other process can hold it until this one lets go or ends, in whatever way. The file stays: a
-    lock on a deleted file would exclude nobody.
-
-    Parameters
-    ----------
-    path
-        The file or folder.
-    wait
-        Seconds to wait for another process.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process holds it, after the wait.
-    OSError
-        If it cannot be opened, or lies on a disk that has no locks.
+    lock on a deleted file would exclude nobody. Raise `BlockingIOError` if another process holds
+    it after ``wait`` seconds, `OSError` if it cannot be opened or its disk has no locks.
     """
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -12,10 +12,14 @@ import numpy as np
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import WHOLE_SETS, whole
-from pairgossip.engine.descent.engines import DESCENT_ENGINES, check_descent_engine
-from pairgossip.engine.descent.state import Descent, Snapshot
+from pairgossip.engine.descent.engines import (
+    DESCENT_ENGINES,
+    Descent,
+    Snapshot,
+    check_descent_engine,
+)
+from pairgossip.engine.descent.judge import default_judged
 from pairgossip.engine.descent.trial import DescentSetup, Origin
-from pairgossip.engine.judging.judge import default_judged
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
@@ -40,7 +44,7 @@ from pairgossip.results.loading import load
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.traffic import groups_of
 
-LARGEST_JUDGED = 2_000
+_LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
 
 
@@ -118,30 +122,7 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    request = LearningRequest(
-        data=data,
-        labels=labels,
-        loss=loss,
-        graph=graph,
-        groups=groups,
-        construction=construction,
-        privacy=privacy,
-        clock=clock,
-        law=law,
-        iterations=iterations,
-        checkpoints=checkpoints,
-        step=step,
-        constraint=constraint,
-        penalty=penalty,
-        trials=trials,
-        seed=seed,
-        bias=bias,
-        judged=judged,
-        start=start,
-        engine=engine,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    request = LearningRequest(**locals())  # its fields are the arguments
     setup = request.setup()
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
@@ -169,8 +150,7 @@ class LearningRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fit = _read_start(self.start)
-        self.starting_point = StartingPoint() if fit is None else EndOfFit(fit)
+        self.starting_point = _Start(self.start)
         self.starting_point.seed(self)
 
     def setup(self) -> DescentSetup:
@@ -182,7 +162,7 @@ class LearningRequest(Request):
         descent = self._descent(problem, graph, int(grid[-1]))
         check_descent_engine(self.engine, descent)
         judged = whole(
-            "The number of judged nodes", self.judged, default=default_judged(rows, LARGEST_JUDGED)
+            "The number of judged nodes", self.judged, default=default_judged(rows, _LARGEST_JUDGED)
         )
         nodes = _evenly_spaced(problem.n, judged)
         return DescentSetup(
@@ -191,7 +171,7 @@ class LearningRequest(Request):
             law=self.law,
             checkpoints=self.starting_point.later(grid),
             judged=self.starting_point.judged(nodes, is_asked=self.judged is not None),
-            keep_bias=rows.n <= LARGEST_JUDGED if self.bias is None else self.bias,
+            keep_bias=rows.n <= _LARGEST_JUDGED if self.bias is None else self.bias,
             engine=self.engine,
             origin=self.starting_point.origin,
             privacy=self.privacy,
@@ -227,54 +207,26 @@ class LearningRequest(Request):
         return Descent(problem, proximal, steps, self.clock, probabilities)
 
 
-class StartingPoint:
-    """The beginning, where there is nothing to agree with."""
+class _Start:
+    """Where a run begins: anew, or where a fit ended, whose network, seed and trials it keeps."""
 
-    origin = Origin()
-
-    def seed(self, request: LearningRequest) -> None:
-        """Set the seed and the trials where the start decides them."""
-
-    def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
-        """Raise `InputError` unless the start minimized the same in the same way."""
-
-    def place(self, request: LearningRequest, rows: LearningProblem) -> Placement:
-        """Return the network, and which rows its nodes hold."""
-        return request.place(rows.n)
-
-    def later(self, grid: IntArray) -> IntArray:
-        """Return the checkpoints that are still to come."""
-        return grid
-
-    def judged(self, nodes: IntArray, *, is_asked: bool) -> IntArray:
-        """Return the nodes to judge, given those that were asked for or are the default."""
-        return nodes
-
-    def join(self, fit: Fit) -> Fit:
-        """Return the curves from the beginning."""
-        return fit
-
-
-class EndOfFit(StartingPoint):
-    """Where a fit ended; the run that goes on has its problem, network, seed and trials."""
-
-    def __init__(self, fit: Fit) -> None:
+    def __init__(self, start: Fit | str | Path | None) -> None:
+        fit = start if start is None or isinstance(start, Fit) else load(start)
+        if fit is not None and not isinstance(fit, Fit):
+            raise InputError("The start must be a Fit or the file of one, not a Run.")
         self._fit = fit
-        numbers = fit.trial_numbers.tolist()
-        states = (Snapshot(*state) for state in zip(*fit.state, strict=True))
-        self.origin = Origin(
-            int(fit.iterations[-1]),
-            dict(zip(numbers, states, strict=True)),
-            {} if fit.reports is None else dict(zip(numbers, fit.reports, strict=True)),
-        )
+        self.origin = Origin() if fit is None else _end_of(fit)
 
     def seed(self, request: LearningRequest) -> None:
-        """Set the seed and the trials to those of the start."""
-        request.root = root_seed(self._fit.seed)
-        request.trial_numbers = self._fit.trial_numbers.tolist()
+        """Set the seed and the trials to those of the start, if there is one."""
+        if self._fit is not None:
+            request.root = root_seed(self._fit.seed)
+            request.trial_numbers = self._fit.trial_numbers.tolist()
 
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
         """Raise `InputError` unless the start minimized the same in the same way."""
+        if self._fit is None:
+            return
         law = self._fit.law
         if law != setup.law:
             raise InputError(f"The start has another law ({law}) than this run ({setup.law}).")
@@ -288,9 +240,11 @@ class EndOfFit(StartingPoint):
             )
 
     def place(self, request: LearningRequest, rows: LearningProblem) -> Placement:
-        """Return where the start had its rows; arguments that say otherwise are refused."""
+        """Return the network, and which rows its nodes hold: both as they were at the start."""
         fit = self._fit
-        self._check_rows(rows, request.clock)
+        if fit is None:
+            return request.place(rows.n)
+        _check_rows(fit, rows, request.clock)
         if isinstance(request.graph, Graph) and request.graph not in (fit.graph, fit.sites):
             raise InputError("The start ran on another graph than this run: give the same.")
         if request.groups is not None:
@@ -303,19 +257,6 @@ class EndOfFit(StartingPoint):
                 )
         return Placement(fit.graph, fit.groups if fit.construction == WHOLE_SETS else None)
 
-    def _check_rows(self, rows: LearningProblem, clock: str) -> None:
-        """Raise `InputError` unless the start has data of the same form."""
-        fit = self._fit
-        same = {
-            "loss": (fit.loss, rows.loss.name),
-            "clock": (fit.clock, clock),
-            "number of rows": (fit.rows, rows.n),
-            "number of parameters": (fit.models.shape[2], rows.dimension),
-        }
-        for what, (theirs, ours) in same.items():
-            if theirs != ours:
-                raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
-
     def later(self, grid: IntArray) -> IntArray:
         """Return the checkpoints after the start's last iteration."""
         done = self.origin.iterations
@@ -327,6 +268,8 @@ class EndOfFit(StartingPoint):
 
     def judged(self, nodes: IntArray, *, is_asked: bool) -> IntArray:
         """Return the nodes that the start judged: a curve is of the same nodes throughout."""
+        if self._fit is None:
+            return nodes
         before = self._fit.judged
         if is_asked and not np.array_equal(nodes, before):
             raise InputError(
@@ -337,14 +280,31 @@ class EndOfFit(StartingPoint):
 
     def join(self, fit: Fit) -> Fit:
         """Return the curves of the start and of what followed."""
-        return self._fit.append(fit)
+        return fit if self._fit is None else self._fit.append(fit)
 
 
-def _read_start(start: Fit | str | Path | None) -> Fit | None:
-    fit = start if start is None or isinstance(start, Fit) else load(start)
-    if fit is not None and not isinstance(fit, Fit):
-        raise InputError("The start must be a Fit or the file of one, not a Run.")
-    return fit
+def _end_of(fit: Fit) -> Origin:
+    """Return where a fit ended, trial by trial."""
+    numbers = fit.trial_numbers.tolist()
+    states = (Snapshot(*state) for state in zip(*fit.state, strict=True))
+    return Origin(
+        int(fit.iterations[-1]),
+        dict(zip(numbers, states, strict=True)),
+        {} if fit.reports is None else dict(zip(numbers, fit.reports, strict=True)),
+    )
+
+
+def _check_rows(fit: Fit, rows: LearningProblem, clock: str) -> None:
+    """Raise `InputError` unless the start has data of the same form."""
+    same = {
+        "loss": (fit.loss, rows.loss.name),
+        "clock": (fit.clock, clock),
+        "number of rows": (fit.rows, rows.n),
+        "number of parameters": (fit.models.shape[2], rows.dimension),
+    }
+    for what, (theirs, ours) in same.items():
+        if theirs != ours:
+            raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
 
 
 def _default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pairgossip.text import printable
 
-SHOW_AFTER_SECONDS = 1.0
+_SHOW_AFTER_SECONDS = 1.0
 
 Advance = Callable[[int], None]
 Show = bool | Advance | None
@@ -55,7 +55,7 @@ class _LateBar:
             console=PlainConsole(stderr=True),
         )
         self._task = self._bar.add_task(what, total=total)
-        self._appears = time.monotonic() + SHOW_AFTER_SECONDS
+        self._appears = time.monotonic() + _SHOW_AFTER_SECONDS
         self._lock = threading.Lock()
         self._started = False
 

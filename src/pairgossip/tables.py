@@ -20,11 +20,12 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
+from pairgossip.text import join_names
 
 DELIMITERS = (",", ";", "\t")
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
-SNIFFED_LINES = 20
-MOST_NAMED = 10
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+_SNIFFED_LINES = 20
+_MOST_NAMED = 10
 """Columns, or lines of a column, that a message names; it counts the rest."""
 UNNAMED = "(unnamed)"
 """How messages call a column whose name is empty, such as an index that pandas wrote."""
@@ -33,7 +34,7 @@ STANDARD_INPUT = Path("-")
 _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
 
-class BadCell(NamedTuple):
+class _BadCell(NamedTuple):
     """An entry that is not a number, and where it stands."""
 
     column: str
@@ -47,31 +48,25 @@ class BadCell(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """The columns read from a file.
-
-    Attributes
-    ----------
-    path
-        Where it was read.
-    header
-        The names of all columns of the file, in its order.
-    columns
-        The columns of numbers asked for, by name, in the order asked for.
-    cells, lines
-        The raw text of every row, and the line of the file each row begins on.
-    """
+    """The columns read from a file."""
 
     path: Path
     header: tuple[str, ...]
+    """The names of all columns of the file, in its order."""
     columns: dict[str, FloatArray]
+    """The columns of numbers asked for, in the order asked for."""
     cells: tuple[tuple[str, ...], ...]
+    """The raw text of every row."""
     lines: tuple[int, ...]
+    """The line of the file each row begins on."""
 
     def __len__(self) -> int:
         return len(self.cells)
 
     def __getitem__(self, name: str) -> FloatArray:
-        return self.columns[self._known(name)]
+        if name not in self.columns:
+            raise _no_column(self.path, name, tuple(self.columns))
+        return self.columns[name]
 
     def matrix(self) -> FloatArray:
         """Return the columns of numbers side by side, shape (rows, columns)."""
@@ -80,8 +75,7 @@ class Table:
     def text(self, name: str) -> list[str]:
         """Return one column as text, for labels; a missing entry is an error."""
         self.refuse_gaps([name])
-        place = self._position(name)
-        return [row[place] for row in self.cells]
+        return [text for _, text in self._entries(name)]
 
     def numbers(self, name: str) -> FloatArray:
         """Return one column as numbers; anything else in it is an error."""
@@ -97,11 +91,6 @@ class Table:
         gaps = {name: self._gaps(name) for name in names}
         if any(gaps.values()):
             raise _missing(self.path, {name: lines for name, lines in gaps.items() if lines})
-
-    def _known(self, name: str) -> str:
-        if name not in self.columns:
-            raise _no_column(self.path, name, tuple(self.columns))
-        return name
 
     def _position(self, name: str) -> int:
         if name not in self.header:
@@ -129,10 +118,10 @@ class Table:
             for _, text in self._filled(name)
         )
 
-    def first_bad_cell(self, name: str) -> BadCell | None:
+    def first_bad_cell(self, name: str) -> _BadCell | None:
         """Return the first entry of a column that is neither missing nor a number, if any."""
         bad = ((line, text) for line, text in self._filled(name) if _parse_number(text) is None)
-        return next((BadCell(name, line, text) for line, text in bad), None)
+        return next((_BadCell(name, line, text) for line, text in bad), None)
 
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
@@ -143,30 +132,30 @@ class Table:
         return replace(self, columns=columns)
 
     def _convert(self, name: str) -> FloatArray:
-        """Return a column as numbers, with NaN for what is none."""
-        place = self._position(name)
-        parsed = (_parse_number(row[place]) for row in self.cells)
+        """Return a column as numbers, with NaN for entries that are not numbers."""
+        parsed = (_parse_number(text) for _, text in self._entries(name))
         return np.array([math.nan if number is None else number for number in parsed])
 
     def _gaps(self, name: str) -> list[int]:
         """Return the lines on which a column has no entry."""
-        place = self._position(name)
-        rows = zip(self.lines, self.cells, strict=True)
-        return [line for line, row in rows if _is_missing(row[place])]
+        return [line for line, text in self._entries(name) if _is_missing(text)]
 
-    def _bad(self, name: str) -> list[BadCell]:
+    def _bad(self, name: str) -> list[_BadCell]:
         """Return the entries of a column that are neither missing nor finite numbers."""
         return [
-            BadCell(name, line, text)
+            _BadCell(name, line, text)
             for line, text in self._filled(name)
             if (number := _parse_number(text)) is None or not math.isfinite(number)
         ]
 
     def _filled(self, name: str) -> list[tuple[int, str]]:
         """Return the line and the text of every entry of a column that is not missing."""
-        place = self.header.index(name)
-        rows = zip(self.lines, self.cells, strict=True)
-        return [(line, row[place]) for line, row in rows if not _is_missing(row[place])]
+        return [(line, text) for line, text in self._entries(name) if not _is_missing(text)]
+
+    def _entries(self, name: str) -> list[tuple[int, str]]:
+        """Return the line and the text of every entry of a column."""
+        place = self._position(name)
+        return [(line, row[place]) for line, row in zip(self.lines, self.cells, strict=True)]
 
 
 def read_columns(
@@ -176,14 +165,8 @@ def read_columns(
 ) -> Table:
     """Read columns of numbers from a CSV file (UTF-8) whose first line names its columns.
 
-    Parameters
-    ----------
-    path
-        The file; "-" for standard input.
-    columns
-        The columns to read as numbers; None for all that hold nothing but numbers.
-    delimiter
-        What separates fields; None for whichever of comma, semicolon and tab fits.
+    The path "-" is standard input. By default all columns are read that hold nothing but numbers,
+    and fields are separated by whichever of comma, semicolon and tab fits.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")
@@ -195,7 +178,9 @@ def read_columns(
     _check_shape(rows, starts, file)
     table = Table(file, tuple(rows[0]), {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
     if columns is None:
-        return table.with_columns(_number_columns(table))
+        columns = [name for name in table.header if table.holds_numbers(name)]
+        if not columns:
+            raise no_numbers(table, table.header)
     return table.with_columns([columns] if isinstance(columns, str) else columns)
 
 
@@ -218,13 +203,6 @@ def no_numbers(table: Table, names: Sequence[str]) -> InputError:
     )
 
 
-def _number_columns(table: Table) -> list[str]:
-    names = [name for name in table.header if table.holds_numbers(name)]
-    if not names:
-        raise no_numbers(table, table.header)
-    return names
-
-
 def _text_lines(file: Path, is_piped: bool) -> list[str]:
     content = sys.stdin.buffer.read() if is_piped else read_bytes(file)
     try:
@@ -241,7 +219,7 @@ def _text_lines(file: Path, is_piped: bool) -> list[str]:
 def _find_delimiter(lines: list[str]) -> str:
     """Choose the delimiter that splits the first lines alike, into most fields."""
 
-    sample = [line for line in lines if line.strip()][:SNIFFED_LINES]
+    sample = [line for line in lines if line.strip()][:_SNIFFED_LINES]
 
     def fit(delimiter: str) -> tuple[bool, int]:
         try:
@@ -298,7 +276,7 @@ def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
 
 
 def _is_missing(text: str) -> bool:
-    return text.lower() in MISSING
+    return text.lower() in _MISSING
 
 
 def _parse_number(text: str) -> float | None:
@@ -311,7 +289,7 @@ def _parse_number(text: str) -> float | None:
         return None
 
 
-def _not_numbers(file: Path, cells: Sequence[BadCell]) -> InputError:
+def _not_numbers(file: Path, cells: Sequence[_BadCell]) -> InputError:
     if len(cells) == 1:
         column, line, text = cells[0]
         return InputError(
@@ -320,7 +298,7 @@ def _not_numbers(file: Path, cells: Sequence[BadCell]) -> InputError:
         )
     named = [
         f"column '{column_name(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
-        for column, line, text in cells[:MOST_NAMED]
+        for column, line, text in cells[:_MOST_NAMED]
     ]
     places = _join_first(named, len(cells), "; ")
     return InputError(f"{file} has {len(cells):,} entries that are not numbers: {places}.")
@@ -354,8 +332,8 @@ def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
         )
     places = [
         f"column '{column_name(column)}' on line{'s' * (len(lines) > 1)} "
-        + _join_first([str(line) for line in lines[:MOST_NAMED]], len(lines), ", ")
-        for column, lines in list(gaps.items())[:MOST_NAMED]
+        + _join_first([str(line) for line in lines[:_MOST_NAMED]], len(lines), ", ")
+        for column, lines in list(gaps.items())[:_MOST_NAMED]
     ]
     return InputError(
         f"{file} has {count:,} missing entries, in "
@@ -367,9 +345,7 @@ def _join_first(named: Sequence[str], count: int, separator: str, what: str = ""
     """List what is named, and count the rest of all there are."""
     if count > len(named):
         named = [*named, f"{count - len(named):,} more{what}"]
-    if len(named) == 1:
-        return named[0]
-    return f"{separator.join(named[:-1])} and {named[-1]}"
+    return join_names(named, separator=separator)
 
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-LONGEST_TEXT = 300
+_LONGEST_TEXT = 300
 """How many characters of a text from elsewhere are kept."""
 LARGEST_PORT = 65_535
 
@@ -26,7 +26,7 @@ def printable(text: str) -> str:
     )
 
 
-def clean_text(text: object, longest: int = LONGEST_TEXT) -> str:
+def clean_text(text: object, longest: int = _LONGEST_TEXT) -> str:
     """Return text from elsewhere as one printable line of bounded length."""
     cut = str(text)[: longest + 1]
     plain = printable(cut).replace("\n", "\\n").replace("\t", "\\t")
@@ -38,9 +38,9 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def join_names(names: Sequence[str], last: str = "and") -> str:
+def join_names(names: Sequence[str], last: str = "and", separator: str = ", ") -> str:
     """List names as a sentence does: "a, b and c"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
+    return names[0] if len(names) == 1 else f"{separator.join(names[:-1])} {last} {names[-1]}"
 
 
 def format_rows(rows: Sequence[int] | Any, noun: str = "row") -> str:

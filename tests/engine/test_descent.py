@@ -10,8 +10,8 @@ import pytest
 
 from pairgossip import InputError, graphs
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent.engines import build_descent
-from pairgossip.engine.descent.state import Descent
+from pairgossip.engine.descent.engines import Descent
+from pairgossip.engine.descent.trial import build_descent
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.losses import (
     L1,

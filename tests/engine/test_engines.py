@@ -22,9 +22,8 @@ from pairgossip.algorithms import (
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli.options import FamilyParameters
 from pairgossip.cli.watch import PaceOptions, SimulatedOptions, simulation_fields
-from pairgossip.engine.estimation.engines import build_engine
-from pairgossip.engine.estimation.fused import FusedEngine
-from pairgossip.engine.estimation.tokens import TokenEngine
+from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
+from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.kernels import Pairs, metric_learning_risk
 from tests.problems import labeled_rows, rows, skewed
 
@@ -50,7 +49,7 @@ def test_a_kernel_that_is_not_compiled_is_refused_by_the_fused_engine() -> None:
 
 def test_unknown_engine() -> None:
     with pytest.raises(InputError, match=r"^Unknown engine 'token': did you mean 'tokens'\?$"):
-        build_engine("token", Pairs(rows(5), "gini"), GOSTA, "sync", "update-first")
+        pg.estimate(rows(5), "gini", engine="token")
 
 
 @pytest.mark.parametrize("engine", ["auto", "tokens", "plain"])

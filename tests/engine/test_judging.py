@@ -10,18 +10,19 @@ import pytest
 
 from pairgossip import graphs, minimize, steps
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.judging import judge as judging
-from pairgossip.engine.judging.judge import (
+from pairgossip.engine.descent import judge as judging
+from pairgossip.engine.descent.judge import (
     PairsJudge,
     RankingJudge,
+    _spans,
     build_judge,
     default_judged,
-    spans,
 )
 from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
 from pairgossip.losses.builtin import difference, higher_label
 from pairgossip.losses.learning import LearningProblem
-from pairgossip.losses.sums import center, ranking_risks
+from pairgossip.losses.loss import center
+from pairgossip.losses.sums import ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
@@ -81,8 +82,8 @@ def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> No
     # One feature and the model 1 make any scores; the middle of the features is left where it is.
     monkeypatch.setattr(judging, "center", lambda features: features)
     for direct in (0, 2**20):
-        monkeypatch.setattr(judging, "DIRECT_LOGISTIC", direct)
-        monkeypatch.setattr(judging, "DIRECT_HINGES", direct)
+        monkeypatch.setattr(judging, "_DIRECT_LOGISTIC", direct)
+        monkeypatch.setattr(judging, "_DIRECT_HINGES", direct)
         for above, below in zip(*HARD[case], strict=True):
             labels = np.repeat([1.0, 0.0], [len(above), len(below)])
             data = np.concatenate((above, below))[:, None]
@@ -138,7 +139,7 @@ def test_without_pairs_of_different_labels_nothing_is_lost(phi: str) -> None:
 def test_models_come_in_chunks_and_in_any_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     judged, thetas = problem("auc-logistic", n=60), models(60)
     whole = RankingJudge(judged)
-    monkeypatch.setattr(judging, "SCORES_AT_ONCE", 300)
+    monkeypatch.setattr(judging, "_SCORES_AT_ONCE", 300)
     parts = RankingJudge(judged)
     for layout in (thetas, np.asfortranarray(thetas), np.repeat(thetas, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(parts.objectives(layout), whole.objectives(thetas))
@@ -152,7 +153,7 @@ def test_spans_cover_every_pair_of_different_labels_once() -> None:
         labels = np.sort(rng.integers(0, classes, 90)).astype(float)
         for direct in (0, 30, 10**6):
             met = np.zeros((90, 90), dtype=int)
-            for start, middle, end in spans(labels, direct):
+            for start, middle, end in _spans(labels, direct):
                 if start == middle:
                     met[start:end, start:end] += labels[start:end, None] > labels[start:end]
                 else:
@@ -244,7 +245,7 @@ def test_pairs_come_in_pieces_that_do_not_matter(monkeypatch: pytest.MonkeyPatch
     judged = own("weights", n=50)
     thetas = models(50, judged.dimension)
     whole = PairsJudge(judged)
-    for name in ("NUMBERS_PER_BLOCK", "PAIRS_AT_ONCE"):
+    for name in ("NUMBERS_PER_BLOCK", "_PAIRS_AT_ONCE"):
         monkeypatch.setattr(judging, name, 37)
     parts = PairsJudge(judged)
     for layout in (thetas, np.asfortranarray(thetas)):
@@ -306,7 +307,7 @@ def test_fewer_models_are_judged_where_each_takes_all_pairs() -> None:
 
 
 def test_minimize_judges_that_many_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "MARGINS_UNASKED", 12 * 50**2)
+    monkeypatch.setattr(judging, "_MARGINS_UNASKED", 12 * 50**2)
     judged = own("curved", n=50)
 
     def fit(**options: Any) -> Fit:

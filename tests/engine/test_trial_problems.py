@@ -12,10 +12,9 @@ from numpy.random import SeedSequence
 from pairgossip import graphs
 from pairgossip.algorithms import METHODS, find_method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.state import Descent
+from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.descent.trial import DescentSetup
-from pairgossip.engine.estimation.engines import check_engine
-from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.estimation.trial import Setup, check_engine
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child, root_seed
 from pairgossip.engine.trials import run_trials
 from pairgossip.errors import InputError

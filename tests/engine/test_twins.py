@@ -11,7 +11,7 @@ import pytest
 from pairgossip import kernels
 from pairgossip.algorithms import METHODS, Method, Twin, find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip.engine.descent.state import Snapshot
+from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.experiments.framework import Experiment, Section
 from pairgossip.experiments.metric_learning import (
     DIGITS,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pairgossip import kernels
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, exact
+from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, Summary, builtin, describe, exact
 
 from .reference import SCALARS, brute_force, random_data, rows_of, samples
 
@@ -180,3 +180,91 @@ def test_wrong_parameters(make: Any, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
         make()
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_blocks_are_pairs_side_by_side(name: str) -> None:
+    first, second = random_data(name, 40, seed=1), random_data(name, 40, seed=2)
+    for part, scalar in zip(CATALOG[name]().components, SCALARS[name], strict=True):
+        values = part(first, second)
+        assert values.shape == (40,)
+        assert values.dtype == np.float64
+        pairs = zip(rows_of(first), rows_of(second), strict=True)
+        np.testing.assert_allclose(values, [scalar(x, y) for x, y in pairs], rtol=1e-14)
+
+
+def test_distance_of_one_and_of_several_columns() -> None:
+    np.testing.assert_array_equal(
+        builtin.euclidean_distance(np.array([1.0]), np.array([-2.0])), [3.0]
+    )
+    first, second = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+    np.testing.assert_array_equal(builtin.euclidean_distance(first, second), [5.0])
+    np.testing.assert_array_equal(builtin.squared_distance(first[:, 0], second[:, 0]), [9.0])
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_inputs_are_left_alone(name: str) -> None:
+    first, second = random_data(name, 10, seed=1), random_data(name, 10, seed=2)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    for part in CATALOG[name]().components:
+        part.function(first, second)
+
+
+def test_censored_pairs_are_compared_only_from_the_event() -> None:
+    early_censored, late = np.array([[1.0, 5.0, 0.0]]), np.array([[2.0, 9.0, 1.0]])
+    np.testing.assert_array_equal(builtin.comparable(early_censored, late), [0.0])
+    early_event = np.array([[1.0, 5.0, 1.0]])
+    np.testing.assert_array_equal(builtin.comparable(early_event, late), [1.0])
+    np.testing.assert_array_equal(builtin.concordant(late, early_event, ties=0.5), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (
+            [1, 1, 1],
+            "Kernel 'auc' needs two classes, but the labels hold one class only (1): "
+            "add observations of another class.",
+        ),
+        (
+            [0, 1, 2],
+            "Kernel 'auc' needs two classes, but the labels hold 3: "
+            "use 'ranking-risk' or 'concordance' for graded labels.",
+        ),
+    ],
+)
+def test_auc_needs_two_classes(labels: list[int], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        exact([0.1, 0.2, 0.3], "auc", labels=labels)
+    assert str(caught.value) == sentence
+
+
+def test_auc_takes_any_two_classes() -> None:
+    scores = [0.1, 0.4, 0.35, 0.8]
+    for labels in ([0, 0, 1, 1], [-1, -1, 1, 1], [False, False, True, True], list("aabb")):
+        assert exact(scores, "auc", labels=labels) == 0.75
+
+
+def test_events_are_zero_or_one() -> None:
+    with pytest.raises(InputError) as caught:
+        exact([[1, 5, 1], [2, 6, 2], [3, 7, 0]], "concordance")
+    assert str(caught.value) == (
+        "Kernel 'concordance' needs events of 0 (censored) or 1 (observed): "
+        "recode row 1 (counting from 0)."
+    )
+
+
+def test_every_kernel_is_listed() -> None:
+    table = describe()
+    assert [line.name for line in table] == sorted(CATALOG)
+    assert all(line.expression and line.description for line in table)
+    assert table[0] == Summary(
+        "auc",
+        ("score", "label"),
+        "1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",
+        "bipartite ranking: area under the ROC curve",
+        "O(n log n)",
+    )
+    costs = {line.name: line.exact_cost for line in table}
+    assert costs["metric-learning-risk"] == "O(n^2), blocked"

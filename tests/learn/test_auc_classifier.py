@@ -16,7 +16,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipAUCClassifier
-from pairgossip.learn.auc_classifier import best_threshold
+from pairgossip.learn.estimators import _best_threshold
 from pairgossip.losses import auc_of_scores, inverse_sqrt
 
 from .references import (
@@ -207,8 +207,8 @@ def test_wrong_labels() -> None:
 def test_the_threshold_is_the_best_of_all() -> None:
     random = np.random.default_rng(0)
     scores, labels = random.integers(0, 8, 40).astype(float), random.random(40) < 0.4
-    found = balanced_accuracy_score(labels, scores > best_threshold(scores, labels))
+    found = balanced_accuracy_score(labels, scores > _best_threshold(scores, labels))
     every = [balanced_accuracy_score(labels, scores > cut) for cut in np.arange(-0.5, 9)]
     assert found == pytest.approx(max(every))
-    assert best_threshold(np.array([1.0, 2.0]), np.array([False, True])) == 1.5
-    assert best_threshold(np.array([3.0, 3.0]), np.array([False, True])) == 3.0
+    assert _best_threshold(np.array([1.0, 2.0]), np.array([False, True])) == 1.5
+    assert _best_threshold(np.array([3.0, 3.0]), np.array([False, True])) == 3.0

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipMetricLearner
-from pairgossip.learn.metric_learner import square_root
+from pairgossip.learn.estimators import _square_root
 
 
 def small() -> tuple[FloatArray, FloatArray]:
@@ -145,5 +145,5 @@ def test_one_class() -> None:
 
 def test_square_root() -> None:
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
-    np.testing.assert_allclose(square_root(matrix) @ square_root(matrix), matrix)
-    np.testing.assert_array_equal(square_root(np.zeros((2, 2))), np.zeros((2, 2)))
+    np.testing.assert_allclose(_square_root(matrix) @ _square_root(matrix), matrix)
+    np.testing.assert_array_equal(_square_root(np.zeros((2, 2))), np.zeros((2, 2)))

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipAUCClassifier, GossipRanker
-from pairgossip.learn.ranker import concordance
+from pairgossip.learn.estimators import concordance
 
 
 def graded() -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.losses import CATALOG, Loss, as_loss
+from pairgossip.losses import CATALOG, MARGINS, Loss, Phi, as_loss, margin
+from pairgossip.losses import loss as lipschitz
 from pairgossip.losses.builtin import difference
+from tests.losses.reference import PHIS
 
 
 def labeled(n: int, d: int = 3, seed: int = 0, classes: int = 2) -> FloatArray:
@@ -121,8 +125,7 @@ def test_losses_survive_pickling_and_replacement() -> None:
         ),
         (
             {"features": difference, "dimension": 0},
-            "The dimension of a loss is its number of parameters, but got 0: "
-            "give a whole number >= 1.",
+            "The dimension of a loss must be a whole number >= 1, not 0.",
         ),
     ],
 )
@@ -200,3 +203,139 @@ def test_closed_forms_are_probed(name: str) -> None:
     high = dataclasses.replace(loss, bounds=lambda rows: (1e9, 2.0))
     with pytest.raises(InputError, match="and b >= 2, but they reach"):
         high.check(data)
+
+
+def all_gradients(loss: Loss, theta: FloatArray, data: FloatArray) -> FloatArray:
+    n = len(data)
+    rows = loss.gradient(theta, np.repeat(data, n, axis=0), np.tile(data, (n, 1)))
+    return np.asarray(np.linalg.norm(rows, axis=1))
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+@pytest.mark.parametrize("radius", [0.3, 4.0, math.inf])
+def test_no_gradient_is_longer_and_some_is_as_long(name: str, radius: float) -> None:
+    loss, data, rng = built_in(name), labeled(15, classes=2), np.random.default_rng(3)
+    bound = loss.lipschitz(data, radius)
+    if name.endswith("squared-hinge") and math.isinf(radius):
+        assert bound == math.inf
+        return
+    assert math.isfinite(bound)
+    longest = 0.0
+    a, w, _ = loss.pairs(np.repeat(data, 15, axis=0), np.tile(data, (15, 1)))
+    steepest = a[np.argmax(w * np.linalg.norm(a, axis=1))]
+    size = 1e6 if math.isinf(radius) else radius
+    for theta in (-steepest, *rng.normal(size=(60, loss.dimension(4)))):
+        model = theta * size / np.linalg.norm(theta)
+        longest = max(longest, float(all_gradients(loss, model, data).max()))
+    assert longest <= bound * (1 + 1e-12)
+    assert longest > 0.999 * bound
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+@pytest.mark.parametrize("radius", [2.0, math.inf])
+def test_cheap_bounds_are_bounds(name: str, radius: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    loss, data = built_in(name), labeled(30) * 3 + 1e3
+    exact = loss.lipschitz(data, radius)
+    monkeypatch.setattr(lipschitz, "_EXACT_UP_TO", 0)
+    cheap = loss.lipschitz(data, radius)
+    assert exact <= cheap
+    if math.isfinite(exact):
+        assert cheap < 12 * exact
+
+
+def test_many_observations_take_the_cheap_way() -> None:
+    data = labeled(60_000)
+    assert built_in("auc-logistic").lipschitz(data) < 20.0
+
+
+def test_nothing_moves_where_all_features_are_equal() -> None:
+    data = np.column_stack((np.ones((6, 2)), np.arange(6.0) % 2))
+    for name in ("auc-squared-hinge", "metric-hinge"):
+        assert built_in(name).lipschitz(data) == 0.0
+
+
+def test_a_negative_radius_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        built_in("auc-hinge").lipschitz(labeled(4), -1.0)
+    assert (
+        str(caught.value) == "The radius is the largest norm of a model, not -1.0: give one >= 0."
+    )
+
+
+NAMES = tuple(MARGINS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_values_follow_the_formulas(name: str) -> None:
+    u = np.concatenate((np.linspace(-60, 60, 2401), [0.0, 1.0, 1e-300, -1e-300]))
+    exact = PHIS[name](u.astype(np.longdouble))
+    np.testing.assert_allclose(margin(name).value(u), exact.astype(float), rtol=3e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=40)
+@given(u=st.floats(-50, 50))
+def test_derivatives_are_slopes(name: str, u: float) -> None:
+    phi, step = margin(name), 1e-5
+    at = np.array([u - step, u + step])
+    slope = np.diff(phi.value(at))[0] / (2 * step)
+    around = phi.derivative(np.array([u - step, u, u + step]))
+    # Convex: the slope over an interval lies between the derivatives at its ends.
+    assert around[0] - 1e-6 <= slope <= around[2] + 1e-6
+    assert around[0] <= around[1] <= around[2] <= 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_extreme_margins_raise_no_warning(name: str) -> None:
+    phi, u = margin(name), np.array([-1e308, -1e5, 1e5, 1e308])
+    values, slopes = phi.value(u), phi.derivative(u)
+    assert not np.isnan(values).any() and not np.isnan(slopes).any()
+    np.testing.assert_array_equal(values[2:], 0.0)
+    np.testing.assert_array_equal(slopes[2:], 0.0)
+    if name != "squared-hinge":
+        np.testing.assert_allclose(values[:2], -u[:2], rtol=2e-5)
+        np.testing.assert_array_equal(slopes[:2], -1.0)
+    else:
+        assert values[0] == math.inf
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slopes_come_close_to_their_bound_and_never_pass_it(name: str) -> None:
+    phi = margin(name)
+    steepest = np.abs(phi.derivative(-np.geomspace(1e-3, 1e300, 200))).max()
+    assert steepest <= phi.slope_bound
+    assert steepest > 1e300 if math.isinf(phi.slope_bound) else steepest == phi.slope_bound
+
+
+def test_the_kink_of_the_hinge_has_slope_zero() -> None:
+    at = np.array([np.nextafter(1.0, 0.0), 1.0, np.nextafter(1.0, 2.0)])
+    np.testing.assert_array_equal(margin("hinge").derivative(at), [-1.0, 0.0, 0.0])
+
+
+def test_codes_are_fixed() -> None:
+    codes = {name: int(phi.code) for name, phi in MARGINS.items()}
+    assert codes == {"logistic": 0, "hinge": 1, "squared-hinge": 2, "smoothed-hinge": 3}
+    assert margin("Squared hinge").code is Phi.SQUARED_HINGE
+    assert pickle.loads(pickle.dumps(margin("hinge"))) == margin("hinge")
+
+
+@pytest.mark.parametrize(
+    ("phi", "sentence"),
+    [
+        ("logistik", "Unknown phi 'logistik': did you mean 'logistic'?"),
+        (3, "Unknown phi '3': choose one of hinge, logistic, smoothed-hinge, squared-hinge."),
+    ],
+)
+def test_unknown_functions_are_named(phi: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        margin(phi)
+    assert str(caught.value) == sentence
+
+
+def test_a_code_stands_for_its_function() -> None:
+    hinge = MARGINS["hinge"]
+    assert margin(replace(hinge, name="mine")).name == "mine"
+    wrongs: list[dict[str, Any]] = [{"value": np.exp}, {"derivative": np.exp}]
+    for wrong in wrongs:
+        with pytest.raises(InputError, match="has the code of 'hinge' but other values"):
+            margin(replace(hinge, **wrong))

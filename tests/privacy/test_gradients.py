@@ -11,8 +11,8 @@ from numpy.random import SeedSequence
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent.engines import build_descent
-from pairgossip.engine.descent.state import Descent
+from pairgossip.engine.descent.engines import Descent
+from pairgossip.engine.descent.trial import build_descent
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.losses import GeneralLoss, Loss, as_loss, as_proximal, inverse_sqrt
 from pairgossip.privacy import DebiasedLoss, PrivateLearning, RandomizedResponse

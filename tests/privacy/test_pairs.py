@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 import pairgossip as pg
 from pairgossip.algorithms import find_method
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.engine.estimation.engines import build_engine, check_engine
+from pairgossip.engine.estimation.trial import build_engine, check_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.kernels.pairs import PairProblem
 from pairgossip.privacy import PrivatePairs, RandomizedResponse, ReportedPairs

@@ -216,7 +216,7 @@ def test_rounding_makes_no_other_function() -> None:
 
 
 def test_trials_of_an_unknown_target_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimation, "LARGEST_BLOCKED_TARGET", 10)
+    monkeypatch.setattr(estimation, "_LARGEST_BLOCKED_TARGET", 10)
 
     def gap(x: FloatArray, y: FloatArray) -> FloatArray:
         return np.abs(x - y)

@@ -8,7 +8,7 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import find_method, weighted_gosta
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.estimation.engines import build_engine
+from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs

@@ -7,6 +7,7 @@ something has none of it: without a ``Twin`` it runs on the plain engine only, w
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,23 +21,17 @@ Estimated = Literal["statistic", "row-mean", "mean"]
 Updates = Literal["first", "last", "either"]
 
 
-def read_z(state: Any) -> FloatArray:
-    """Read the estimates of a state that keeps them in ``z``."""
-    z: FloatArray = state.z
-    return z
-
-
 class Plain(NamedTuple):
     """An algorithm as its file writes it, on one clock.
 
     ``init(n, components)`` returns a state, ``step(state, exchanges, h)`` the next one and
-    ``read(state)`` the estimates, shape (n, components). For the mean of separable values it is
-    ``init(values)``, with values of shape (n, 1), and ``step(state, exchanges)``.
+    ``read(state)`` the estimates, shape (n, components), by default its ``z``. For the mean of
+    separable values it is ``init(values)``, values of shape (n, 1), and ``step(state, exchanges)``.
     """
 
     init: Callable[..., Any]
     step: Callable[..., Any]
-    read: Callable[[Any], FloatArray] = read_z
+    read: Callable[[Any], FloatArray] = operator.attrgetter("z")
 
 
 class Twin(Enum):
@@ -177,11 +172,6 @@ class Method:
         """Return how many numbers a message carries besides an observation."""
         return self.averaged_numbers * components + self.weighs_by_picks
 
-    @property
-    def messages_per_iteration(self) -> int:
-        """Each exchange sends one message in either direction."""
-        return 2 * self.exchanges_per_iteration
-
 
 METHODS: dict[str, Method] = {}
 """All methods by name; `register` enters them."""
@@ -208,18 +198,12 @@ def find_method(name: str, clock: str = "sync", n: int | None = None) -> Method:
     if method is None:
         raise unknown_name("method", str(name), METHODS)
     clock = choice("clock", clock, CLOCKS)
-    if clock not in method.clocks and clock == "sync":
-        raise InputError(
-            f"Method '{method.name}' has no synchronous form: use {{argument}}, or method 'gosta'.",
-            "clock",
-            "async",
-        )
     if clock not in method.clocks:
+        form, other = ("synchronous", "async") if clock == "sync" else ("asynchronous", "sync")
         raise InputError(
-            f"Method '{method.name}' has no asynchronous form: use {{argument}}, or "
-            "method 'gosta'.",
+            f"Method '{method.name}' has no {form} form: use {{argument}}, or method 'gosta'.",
             "clock",
-            "sync",
+            other,
         )
     if n is not None and n < method.smallest_network:
         because = f" {method.because};" if method.because else ""

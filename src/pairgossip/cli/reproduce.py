@@ -19,8 +19,7 @@ from pairgossip.cli.console import (
     write_table,
 )
 from pairgossip.cli.options import Flag, Seed, Whole
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 
 if TYPE_CHECKING:
     from pairgossip.experiments import Reproduction

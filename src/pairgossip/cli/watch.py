@@ -231,7 +231,7 @@ def watch_command(
     files
         Saved runs, .npz files, to look into.
     """
-    from pairgossip.extras import needed_for
+    from pairgossip.errors import needed_for
 
     simulated = simulation_fields(what, family, how)
     check_watched(watched, files, simulated)

@@ -17,7 +17,7 @@ from pairgossip.graphs import Graph, edge_law
 TRIAL_PROBLEM = 1 << 16
 """The number of the child that a trial's problem draws from; exchanges and clock have the first."""
 
-SKIPPED_AT_ONCE = 1 << 16
+_SKIPPED_AT_ONCE = 1 << 16
 
 
 def root_seed(seed: int | None) -> SeedSequence:
@@ -34,12 +34,12 @@ def child(seed: SeedSequence, number: int) -> SeedSequence:
     return SeedSequence(entropy=seed.entropy, spawn_key=(*seed.spawn_key, number))
 
 
-def stream(seed: SeedSequence, number: int) -> Generator:
+def _stream(seed: SeedSequence, number: int) -> Generator:
     """Return a generator on the numbered child. SFC64: the fastest of numpy's for bounded draws."""
     return Generator(SFC64(child(seed, number)))
 
 
-class PoissonClock:
+class _PoissonClock:
     """The times of the exchanges of an asynchronous run, drawn only where they are read.
 
     A run makes hundreds of millions of exchanges and reads the time at a few dozen. The duration
@@ -58,7 +58,7 @@ class PoissonClock:
 
     def _rewind(self) -> None:
         """Stand before the first block; a duration is drawn anew rather than remembered."""
-        self._durations = stream(self._seed, 0)
+        self._durations = _stream(self._seed, 0)
         self._number, self._start, self._end = -1, 0.0, 0.0  # times in units of 1/rate
 
     def time_of(self, event: int) -> float:
@@ -68,13 +68,6 @@ class PoissonClock:
         number, position = divmod(event - 1, self.block)
         return float(self._inside(number)[position])
 
-    def times(self, first: int, last: int) -> FloatArray:
-        """Return the times of events ``first`` to ``last``, both included."""
-        numbers = range((first - 1) // self.block, (last - 1) // self.block + 1)
-        inside = np.concatenate([self._inside(number) for number in numbers])
-        offset = numbers[0] * self.block
-        return inside[first - 1 - offset : last - offset]
-
     def _inside(self, number: int) -> FloatArray:
         if number < self._number:
             self._rewind()
@@ -83,7 +76,7 @@ class PoissonClock:
             self._start = self._end
             self._end += self._durations.gamma(self.block)
         start, end = self._start, self._end
-        gaps = np.cumsum(stream(self._seed, number + 1).standard_exponential(self.block))
+        gaps = np.cumsum(_stream(self._seed, number + 1).standard_exponential(self.block))
         return (start + (end - start) * gaps / gaps[-1]) / self._rate
 
 
@@ -98,10 +91,10 @@ class Schedule:
     ) -> None:
         self._law = edge_law(graph, law)
         self._walks = [
-            [stream(child(seed, walk), number) for number in range(self._law.stream_count)]
+            [_stream(child(seed, walk), number) for number in range(self._law.stream_count)]
             for walk in range(1, exchanges_per_iteration + 1)
         ]
-        self._clock = PoissonClock(child(seed, 0), rate=float(graph.n))
+        self._clock = _PoissonClock(child(seed, 0), rate=float(graph.n))
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return the next exchanges, one (iterations, 2) array for each exchange per iteration."""
@@ -110,8 +103,8 @@ class Schedule:
     def skip(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
         """Draw exchanges that were already carried out, block by block."""
         while iterations > 0:
-            yield self.draw(min(iterations, SKIPPED_AT_ONCE))
-            iterations -= SKIPPED_AT_ONCE
+            yield self.draw(min(iterations, _SKIPPED_AT_ONCE))
+            iterations -= _SKIPPED_AT_ONCE
 
     def time_of(self, exchange: int) -> float:
         """Return the time of the exchange with this number on Poisson clocks."""

@@ -1,4 +1,4 @@
-"""Trials: one network advanced step by step, and many of them on many cores.
+"""Trials: one network advanced step by step, its traffic counted; many of them on many cores.
 
 Ctrl-C keeps what was computed until then.
 """
@@ -7,21 +7,120 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import SeedSequence
 
+from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import IntArray, PairArray
 from pairgossip.engine.schedule import Schedule, child
-from pairgossip.engine.traffic import Counts, Meter
-from pairgossip.extras import needed_for
+from pairgossip.errors import needed_for, needed_for_speed
+from pairgossip.graphs import Graph, GroupedGraph
+
+# The traffic of a trial: exchanges between sites, and the bytes they carry.
+#
+# An exchange between two rows of one site is free and counted apart. A message carries one
+# observation (of whole sets: the set that is held) and the numbers that the method averages,
+# 8 bytes each; frames, names and signatures are not counted.
+
+
+_BYTES_PER_NUMBER = 8
+
+
+class _Counts(NamedTuple):
+    """The traffic up to one moment."""
+
+    network: int
+    local: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The content of one message."""
+
+    observation: int
+    """Numbers of one observation; 0 where none travels."""
+    averaged: int
+    """Numbers that the two sides average."""
+    set_sizes: IntArray | None = None
+    """Where whole sets travel, how many observations each has."""
+
+
+class Meter:
+    """Counts the exchanges of one trial, a block at a time; ``compiled=False`` needs numpy only."""
+
+    def __init__(
+        self, graph: Graph, payload: Payload, walks: int = 1, compiled: bool = True
+    ) -> None:
+        self.counts = _Counts(0, 0, 0)
+        self._payload = payload
+        self._walks = walks
+        self._sites = _small(graph.site_of) if isinstance(graph, GroupedGraph) else None
+        self._all_cross = isinstance(graph, GroupedGraph) and not graph.has_local_edges
+        sizes = payload.set_sizes
+        self._held = [] if sizes is None else [own_observations(len(sizes)) for _ in range(walks)]
+        self._loops: Any = None
+        if compiled and (self._sites is not None or self._held):
+            with needed_for_speed():
+                from pairgossip.engine.estimation import loops
+            self._loops = loops
+
+    def count(self, iterations: int, exchanges: tuple[PairArray, ...]) -> None:
+        """Add a block of iterations."""
+        made = sum(map(len, exchanges))
+        if self._sites is None and not self._held:
+            made = iterations * self._walks
+        crossing = sum(map(self._crossing, exchanges)) if self._sites is not None else made
+        followed = sum(map(self._follow, self._held, exchanges))
+        observations = followed if self._held else 2 * crossing
+        numbers = observations * self._payload.observation + 2 * crossing * self._payload.averaged
+        network, local, sent = self.counts
+        self.counts = _Counts(
+            network + crossing, local + made - crossing, sent + _BYTES_PER_NUMBER * numbers
+        )
+
+    def _crossing(self, exchanges: PairArray) -> int:
+        """Count the exchanges between sites."""
+        if self._all_cross:
+            return len(exchanges)
+        assert self._sites is not None
+        if self._loops is not None:
+            return int(self._loops.crossings(exchanges, self._sites))
+        here, there = self._sites.take(exchanges).T
+        return int(np.count_nonzero(here != there))
+
+    def _follow(self, held: IntArray, exchanges: PairArray) -> int:
+        """Swap sets along the exchanges; return how many observations were sent."""
+        sizes = self._payload.set_sizes
+        assert sizes is not None
+        if sizes.min() == sizes.max():
+            return 2 * len(exchanges) * int(sizes[0])
+        if self._loops is not None:
+            nodes = np.empty((2, len(exchanges)), dtype=np.intp)
+            tokens = np.empty_like(nodes)
+            self._loops.walk(exchanges, held, nodes, tokens)
+            return int(sizes[tokens].sum())
+        total = 0
+        for i, j in exchanges.tolist():
+            total += int(sizes[held[i]] + sizes[held[j]])
+            held[i], held[j] = held[j], held[i]
+        return total
+
+
+def _small(site_of: IntArray) -> IntArray:
+    """Site numbers in as few bytes as they take, so that most of them stay in the cache."""
+    few = int(site_of.max()) < 2**16
+    return site_of.astype(np.uint16 if few else np.int32)
+
 
 BLOCK = 1 << 13
 """Iterations per block: small enough for the cache and for a quick Ctrl-C."""
 
-OnProgress = Callable[[int], None]
-OnBlock = Callable[[int, tuple[PairArray, ...]], None]
+_OnProgress = Callable[[int], None]
+_OnBlock = Callable[[int, tuple[PairArray, ...]], None]
 """Called after every block with its number of iterations and its exchanges."""
 
 
@@ -31,7 +130,7 @@ class Record:
     def __init__(self, checkpoints: int) -> None:
         self.written = 0
         self.time = np.full(checkpoints, np.nan)
-        self.traffic = np.zeros((checkpoints, len(Counts._fields)), dtype=np.int64)
+        self.traffic = np.zeros((checkpoints, len(_Counts._fields)), dtype=np.int64)
 
 
 R = TypeVar("R", bound=Record)
@@ -59,7 +158,7 @@ class Trial(ABC, Generic[R]):
         written = self.record.written
         return int(self._checkpoints[written]) if written < len(self._checkpoints) else None
 
-    def advance(self, iterations: int, on_block: OnBlock) -> None:
+    def advance(self, iterations: int, on_block: _OnBlock) -> None:
         """Make this many iterations, or as many as are left, and write the record on the way."""
         last = min(self.done + iterations, int(self._checkpoints[-1]))
         while self.done < last:
@@ -72,7 +171,7 @@ class Trial(ABC, Generic[R]):
             if self.done == self.next_checkpoint:
                 self._write_checkpoint()
 
-    def run(self, on_progress: OnProgress) -> None:
+    def run(self, on_progress: _OnProgress) -> None:
         """Run to the last checkpoint."""
         self.advance(int(self._checkpoints[-1]), lambda block, exchanges: on_progress(block))
 
@@ -130,7 +229,7 @@ class _Workshop(Generic[R]):
     record comes back when it is finished.
     """
 
-    def __init__(self, on_progress: OnProgress | None = None) -> None:
+    def __init__(self, on_progress: _OnProgress | None = None) -> None:
         self._on_progress = on_progress
         self.stopped = False
         self.unfinished: dict[int, R] = {}
@@ -163,7 +262,7 @@ def run_trials(
     root: SeedSequence,
     numbers: Sequence[int],
     n_jobs: int | None = -1,
-    on_progress: OnProgress | None = None,
+    on_progress: _OnProgress | None = None,
 ) -> Outcome[R]:
     """Run the trials with these numbers; each depends on the seed and its own number alone.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pairgossip.checks import check_jobs, whole
 from pairgossip.engine.schedule import root_seed
-from pairgossip.errors import InputError, InterruptedRun, canonical, unknown_name
+from pairgossip.errors import InputError, InterruptedRun, canonical, needed_for, unknown_name
 from pairgossip.experiments.auc_maximization import AUC_ASYNC, AUC_SYNC
 from pairgossip.experiments.errata_evidence import ERRATA_EVIDENCE
 from pairgossip.experiments.estimation_comparison import AUC, SCATTER
@@ -31,7 +31,6 @@ from pairgossip.experiments.scaling import SCALING
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
 from pairgossip.experiments.several_points import SEVERAL_POINTS
 from pairgossip.experiments.theory_and_measurement import THEORY
-from pairgossip.extras import needed_for
 from pairgossip.progress import Advance, progress_bar
 from pairgossip.results import Fit, Run
 from pairgossip.results.joining import join_trials

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph

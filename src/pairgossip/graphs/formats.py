@@ -11,8 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.files import read_bytes, write_text
 
 if TYPE_CHECKING:

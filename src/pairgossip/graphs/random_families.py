@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import real, whole
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeats
 from pairgossip.graphs.graph import Graph
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import laws
 
 if TYPE_CHECKING:

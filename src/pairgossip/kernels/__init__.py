@@ -14,8 +14,7 @@ from pairgossip.kernels.builtin import (
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe, exact, row_means
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
-from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs
-from pairgossip.kernels.whole_sets import WholeSets
+from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets
 
 __all__ = [
     "CATALOG",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels import closed_forms
+from pairgossip.kernels.data import check_two_classes
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio
 from pairgossip.text import format_rows
 
@@ -118,29 +118,14 @@ def metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> Flo
 # What single built-in kernels ask of parameters and data beyond the number of columns.
 
 
-def check_ties(ties: float) -> float:
+def _check_ties(ties: float) -> float:
     """Return the weight of tied pairs, from 0 to 1, or raise `InputError`."""
     if not 0.0 <= ties <= 1.0:
         raise InputError(f"The weight of ties is {ties}: give a number from 0 to 1.")
     return float(ties)
 
 
-def check_two_classes(data: FloatArray) -> None:
-    """Raise `InputError` unless the second column holds exactly two labels."""
-    classes = np.unique(data[:, 1])
-    if len(classes) == 1:
-        raise InputError(
-            f"Kernel 'auc' needs two classes, but the labels hold one class only "
-            f"({classes[0]:g}): add observations of the other class."
-        )
-    if len(classes) > 2:
-        raise InputError(
-            f"Kernel 'auc' needs two classes, but the labels hold {len(classes)}: "
-            f"use 'ranking-risk' or 'concordance' for graded labels."
-        )
-
-
-def check_events(data: FloatArray) -> None:
+def _check_events(data: FloatArray) -> None:
     """Raise `InputError` unless the third column, if any, holds 0 and 1 only."""
     if data.shape[1] != 3:
         return
@@ -150,234 +135,6 @@ def check_events(data: FloatArray) -> None:
             f"Kernel 'concordance' needs events of 0 (censored) or 1 (observed): "
             f"recode {format_rows(wrong)} (counting from 0)."
         )
-
-
-Factory = TypeVar("Factory", bound=Callable[..., Kernel | Ratio])
-
-
-def _register(name: str) -> Callable[[Factory], Factory]:
-    def register(factory: Factory) -> Factory:
-        CATALOG[name] = factory
-        return factory
-
-    return register
-
-
-@_register("variance")
-def variance() -> Kernel:
-    """Half the squared difference; its U-statistic is the unbiased sample variance."""
-    return Kernel(
-        half_squared_difference,
-        name="variance",
-        symmetric=True,
-        zero_diagonal=True,
-        columns=("value",),
-        formula=Formula.VARIANCE,
-        total=closed_forms.variance_total,
-        row_totals=closed_forms.variance_rows,
-        expression="(x - y)^2 / 2",
-        description="spread: the sample variance",
-    )
-
-
-@_register("gini")
-def gini() -> Kernel:
-    """The absolute difference; its average is Gini's mean difference."""
-    return Kernel(
-        absolute_difference,
-        name="gini",
-        symmetric=True,
-        zero_diagonal=True,
-        columns=("value",),
-        formula=Formula.GINI,
-        total=closed_forms.gini_total,
-        row_totals=closed_forms.gini_rows,
-        expression="|x - y|",
-        description="spread: Gini's mean difference",
-    )
-
-
-@_register("distance")
-def distance() -> Kernel:
-    """The Euclidean distance between two observations of any number of columns."""
-    return Kernel(
-        euclidean_distance,
-        name="distance",
-        symmetric=True,
-        zero_diagonal=True,
-        label_sizes=True,
-        formula=Formula.DISTANCE,
-        expression="||x - y||",
-        description="mean distance between two observations",
-    )
-
-
-@_register("kendall")
-def kendall() -> Kernel:
-    """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
-    return Kernel(
-        agreement,
-        name="kendall",
-        symmetric=True,
-        zero_diagonal=True,
-        label_sizes=True,
-        association=True,
-        columns=("x", "y"),
-        formula=Formula.KENDALL,
-        total=closed_forms.agreement_total,
-        expression="sign(x1 - y1) sign(x2 - y2)",
-        description="rank correlation: Kendall's tau-a",
-    )
-
-
-@_register("concordance")
-def concordance(ties: float = 0.5) -> Ratio:
-    """Harrell's C: of the comparable pairs, how many are predicted in the order of outcomes.
-
-    The columns are prediction, outcome and, for censored data, event (1 if the outcome was
-    observed, 0 if it is only known to be larger). A pair is comparable if the outcomes differ
-    and the smaller one is an event. A higher prediction should go with a larger outcome.
-
-    Parameters
-    ----------
-    ties
-        What a comparable pair with equal predictions counts.
-    """
-    part = partial(
-        Kernel,
-        symmetric=True,
-        zero_diagonal=True,
-        columns=("prediction", "outcome", "event?"),
-        label_sizes=True,
-        association=True,
-        validate=check_events,
-    )
-    agreeing = part(
-        partial(concordant, ties=check_ties(ties)),
-        name="concordance numerator",
-        formula=Formula.CONCORDANT,
-        parameter=float(ties),
-        total=partial(closed_forms.concordant_total, ties=ties),
-    )
-    compared = part(
-        comparable,
-        name="concordance denominator",
-        formula=Formula.COMPARABLE,
-        total=closed_forms.comparable_total,
-    )
-    return Ratio(
-        agreeing,
-        compared,
-        name="concordance",
-        expression="1{comparable} (1{concordant} + ties 1{p = q}) / 1{comparable}",
-        description="survival and ranking: Harrell's concordance index",
-    )
-
-
-@_register("auc")
-def auc(ties: float = 0.5) -> Ratio:
-    """Area under the ROC curve of scores for two classes, the higher label being positive.
-
-    Parameters
-    ----------
-    ties
-        What a pair of classes with equal scores counts: 0.5 as usual; `auc(ties=0)` is the
-        definition that counts strictly ordered pairs only.
-    """
-    part = partial(
-        Kernel,
-        zero_diagonal=True,
-        columns=("score", "label"),
-        label_sizes=False,
-        validate=check_two_classes,
-    )
-    ordered = part(
-        partial(higher_label_and_score, ties=check_ties(ties)),
-        name="auc numerator",
-        formula=Formula.AUC_ORDERED,
-        parameter=float(ties),
-        total=partial(closed_forms.higher_label_and_score_total, ties=ties),
-    )
-    compared = part(
-        higher_label,
-        name="auc denominator",
-        formula=Formula.AUC_COMPARED,
-        total=closed_forms.higher_label_total,
-    )
-    return Ratio(
-        ordered,
-        compared,
-        name="auc",
-        expression="1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",
-        description="bipartite ranking: area under the ROC curve",
-    )
-
-
-@_register("ranking-risk")
-def ranking_risk() -> Kernel:
-    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
-    return Kernel(
-        discordance,
-        name="ranking-risk",
-        symmetric=True,
-        zero_diagonal=True,
-        label_sizes=True,
-        association=True,
-        columns=("score", "label"),
-        formula=Formula.RANKING_RISK,
-        total=closed_forms.discordance_total,
-        expression="1{(s - s')(l - l') < 0}",
-        description="graded ranking: share of pairs in the wrong order",
-    )
-
-
-@_register("within-cluster-scatter")
-def within_cluster_scatter(squared: bool = True) -> Kernel:
-    """Squared (or plain) distance of two observations of one cluster, 0 between clusters.
-
-    Parameters
-    ----------
-    squared
-        Whether distances are squared, as k-means does.
-    """
-    return Kernel(
-        squared_scatter if squared else plain_scatter,
-        name="within-cluster-scatter",
-        symmetric=True,
-        zero_diagonal=True,
-        label_sizes=False,
-        columns=("features...", "cluster"),
-        formula=Formula.SCATTER_SQUARED if squared else Formula.SCATTER_PLAIN,
-        total=closed_forms.squared_scatter_total if squared else None,
-        row_totals=closed_forms.squared_scatter_rows if squared else None,
-        expression=f"||x - y||{'^2' if squared else ''} 1{{c = c'}}",
-        description="clustering: within-cluster point scatter",
-    )
-
-
-@_register("metric-learning-risk")
-def metric_learning_risk(threshold: float = 1.0) -> Kernel:
-    """Hinge loss of the Euclidean distance as a test of "same label".
-
-    Parameters
-    ----------
-    threshold
-        The distance below which two observations are declared alike.
-    """
-    if not (math.isfinite(threshold) and threshold >= 0):
-        raise InputError(f"The threshold is a distance, but got {threshold}: give a number >= 0.")
-    return Kernel(
-        partial(metric_hinge, threshold=float(threshold)),
-        name="metric-learning-risk",
-        symmetric=True,
-        zero_diagonal=threshold >= 1.0,
-        label_sizes=False,
-        columns=("features...", "label"),
-        formula=Formula.METRIC_LEARNING_RISK,
-        parameter=float(threshold),
-        expression="max(0, 1 - (threshold - ||x - y||) (2 1{l = l'} - 1))",
-        description="metric learning: hinge loss of same-or-different by distance",
-    )
 
 
 def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
@@ -397,3 +154,211 @@ def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
         Formula.METRIC_LEARNING_RISK: partial(metric_hinge, threshold=parameter),
     }
     return functions_of.get(formula)
+
+
+def _kernel(formula: Formula, parameter: float = 0.0, **known: Any) -> Kernel:
+    """Make a kernel of a formula: symmetric and 0 at own pairs, unless it is known otherwise."""
+    function = formula_function(formula, parameter)
+    assert function is not None
+    known = {"symmetric": True, "zero_diagonal": True} | known
+    return Kernel(function, formula=formula, parameter=parameter, **known)
+
+
+def variance() -> Kernel:
+    """Half the squared difference; its U-statistic is the unbiased sample variance."""
+    return _kernel(
+        Formula.VARIANCE,
+        name="variance",
+        columns=("value",),
+        total=closed_forms.variance_total,
+        row_totals=closed_forms.variance_rows,
+        expression="(x - y)^2 / 2",
+        description="spread: the sample variance",
+    )
+
+
+def gini() -> Kernel:
+    """The absolute difference; its average is Gini's mean difference."""
+    return _kernel(
+        Formula.GINI,
+        name="gini",
+        columns=("value",),
+        total=closed_forms.gini_total,
+        row_totals=closed_forms.gini_rows,
+        expression="|x - y|",
+        description="spread: Gini's mean difference",
+    )
+
+
+def distance() -> Kernel:
+    """The Euclidean distance between two observations of any number of columns."""
+    return _kernel(
+        Formula.DISTANCE,
+        name="distance",
+        label_sizes=True,
+        expression="||x - y||",
+        description="mean distance between two observations",
+    )
+
+
+def kendall() -> Kernel:
+    """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
+    return _kernel(
+        Formula.KENDALL,
+        name="kendall",
+        label_sizes=True,
+        association=True,
+        columns=("x", "y"),
+        total=closed_forms.agreement_total,
+        expression="sign(x1 - y1) sign(x2 - y2)",
+        description="rank correlation: Kendall's tau-a",
+    )
+
+
+def concordance(ties: float = 0.5) -> Ratio:
+    """Harrell's C: of the comparable pairs, how many are predicted in the order of outcomes.
+
+    The columns are prediction, outcome and, for censored data, event (1 if the outcome was
+    observed, 0 if it is only known to be larger). A pair is comparable if the outcomes differ
+    and the smaller one is an event. A higher prediction should go with a larger outcome.
+
+    Parameters
+    ----------
+    ties
+        What a comparable pair with equal predictions counts.
+    """
+    ties = _check_ties(ties)
+    part = partial(
+        _kernel,
+        columns=("prediction", "outcome", "event?"),
+        label_sizes=True,
+        association=True,
+        validate=_check_events,
+    )
+    agreeing = part(
+        Formula.CONCORDANT,
+        ties,
+        name="concordance numerator",
+        total=partial(closed_forms.concordant_total, ties=ties),
+    )
+    compared = part(
+        Formula.COMPARABLE,
+        name="concordance denominator",
+        total=closed_forms.comparable_total,
+    )
+    return Ratio(
+        agreeing,
+        compared,
+        name="concordance",
+        expression="1{comparable} (1{concordant} + ties 1{p = q}) / 1{comparable}",
+        description="survival and ranking: Harrell's concordance index",
+    )
+
+
+def auc(ties: float = 0.5) -> Ratio:
+    """Area under the ROC curve of scores for two classes, the higher label being positive.
+
+    Parameters
+    ----------
+    ties
+        What a pair of classes with equal scores counts: 0.5 as usual; `auc(ties=0)` is the
+        definition that counts strictly ordered pairs only.
+    """
+    ties = _check_ties(ties)
+    part = partial(
+        _kernel,
+        symmetric=False,
+        columns=("score", "label"),
+        label_sizes=False,
+        validate=partial(check_two_classes, "Kernel 'auc'", "'ranking-risk' or 'concordance'"),
+    )
+    ordered = part(
+        Formula.AUC_ORDERED,
+        ties,
+        name="auc numerator",
+        total=partial(closed_forms.higher_label_and_score_total, ties=ties),
+    )
+    compared = part(
+        Formula.AUC_COMPARED,
+        name="auc denominator",
+        total=closed_forms.higher_label_total,
+    )
+    return Ratio(
+        ordered,
+        compared,
+        name="auc",
+        expression="1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",
+        description="bipartite ranking: area under the ROC curve",
+    )
+
+
+def ranking_risk() -> Kernel:
+    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
+    return _kernel(
+        Formula.RANKING_RISK,
+        name="ranking-risk",
+        label_sizes=True,
+        association=True,
+        columns=("score", "label"),
+        total=closed_forms.discordance_total,
+        expression="1{(s - s')(l - l') < 0}",
+        description="graded ranking: share of pairs in the wrong order",
+    )
+
+
+def within_cluster_scatter(squared: bool = True) -> Kernel:
+    """Squared (or plain) distance of two observations of one cluster, 0 between clusters.
+
+    Parameters
+    ----------
+    squared
+        Whether distances are squared, as k-means does.
+    """
+    return _kernel(
+        Formula.SCATTER_SQUARED if squared else Formula.SCATTER_PLAIN,
+        name="within-cluster-scatter",
+        label_sizes=False,
+        columns=("features...", "cluster"),
+        total=closed_forms.squared_scatter_total if squared else None,
+        row_totals=closed_forms.squared_scatter_rows if squared else None,
+        expression=f"||x - y||{'^2' if squared else ''} 1{{c = c'}}",
+        description="clustering: within-cluster point scatter",
+    )
+
+
+def metric_learning_risk(threshold: float = 1.0) -> Kernel:
+    """Hinge loss of the Euclidean distance as a test of "same label".
+
+    Parameters
+    ----------
+    threshold
+        The distance below which two observations are declared alike.
+    """
+    if not (math.isfinite(threshold) and threshold >= 0):
+        raise InputError(f"The threshold is a distance, but got {threshold}: give a number >= 0.")
+    return _kernel(
+        Formula.METRIC_LEARNING_RISK,
+        float(threshold),
+        name="metric-learning-risk",
+        zero_diagonal=threshold >= 1.0,
+        label_sizes=False,
+        columns=("features...", "label"),
+        expression="max(0, 1 - (threshold - ||x - y||) (2 1{l = l'} - 1))",
+        description="metric learning: hinge loss of same-or-different by distance",
+    )
+
+
+CATALOG.update(
+    (factory.__name__.replace("_", "-"), factory)
+    for factory in (
+        variance,
+        gini,
+        distance,
+        kendall,
+        concordance,
+        auc,
+        ranking_risk,
+        within_cluster_scatter,
+        metric_learning_risk,
+    )
+)

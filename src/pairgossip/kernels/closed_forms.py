@@ -10,28 +10,21 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray
 # Counting ordered and tied pairs exactly, in O(n log n) and without a Python loop over points.
 
 
-def ascending_pairs(first: FloatArray, second: FloatArray, marked: BoolArray) -> int:
+def _ascending_pairs(first: FloatArray, second: FloatArray, marked: BoolArray) -> int:
     """Count the pairs (i, j) with first[i] < first[j], second[i] < second[j] and i marked."""
     # Equal `first` are laid out by falling `second`, so that none of their pairs ascends.
     order = np.lexsort((-second, first))
     return _ascents(_tie_broken_ranks(second[order]), marked[order])
 
 
-def tied_pairs(*columns: FloatArray) -> int:
+def _tied_pairs(*columns: FloatArray) -> int:
     """Count the unordered pairs of observations that are equal in every column."""
     order = np.lexsort(columns)
     sizes = np.unique(_run_ends(*(column[order] for column in columns)), return_counts=True)[1]
     return int(np.sum(sizes * (sizes - 1) // 2))
 
 
-def pairs_above(values: FloatArray, marked: BoolArray) -> int:
-    """Count the pairs (i, j) with values[i] < values[j] and i marked."""
-    ordered = np.sort(values)
-    above = len(values) - np.searchsorted(ordered, ordered, side="right")
-    return int(above[marked[np.argsort(values, kind="stable")]].sum())
-
-
-def pairs_above_at_ties(values: FloatArray, tied: FloatArray, marked: BoolArray) -> int:
+def _pairs_above_at_ties(values: FloatArray, tied: FloatArray, marked: BoolArray) -> int:
     """Count the pairs (i, j) with values[i] < values[j], tied[i] = tied[j] and i marked."""
     order = np.lexsort((values, tied))
     above = _run_ends(tied[order]) - _run_ends(tied[order], values[order])
@@ -127,21 +120,21 @@ def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
     """Count the unordered pairs that the two columns order alike, and oppositely."""
     x, y = data[:, 0], data[:, 1]
     n = len(data)
-    alike = ascending_pairs(x, y, np.ones(n, dtype=np.bool_))
-    tied = tied_pairs(x) + tied_pairs(y) - tied_pairs(x, y)
+    alike = _ascending_pairs(x, y, np.ones(n, dtype=np.bool_))
+    tied = _tied_pairs(x) + _tied_pairs(y) - _tied_pairs(x, y)
     return alike, n * (n - 1) // 2 - alike - tied
 
 
 def comparable_total(data: FloatArray) -> float:
     """Sum 1 at pairs whose outcomes differ, the smaller one being an event."""
-    return 2.0 * pairs_above(data[:, 1], _events(data))
+    return 2.0 * _pairs_above_at_ties(data[:, 1], np.zeros(len(data)), _events(data))
 
 
 def concordant_total(data: FloatArray, ties: float) -> float:
     """Sum 1 at comparable pairs predicted in order and `ties` at those predicted equal."""
     prediction, outcome, events = data[:, 0], data[:, 1], _events(data)
-    agree = ascending_pairs(outcome, prediction, events)
-    return 2.0 * (agree + ties * pairs_above_at_ties(outcome, prediction, events))
+    agree = _ascending_pairs(outcome, prediction, events)
+    return 2.0 * (agree + ties * _pairs_above_at_ties(outcome, prediction, events))
 
 
 def _events(data: FloatArray) -> BoolArray:

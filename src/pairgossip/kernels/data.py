@@ -15,8 +15,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.text import format_count, format_rows
 
-LARGEST_EXACT_INTEGER = 2**53
-CLASSES_TRIED, ROWS_TRIED = 4, 4
+_LARGEST_EXACT_INTEGER = 2**53
+_CLASSES_TRIED, _ROWS_TRIED = 4, 4
 """How many classes, and rows of each, show whether a function minds how classes are numbered."""
 
 
@@ -57,8 +57,8 @@ def column_count(data: FloatArray) -> int:
     return 1 if data.ndim == 1 else int(data.shape[1])
 
 
-def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray) -> None:
-    """Raise `InputError` unless the data has as many columns as the kernel's names say."""
+def check_columns(owner: str, columns: tuple[str, ...] | None, data: FloatArray) -> None:
+    """Raise `InputError` unless the data has as many columns as there are names for them."""
     if columns is None:
         return
     fewest = sum(not column.endswith("?") for column in columns)
@@ -75,8 +75,9 @@ def check_columns(kernel: str, columns: tuple[str, ...] | None, data: FloatArray
     advice = "choose the ones to use" if given > most else "add what is missing"
     if given < fewest and columns[-1] in ("label", "cluster"):
         advice = f"give the {columns[-1]}s as the last column or as labels"
+    listed = [f"optional {name[:-1]}" if name.endswith("?") else name for name in columns]
     raise InputError(
-        f"Kernel '{kernel}' takes {expected} ({', '.join(map(_format_column, columns))}), "
+        f"{owner} takes {expected} ({', '.join(listed)}), "
         f"but the data has {format_count(given, 'column')}: {advice}."
     )
 
@@ -100,21 +101,10 @@ def check_label_sizes(
     data: FloatArray,
     values: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> None:
-    """Raise `InputError` if labels are text and their sizes matter.
+    """Raise `InputError` if labels, as they were given, are text and their sizes matter.
 
-    Parameters
-    ----------
-    owner
-        How messages call the kernel or the loss.
-    sizes
-        Whether the sizes of labels matter to it; None to find out by numbering the classes in
-        another order.
-    labels
-        The labels as they were given, or None.
-    data
-        The checked observations, the label last.
-    values
-        What it computes at two blocks of observations.
+    If it is not known whether ``sizes`` matter, the classes of the data's last column are numbered
+    in another order, to see whether ``values`` at pairs of observations change.
     """
     example = class_example(labels)
     if sizes is False or example is None:
@@ -132,6 +122,27 @@ def check_label_sizes(
         )
 
 
+def check_several_classes(owner: str, data: FloatArray) -> int:
+    """Raise `InputError` if all labels, the last column, are one; return how many there are."""
+    classes = np.unique(data[:, -1])
+    if len(classes) == 1:
+        raise InputError(
+            f"{owner} needs two classes, but the labels hold one class only ({classes[0]:g}): "
+            f"add observations of another class."
+        )
+    return len(classes)
+
+
+def check_two_classes(owner: str, instead: str, data: FloatArray) -> None:
+    """Raise `InputError` unless the last column holds two labels; say what is for more."""
+    count = check_several_classes(owner, data)
+    if count > 2:
+        raise InputError(
+            f"{owner} needs two classes, but the labels hold {count}: "
+            f"use {instead} for graded labels."
+        )
+
+
 def _minds_numbering(
     data: FloatArray, values: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> bool:
@@ -140,8 +151,8 @@ def _minds_numbering(
     if len(classes) < 3:  # of two, the last in alphabetical order is the higher one
         return False
     # The last class becomes the first; classes without it would keep their order.
-    tried = classes[-CLASSES_TRIED:]
-    rows = np.concatenate([np.flatnonzero(data[:, -1] == one)[:ROWS_TRIED] for one in tried])
+    tried = classes[-_CLASSES_TRIED:]
+    rows = np.concatenate([np.flatnonzero(data[:, -1] == one)[:_ROWS_TRIED] for one in tried])
     first, second = (index.ravel() for index in np.meshgrid(rows, rows, indexing="ij"))
     moved = data.copy()
     # Rotated, not reversed: reversed classes are as far from each other as before.
@@ -149,10 +160,6 @@ def _minds_numbering(
     with np.errstate(all="ignore"):
         before, after = values(data[first], data[second]), values(moved[first], moved[second])
     return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
-
-
-def _format_column(column: str) -> str:
-    return f"optional {column[:-1]}" if column.endswith("?") else column
 
 
 def _as_array(given: Any, name: str) -> NDArray[Any]:
@@ -177,17 +184,13 @@ def _numbers(given: Any, name: str) -> FloatArray:
     if array.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers: give real ones.")
     if array.dtype.kind not in "fiub":
+        kind = "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
         raise InputError(
-            f"{name} holds {_kind(array)}, not numbers: "
-            f"choose numeric columns, and pass classes as labels."
+            f"{name} holds {kind}, not numbers: choose numeric columns, and pass classes as labels."
         )
     _refuse_large_integers(array, name)
     with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
         return array.astype(np.float64)
-
-
-def _kind(array: NDArray[Any]) -> str:
-    return "text" if array.dtype.kind in "US" else f"{array.dtype.name} values"
 
 
 def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
@@ -222,7 +225,7 @@ def _is_missing(item: Any) -> bool:
 def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
     if array.dtype.kind == "f" or array.size == 0:
         return
-    if int(array.max()) > LARGEST_EXACT_INTEGER or int(array.min()) < -LARGEST_EXACT_INTEGER:
+    if int(array.max()) > _LARGEST_EXACT_INTEGER or int(array.min()) < -_LARGEST_EXACT_INTEGER:
         raise InputError(
             f"{name} holds integers beyond 2^53, which are not exact in floating point: "
             f"subtract an offset or rescale first."

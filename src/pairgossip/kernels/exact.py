@@ -57,11 +57,11 @@ def describe() -> list[Summary]:
 # A first look at a kernel on a few pairs of the data, before any long work starts.
 
 
-SAMPLE = 8
+_SAMPLE = 8
 """How many observations are paired with each other."""
-PLASTIC = (0.7548776662466927, 0.5698402909980532)
+_PLASTIC = (0.7548776662466927, 0.5698402909980532)
 """One over the plastic number, and over its square."""
-CANDIDATES = 256
+_CANDIDATES = 256
 """Among how many observations different ones are looked for."""
 
 
@@ -72,9 +72,31 @@ def scattered_pairs(n: int, count: int) -> tuple[IntArray, IntArray]:
     they do not keep step with an order of the rows.
     """
     at = np.arange(1, count + 1)
-    nodes, held = (np.floor(n * (at * step % 1.0)).astype(np.intp) for step in PLASTIC)
-    held[:SAMPLE] = nodes[:SAMPLE]
+    nodes, held = (np.floor(n * (at * step % 1.0)).astype(np.intp) for step in _PLASTIC)
+    held[:_SAMPLE] = nodes[:_SAMPLE]
     return nodes, held
+
+
+def sample_pairs(data: FloatArray) -> tuple[IntArray, IntArray]:
+    """Pair a few observations, spread over the data, with each other."""
+    chosen = np.unique(np.linspace(0, len(data) - 1, _SAMPLE).astype(np.intp))
+    nodes, held = np.meshgrid(chosen, chosen, indexing="ij")
+    return nodes.ravel(), held.ravel()
+
+
+def check_finite(owner: str, parts: FloatArray, nodes: IntArray, held: IntArray) -> None:
+    """Raise `InputError` if any pair's number, or row of numbers, is not finite."""
+    for index in np.flatnonzero(~np.isfinite(parts.reshape(len(nodes), -1)).all(axis=1))[:1]:
+        raise infinite_value(owner, int(nodes[index]), int(held[index]))
+
+
+def check_alone(owner: str, in_block: FloatArray, alone: FloatArray) -> None:
+    """Raise `InputError` if a pair's numbers depend on the other pairs of its block."""
+    if not np.allclose(in_block, alone, rtol=1e-5, atol=1e-9):
+        raise InputError(
+            f"{owner} treats the same pair differently alone and among others: "
+            f"what it returns for a pair must depend on that pair only."
+        )
 
 
 def probe(kernel: Kernel | Ratio, data: FloatArray) -> None:
@@ -84,35 +106,21 @@ def probe(kernel: Kernel | Ratio, data: FloatArray) -> None:
     and zero at own pairs if it says so. Closed forms, and a built-in formula that compiled code
     evaluates in place of the function, must agree with it.
     """
-    chosen = np.unique(np.linspace(0, len(data) - 1, SAMPLE).astype(np.intp))
-    nodes, held = (index.ravel() for index in np.meshgrid(chosen, chosen, indexing="ij"))
+    nodes, held = sample_pairs(data)
     for component in kernel.components:
+        owner = f"Kernel '{component.name}'"
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = evaluate(component, data[nodes], data[held])
             mirrored = evaluate(component, data[held], data[nodes])
             alone = evaluate(component, data[nodes[-1:]], data[held[-1:]])
-        for index in np.flatnonzero(~np.isfinite(values))[:1]:
-            raise infinite_value(component, int(nodes[index]), int(held[index]))
-        _check_alone(component, values[-1], alone[0])
+        check_finite(owner, values, nodes, held)
+        check_alone(owner, values[-1:], alone)
         _check_flags(component, values, mirrored, nodes == held)
         _check_formula(component, data[nodes], data[held], values)
         _check_closed_forms(component, distinct_rows(data))
 
 
-def _check_alone(kernel: Kernel, in_block: np.float64, alone: np.float64) -> None:
-    if not np.isclose(in_block, alone, rtol=1e-5, atol=1e-9):
-        raise InputError(
-            f"Kernel '{kernel.name}' gives the same pair {alone:g} alone and {in_block:g} among "
-            f"others: each value must depend on its own pair only."
-        )
-
-
-def _check_flags(
-    kernel: Kernel,
-    values: FloatArray,
-    mirrored: FloatArray,
-    own: BoolArray,
-) -> None:
+def _check_flags(kernel: Kernel, values: FloatArray, mirrored: FloatArray, own: BoolArray) -> None:
     if kernel.zero_diagonal and np.any(values[own] != 0):
         raise InputError(
             f"Kernel '{kernel.name}' says zero_diagonal=True but h(x, x) is "
@@ -130,9 +138,9 @@ def distinct_rows(data: FloatArray) -> FloatArray:
 
     Between equal ones all is rounding, in which a closed form may differ from the function.
     """
-    some = np.unique(np.linspace(0, len(data) - 1, CANDIDATES).astype(np.intp))
+    some = np.unique(np.linspace(0, len(data) - 1, _CANDIDATES).astype(np.intp))
     rows: FloatArray = np.unique(data[some], axis=0)
-    return rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLE).astype(np.intp))]
+    return rows[np.unique(np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.intp))]
 
 
 def _check_formula(
@@ -230,14 +238,14 @@ def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None
 
 
 def check_kind(kind: str, n: int) -> str:
-    """Spell the kind of statistic "u" or "v", or raise `InputError`."""
-    spelled = choice("kind of statistic", kind, STATISTICS)
-    if spelled == "u" and n < 2:
+    """Return the kind of statistic, "u" or "v", or raise `InputError`."""
+    kind = choice("kind of statistic", kind, STATISTICS)
+    if kind == "u" and n < 2:
         raise InputError(
             f"A U-statistic needs at least 2 observations, but there is {n}: "
             f"ask for the V-statistic."
         )
-    return spelled
+    return kind
 
 
 def single_kernel(kernel: Kernel | Ratio) -> Kernel:

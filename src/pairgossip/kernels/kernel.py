@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
 
 
@@ -118,7 +119,7 @@ class Kernel:
         _check_components(self.name, self.components, data, labels)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Ratio:
     """The quotient of two kernels' averages, such as the AUC.
 
@@ -130,29 +131,15 @@ class Ratio:
         How messages call it, its formula as text, and what it means.
     """
 
-    numerator: Kernel
-    denominator: Kernel
-    name: str
-    expression: str
-    description: str
+    numerator: Any
+    denominator: Any
+    name: str = "ratio"
+    expression: str = ""
+    description: str = ""
 
-    def __init__(
-        self,
-        numerator: Kernel | PairFunction | str,
-        denominator: Kernel | PairFunction | str,
-        name: str = "ratio",
-        expression: str = "",
-        description: str = "",
-    ) -> None:
-        settled = {
-            "numerator": _single_kernel(numerator, "numerator"),
-            "denominator": _single_kernel(denominator, "denominator"),
-            "name": name,
-            "expression": expression,
-            "description": description,
-        }
-        for field, value in settled.items():
-            object.__setattr__(self, field, value)
+    def __post_init__(self) -> None:
+        for role in ("numerator", "denominator"):
+            object.__setattr__(self, role, _single_kernel(getattr(self, role), role))
 
     @property
     def components(self) -> tuple[Kernel, ...]:
@@ -196,10 +183,7 @@ class Ratio:
         return quotient
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
-        """Raise `InputError` unless the data has the columns both kernels are about.
-
-        Labels as they were given tell whether the last column was text.
-        """
+        """Raise `InputError` unless the data has the columns both kernels are about."""
         _check_components(self.name, self.components, data, labels)
 
 
@@ -212,9 +196,7 @@ def as_kernel(kernel: Any) -> Kernel | Ratio:
     if isinstance(kernel, Kernel | Ratio):
         return kernel
     if isinstance(kernel, str):
-        if canonical(kernel) not in CATALOG:
-            raise unknown_name("kernel", kernel, CATALOG)
-        return CATALOG[canonical(kernel)]()
+        return CATALOG[choice("kernel", kernel, CATALOG)]()
     if any(kernel is factory for factory in CATALOG.values()):
         raise InputError(
             f"The kernel is the factory '{_function_name(kernel)}' itself: "
@@ -293,7 +275,7 @@ def _check_components(
     name: str, components: tuple[Kernel, ...], data: FloatArray, labels: Any
 ) -> None:
     for kernel in components:
-        check_columns(name, kernel.columns, data)
+        check_columns(f"Kernel '{name}'", kernel.columns, data)
     for kernel in components:
         values = partial(evaluate, kernel)
         check_label_sizes(f"Kernel '{name}'", kernel.label_sizes, labels, data, values)
@@ -333,28 +315,34 @@ def tiles(n: int, side: int, half: bool) -> Iterator[tuple[slice, slice]]:
             yield slice(row, min(row + side, n)), slice(column, min(column + side, n))
 
 
-def tile_side(data: FloatArray) -> int:
+def tile_side(numbers_per_pair: int) -> int:
     """Return the side of square tiles whose blocks of pairs hold a bounded amount of numbers."""
-    return max(1, math.isqrt(NUMBERS_PER_BLOCK // column_count(data)))
+    return max(1, math.isqrt(NUMBERS_PER_BLOCK // numbers_per_pair))
+
+
+def tile_pairs(data: FloatArray, rows: slice, columns: slice) -> tuple[FloatArray, FloatArray]:
+    """Return the pairs (x_k, x_l) for k in rows and l in columns as two blocks, row by row."""
+    left, above = data[rows], data[columns]
+    return np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
 
 
 def tile_values(kernel: Kernel, data: FloatArray, rows: slice, columns: slice) -> FloatArray:
     """Return h(x_k, x_l) for k in rows and l in columns, as a matrix of finite numbers."""
-    above, left = data[columns], data[rows]
-    first = np.repeat(left, len(above), axis=0)
-    second = np.concatenate([above] * len(left))
-    values = evaluate(kernel, first, second).reshape(len(left), len(above))
+    values = evaluate(kernel, *tile_pairs(data, rows, columns))
+    values = values.reshape(rows.stop - rows.start, -1)
     if not np.isfinite(values.sum()) and not np.isfinite(values).all():
         k, other = np.argwhere(~np.isfinite(values))[0]
-        raise infinite_value(kernel, rows.start + int(k), columns.start + int(other))
+        raise infinite_value(
+            f"Kernel '{kernel.name}'", rows.start + int(k), columns.start + int(other)
+        )
     return values
 
 
-def infinite_value(kernel: Kernel, k: int, other: int) -> InputError:
-    """Build the error for a kernel that is NaN or infinite at a pair."""
+def infinite_value(owner: str, k: int, other: int) -> InputError:
+    """Build the error for a kernel or loss that is NaN or infinite at a pair."""
     return InputError(
-        f"Kernel '{kernel.name}' is NaN or infinite for observations {k} and {other} "
-        f"(counting from 0): it must be finite for every pair."
+        f"{owner} is NaN or infinite for observations {k} and {other} (counting from 0): "
+        f"it must be finite for every pair."
     )
 
 
@@ -369,10 +357,10 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
     return math.fsum(weighted())
 
 
-def blocked_rows(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> FloatArray:
+def blocked_rows(kernel: Kernel, data: FloatArray) -> FloatArray:
     """Sum a kernel over its second observation, for every first one."""
     sums = np.zeros(len(data))
-    for rows, columns, values in _evaluate_tiles(kernel, data, progress):
+    for rows, columns, values in _evaluate_tiles(kernel, data):
         sums[rows] += values.sum(axis=1)
         if kernel.symmetric and rows != columns:
             sums[columns] += values.sum(axis=0)
@@ -390,9 +378,9 @@ def diagonal_total(kernel: Kernel, data: FloatArray) -> float:
 
 
 def _evaluate_tiles(
-    kernel: Kernel, data: FloatArray, progress: Progress | None
+    kernel: Kernel, data: FloatArray, progress: Progress | None = None
 ) -> Iterator[tuple[slice, slice, FloatArray]]:
-    n, side = len(data), tile_side(data)
+    n, side = len(data), tile_side(column_count(data))
     per_row = math.ceil(n / side)
     count = per_row * (per_row + 1) // 2 if kernel.symmetric else per_row**2
     for done, (rows, columns) in enumerate(tiles(n, side, half=kernel.symmetric), start=1):

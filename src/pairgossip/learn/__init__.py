@@ -1,10 +1,8 @@
 """scikit-learn estimators trained by gossip dual averaging, one observation per node."""
 
-from pairgossip.extras import needed_for
+from pairgossip.errors import needed_for
 
 with needed_for("pairgossip.learn"):
-    from pairgossip.learn.auc_classifier import GossipAUCClassifier
-    from pairgossip.learn.metric_learner import GossipMetricLearner
-    from pairgossip.learn.ranker import GossipRanker
+    from pairgossip.learn.estimators import GossipAUCClassifier, GossipMetricLearner, GossipRanker
 
 __all__ = ["GossipAUCClassifier", "GossipMetricLearner", "GossipRanker"]

@@ -9,6 +9,7 @@ iteration takes a gradient at all nodes. In the asynchronous one two nodes weigh
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
@@ -33,27 +34,26 @@ from pairgossip.losses import (
 )
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.minimization import minimize
-from pairgossip.results.fit import Fit
 
-EXCHANGES_PER_NODE = 500
-FEWEST_EXCHANGES = 20_000
+_EXCHANGES_PER_NODE = 500
+_FEWEST_EXCHANGES = 20_000
 """The default length of a run: per node, and at least."""
-BENDING = {Phi.LOGISTIC: 0.25, Phi.HINGE: 1.0, Phi.SQUARED_HINGE: 2.0, Phi.SMOOTHED_HINGE: 1.0}
+_BENDING = {Phi.LOGISTIC: 0.25, Phi.HINGE: 1.0, Phi.SQUARED_HINGE: 2.0, Phi.SMOOTHED_HINGE: 1.0}
 """The largest second derivative of phi; the hinge is treated like its smoothed version."""
-ASYNCHRONOUS_SHARE = 0.3
-NUMBERS_SAMPLED = 2**20
-MOST_PAIRS = 20_000
-POWER_ITERATIONS = 30
+_ASYNCHRONOUS_SHARE = 0.3
+_NUMBERS_SAMPLED = 2**20
+_MOST_PAIRS = 20_000
+_POWER_ITERATIONS = 30
 
 
-def default_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
+def _default_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
     """Choose a constant step size by the curvature of the objective."""
     steepness = curvature(problem, seed)
     if steepness <= 0:
         return constant(1.0)  # nothing can be learned, and no step does harm
     size = 1.0 / steepness
     if clock == "async":
-        size *= ASYNCHRONOUS_SHARE / math.sqrt(problem.n)
+        size *= _ASYNCHRONOUS_SHARE / math.sqrt(problem.n)
     return constant(size)
 
 
@@ -64,12 +64,12 @@ def curvature(problem: LearningProblem, seed: int) -> float:
     """
     loss = problem.loss
     assert isinstance(loss, Loss)
-    count = max(64, min(MOST_PAIRS, NUMBERS_SAMPLED // problem.dimension))
+    count = max(64, min(_MOST_PAIRS, _NUMBERS_SAMPLED // problem.dimension))
     random = np.random.default_rng(seed)
     first, second = random.integers(problem.n, size=(2, count))
     a, w, _ = problem.pairs(first, second)
     rows = a * np.sqrt(w)[:, None]
-    return BENDING[loss.phi.code] * _largest_eigenvalue(rows)
+    return _BENDING[loss.phi.code] * _largest_eigenvalue(rows)
 
 
 def _largest_eigenvalue(rows: FloatArray) -> float:
@@ -77,7 +77,7 @@ def _largest_eigenvalue(rows: FloatArray) -> float:
     lengths = np.einsum("ij,ij->i", rows, rows)
     direction = rows[int(lengths.argmax())]
     size = 0.0
-    for _ in range(POWER_ITERATIONS):
+    for _ in range(_POWER_ITERATIONS):
         norm = float(np.linalg.norm(direction))
         if not norm > 0:
             return size
@@ -102,51 +102,40 @@ def standardize(features: FloatArray, wanted: bool) -> tuple[FloatArray, FloatAr
     return centered / scale, scale
 
 
+@dataclass(eq=False, repr=False)
 class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and methods common to the estimators; their classes document them."""
 
-    def __init__(
-        self,
-        graph: Any = "complete",
-        *,
-        phi: str = "logistic",
-        clock: str = "async",
-        law: str = "uniform-edges",
-        iterations: int | None = None,
-        step: Any = "auto",
-        radius: float | None = None,
-        l2: float = 0.0,
-        l1: float = 0.0,
-        standardize: bool = True,
-        trials: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.graph = graph
-        self.phi = phi
-        self.clock = clock
-        self.law = law
-        self.iterations = iterations
-        self.step = step
-        self.radius = radius
-        self.l2 = l2
-        self.l1 = l1
-        self.standardize = standardize
-        self.trials = trials
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    graph: Any = "complete"
+    _: KW_ONLY
+    phi: str = "logistic"
+    clock: str = "async"
+    law: str = "uniform-edges"
+    iterations: int | None = None
+    step: Any = "auto"
+    radius: float | None = None
+    l2: float = 0.0
+    l1: float = 0.0
+    standardize: bool = True
+    trials: int = 1
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def _train(
-        self, features: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
-    ) -> Fit:
-        """Run gossip dual averaging on standardized features, one row per node or as grouped."""
+        self, X: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        """Run gossip dual averaging on standardized features, one row per node or as grouped.
+
+        Return every node's model, the mean over trials, and what each feature was divided by.
+        """
+        features, scale = standardize(X, self.standardize)
         as_proximal(constraint, self._penalty())  # raises where the two do not go together
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         clock = choice("clock", self.clock, CLOCKS)
         iterations = self.iterations
         if iterations is None:
-            iterations = max(EXCHANGES_PER_NODE * len(features), FEWEST_EXCHANGES)
-        return minimize(
+            iterations = max(_EXCHANGES_PER_NODE * len(features), _FEWEST_EXCHANGES)
+        self.fit_ = minimize(
             features,
             labels,
             loss,
@@ -165,11 +154,15 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             progress=False,
         )
+        models: FloatArray = self.fit_.models.mean(axis=0)
+        if not np.isfinite(models).all():
+            raise InputError("Training diverged: give a smaller step or a radius.")
+        return models, scale
 
     def _step(self, problem: LearningProblem, clock: str, seed: int) -> Any:
         if isinstance(self.step, str):
             choice("step", self.step, ("auto",))
-            return default_step(problem, clock, seed)
+            return _default_step(problem, clock, seed)
         if isinstance(self.step, Real):
             return inverse_sqrt(float(self.step))
         return self.step
@@ -183,14 +176,6 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _ball(self) -> Ball | None:
         return None if self.radius is None else Ball(self.radius)
-
-
-def finite_models(fit: Fit) -> FloatArray:
-    """Return every node's model, the mean over trials, or raise `InputError` if one diverged."""
-    models: FloatArray = fit.models.mean(axis=0)
-    if not np.isfinite(models).all():
-        raise InputError("Training diverged: give a smaller step or a radius.")
-    return models
 
 
 def check_two_classes(classes: Any) -> None:

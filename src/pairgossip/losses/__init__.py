@@ -3,7 +3,7 @@
 from pairgossip.losses import steps
 from pairgossip.losses.builtin import CATALOG, as_loss, auc_loss, metric_loss, ranking_loss
 from pairgossip.losses.general import GeneralLoss
-from pairgossip.losses.learning import auc_of_scores, checked_risks, risk, risks
+from pairgossip.losses.learning import auc_of_scores, risk, risks
 from pairgossip.losses.loss import MARGINS, Loss, Margin, Phi, margin
 from pairgossip.losses.proximal import (
     L1,
@@ -49,7 +49,6 @@ __all__ = [
     "auc_loss",
     "auc_of_scores",
     "check_steps",
-    "checked_risks",
     "constant",
     "inverse_sqrt",
     "margin",

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError, canonical, unknown_name
-from pairgossip.losses.checks import check_graded, check_several_classes, check_two_classes
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import check_several_classes, check_two_classes
 from pairgossip.losses.general import GeneralLoss
 from pairgossip.losses.loss import MARGINS, Loss, Margin, label_bounds, margin, squared_bounds
 from pairgossip.losses.sums import ranking_risks
@@ -29,19 +30,19 @@ def higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
     return (first[:, -1] > second[:, -1]).astype(np.float64)
 
 
-def signed_outer_product(first: FloatArray, second: FloatArray) -> FloatArray:
+def _signed_outer_product(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return -s (x - x')(x - x')^T row by row, s = 1 for equal labels and -1 otherwise."""
     apart = difference(first, second)
     signed = -_alike(first, second)[:, None] * apart
     return np.einsum("mi,mj->mij", signed, apart).reshape(len(apart), -1)
 
 
-def signed_squares(first: FloatArray, second: FloatArray) -> FloatArray:
+def _signed_squares(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return -s (x - x')^2 coordinate by coordinate."""
     return np.asarray(-_alike(first, second)[:, None] * difference(first, second) ** 2)
 
 
-def signed_threshold(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
+def _signed_threshold(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
     """Return s times the threshold."""
     return threshold * _alike(first, second)
 
@@ -63,7 +64,7 @@ def auc_loss(phi: str | Margin = "logistic") -> Loss:
     return _ordering_loss(
         "auc",
         margin(phi),
-        check_two_classes,
+        partial(check_two_classes, "An AUC loss", "a ranking loss, such as 'ranking-logistic',"),
         label_sizes=False,
         description="bipartite ranking: a score of high AUC",
     )
@@ -80,7 +81,7 @@ def ranking_loss(phi: str | Margin = "logistic") -> Loss:
     return _ordering_loss(
         "ranking",
         margin(phi),
-        check_graded,
+        partial(check_several_classes, "A ranking loss"),
         label_sizes=True,
         description="graded ranking: a score that follows the labels",
     )
@@ -107,16 +108,16 @@ def metric_loss(
         raise InputError(
             f"The threshold is a squared distance, but got {threshold}: give a number >= 0."
         )
-    settled, kind = margin(phi), "metric-diagonal" if diagonal else "metric"
-    features = signed_squares if diagonal else signed_outer_product
+    function, kind = margin(phi), "metric-diagonal" if diagonal else "metric"
+    features = _signed_squares if diagonal else _signed_outer_product
     return Loss(
         features,
-        settled,
-        offsets=partial(signed_threshold, threshold=float(threshold)),
-        name=f"{kind}-{settled.name}",
+        function,
+        offsets=partial(_signed_threshold, threshold=float(threshold)),
+        name=f"{kind}-{function.name}",
         dimension=_features if diagonal else _squared_features,
         columns=("features...", "label"),
-        validate=check_several_classes,
+        validate=partial(check_several_classes, "A metric-learning loss"),
         bounds=partial(squared_bounds, threshold=float(threshold)),
         description="metric learning: a Mahalanobis distance between same and different labels",
         shape="diagonal" if diagonal else "matrix",
@@ -141,9 +142,7 @@ def as_loss(loss: Any) -> Loss | GeneralLoss:
     if isinstance(loss, Loss | GeneralLoss):
         return loss
     if isinstance(loss, str):
-        if canonical(loss) not in CATALOG:
-            raise unknown_name("loss", loss, CATALOG)
-        return CATALOG[canonical(loss)]()
+        return CATALOG[choice("loss", loss, CATALOG)]()
     if loss in (auc_loss, ranking_loss, metric_loss):
         raise InputError(
             f"The loss is the factory '{loss.__name__}' itself: call it, as in {loss.__name__}()."
@@ -155,7 +154,7 @@ def as_loss(loss: Any) -> Loss | GeneralLoss:
 
 
 def _ordering_loss(
-    kind: str, phi: Margin, validate: Callable[..., None], *, label_sizes: bool, description: str
+    kind: str, phi: Margin, validate: Callable[..., object], *, label_sizes: bool, description: str
 ) -> Loss:
     return Loss(
         difference,

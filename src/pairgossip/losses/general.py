@@ -1,34 +1,157 @@
-"""A loss of any form, given by its value and its gradient; it runs on the plain path only."""
+"""What all losses are checked for, and a loss of any form, given by its value and gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import check_label_sizes, column_count
+from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
+from pairgossip.kernels.exact import check_alone, check_finite, sample_pairs
 from pairgossip.kernels.kernel import row_per_pair, value_per_pair
-from pairgossip.losses.checks import (
-    check_alone,
-    check_columns,
-    check_dimension,
-    check_finite,
-    check_gradient,
-    check_models,
-    sample_pairs,
-)
-from pairgossip.losses.loss import as_dimension
 
-ModelPairFunction = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+# What losses ask of data and models beyond being numbers.
+
+
+def check_functions(takes: str, **functions: Any) -> None:
+    """Raise `InputError` for the first part of a loss that is not a function."""
+    for role, function in functions.items():
+        if not callable(function):
+            raise InputError(
+                f"The {role} of a loss must be a function of {takes}, "
+                f"but got {type(function).__name__}."
+            )
+
+
+def check_models(loss: str, models: FloatArray, dimension: int, rows: int | None = None) -> None:
+    """Raise `InputError` unless models have the loss's dimension, and one per row if many."""
+    if models.ndim not in (1, 2) or models.shape[-1] != dimension:
+        raise InputError(
+            f"A model for loss '{loss}' has {dimension} parameter{'s' * (dimension != 1)} here, "
+            f"but got an array of shape {models.shape}: give shape ({dimension},) or one row each."
+        )
+    if rows is not None and models.ndim == 2 and len(models) != rows:
+        raise InputError(
+            f"Loss '{loss}' was given {len(models)} models for {rows} pairs: "
+            f"give one model, or one per pair."
+        )
+
+
+def check_dimension(loss: str, measured: int, declared: int) -> None:
+    """Raise `InputError` unless a loss returns rows of the dimension it declares."""
+    if measured != declared:
+        raise InputError(
+            f"Loss '{loss}' returns rows of {measured} numbers but says that its dimension is "
+            f"{declared}: correct the dimension."
+        )
+
+
+def as_dimension(dimension: Any) -> Callable[[int], int]:
+    """Make a function of the number of data columns of a number of parameters."""
+    if callable(dimension):
+        return dimension
+    return partial(_fixed_dimension, whole("The dimension of a loss", dimension))
+
+
+def _fixed_dimension(dimension: int, columns: int) -> int:
+    return dimension
+
+
+# A first look at a loss on a few pairs of the data, before any long work starts.
+
+
+_GROSS = 0.05
+"""How far a gradient may be from the difference quotient, relative to the larger of the two."""
+
+_ModelFunction = Callable[[FloatArray], FloatArray]
+
+
+def probe(loss: Any, parts_at: PairFunction, data: FloatArray, labels: Any) -> FloatArray:
+    """Return a loss's parts at `sample_pairs`, or raise `InputError` if it cannot take the data.
+
+    It must be finite and depend on nothing but the pair.
+    """
+    owner = f"Loss '{loss.name}'"
+    check_columns(owner, loss.columns, data)
+    check_label_sizes(owner, loss.label_sizes, labels, data, parts_at)
+    if loss.validate is not None:
+        loss.validate(data)
+    nodes, held = sample_pairs(data)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        parts = parts_at(data[nodes], data[held])
+        alone = parts_at(data[nodes[-1:]], data[held[-1:]])
+    check_finite(owner, parts, nodes, held)
+    check_alone(owner, parts[-1:], alone)
+    return parts
+
+
+def check_weights(name: str, weights: FloatArray) -> None:
+    """Raise `InputError` if a weight is negative, which would make the loss concave."""
+    if np.any(weights < 0):
+        raise InputError(
+            f"Loss '{name}' has a negative weight, {weights.min():g}, at some pair: "
+            f"a pair's weight must be >= 0."
+        )
+
+
+def check_risk(name: str, claimed: FloatArray, mean: FloatArray, sizes: FloatArray) -> None:
+    """Raise `InputError` if a closed form of the risk differs from means over all pairs."""
+    for index in np.flatnonzero(~(np.abs(claimed - mean) <= 1e-5 * sizes + 1e-9))[:1]:
+        raise InputError(
+            f"Loss '{name}' has a closed form risk= that gives {claimed[index]:g} for a model "
+            f"whose loss is {mean[index]:g} on average over a few rows: correct it, or leave it "
+            f"out."
+        )
+
+
+def check_bounds(
+    name: str, claimed: tuple[float, float], lengths: FloatArray, offsets: FloatArray
+) -> None:
+    """Raise `InputError` if pairs exceed the bounds that a loss says they have."""
+    longest, lowest = claimed
+    if not (lengths.max() <= longest * (1.0 + 1e-9) and offsets.min() >= lowest - 1e-9):
+        raise InputError(
+            f"Loss '{name}' has bounds= that say w ||a|| <= {longest:g} and b >= {lowest:g}, but "
+            f"they reach {lengths.max():g} and {offsets.min():g} on a few rows: correct them, or "
+            f"leave them out."
+        )
+
+
+def _check_gradient(
+    name: str, value: _ModelFunction, gradient: _ModelFunction, dimension: int
+) -> None:
+    """Raise `InputError` if the gradient is far from difference quotients of the value.
+
+    Kinks are forgiven: at each pair, one of three models has to agree.
+    """
+    rng = np.random.default_rng(0)
+    worst: list[FloatArray] = []
+    for _ in range(3):
+        theta, direction = rng.normal(size=(2, dimension))
+        step = 1e-4 * direction
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            slope = (value(theta + step) - value(theta - step)) / 2e-4
+            claimed = gradient(theta) @ direction
+        scale = np.maximum(np.abs(slope), np.abs(claimed)) + 1e-6
+        worst.append(np.abs(slope - claimed) / scale)
+    errors = np.min(worst, axis=0)
+    # NaN agrees with nothing.
+    if not np.all(errors <= _GROSS):
+        raise InputError(
+            f"The gradient of loss '{name}' disagrees with differences of its value: "
+            f"it must be the derivative of the value in theta, one row per pair."
+        )
+
+
+_ModelPairFunction = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Takes one model (p,) and two blocks of m observations; returns m values or m rows."""
 
 
-@dataclass(frozen=True, init=False)
 class GeneralLoss:
     """A loss f(theta; x, y) given by two functions of a model and two blocks of observations.
 
@@ -49,51 +172,31 @@ class GeneralLoss:
         called pair by pair where models differ, which is slow.
     """
 
-    functions: tuple[ModelPairFunction, ModelPairFunction]
-    name: str
-    dimension: Callable[[int], int]
-    columns: tuple[str, ...] | None
-    validate: Callable[[FloatArray], None] | None
-    description: str
-    shape: str
-    batched: bool
-    label_sizes: bool | None
-
     def __init__(
         self,
-        value: ModelPairFunction,
-        gradient: ModelPairFunction,
+        value: _ModelPairFunction,
+        gradient: _ModelPairFunction,
         name: str = "custom",
         dimension: int | Callable[[int], int] | None = None,
         columns: tuple[str, ...] | None = None,
-        validate: Callable[[FloatArray], None] | None = None,
+        validate: Callable[[FloatArray], object] | None = None,
         description: str = "",
         shape: str = "vector",
         batched: bool = False,
         label_sizes: bool | None = None,
     ) -> None:
-        for role, function in (("value", value), ("gradient", gradient)):
-            if not callable(function):
-                raise InputError(
-                    f"The {role} of a loss must be a function of a model and two blocks of "
-                    f"observations, but got {type(function).__name__}."
-                )
+        check_functions("a model and two blocks of observations", value=value, gradient=gradient)
         labeled = columns is not None and columns[-1] == "label"
-        settled = {
-            "functions": (value, gradient),
-            "name": name,
-            "dimension": partial(_count_features, labeled)
-            if dimension is None
-            else as_dimension(dimension),
-            "columns": columns,
-            "validate": validate,
-            "description": description,
-            "shape": shape,
-            "batched": batched,
-            "label_sizes": label_sizes,
-        }
-        for field, content in settled.items():
-            object.__setattr__(self, field, content)
+        count_features = partial(_count_features, labeled)
+        self.functions = (value, gradient)
+        self.name = name
+        self.dimension = count_features if dimension is None else as_dimension(dimension)
+        self.columns = columns
+        self.validate = validate
+        self.description = description
+        self.shape = shape
+        self.batched = batched
+        self.label_sizes = label_sizes
 
     def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
@@ -110,23 +213,12 @@ class GeneralLoss:
 
         Labels as they were given tell whether the last column was text.
         """
-        check_columns(self.name, self.columns, data)
         dimension = self.dimension(column_count(data))
-        theta = np.full(dimension, 0.25)
-        parts_at = partial(self._parts, theta)
-        check_label_sizes(f"Loss '{self.name}'", self.label_sizes, labels, data, parts_at)
-        if self.validate is not None:
-            self.validate(data)
-        nodes, held = sample_pairs(data)
-        first, second = data[nodes], data[held]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            parts = parts_at(first, second)
-            alone = parts_at(first[-1:], second[-1:])
-        check_finite(self.name, parts, nodes, held)
+        probe(self, partial(self._parts, np.full(dimension, 0.25)), data, labels)
+        first, second = (data[rows] for rows in sample_pairs(data))
         if self.batched:
             self._check_batched(dimension, first, second)
-        check_alone(self.name, parts[-1], alone[-1])
-        check_gradient(
+        _check_gradient(
             self.name,
             lambda model: self.value(model, first, second),
             lambda model: self.gradient(model, first, second),

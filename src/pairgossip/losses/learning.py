@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,12 +11,11 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
-from pairgossip.kernels.data import check_data, column_count
-from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tiles
-from pairgossip.kernels.whole_sets import SiteSets
+from pairgossip.kernels.data import check_data, check_two_classes, column_count
+from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
+from pairgossip.kernels.pairs import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, higher_label
-from pairgossip.losses.checks import check_models, check_two_classes
-from pairgossip.losses.general import GeneralLoss
+from pairgossip.losses.general import GeneralLoss, check_models
 from pairgossip.losses.loss import Loss
 
 if TYPE_CHECKING:  # two megabytes that a device does not need
@@ -43,35 +41,24 @@ def risk(theta: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = No
 
 def risks(thetas: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = None) -> FloatArray:
     """Return the risks of models (r, p), shape (r,); NaN where a model is not finite."""
-    table, settled = check_data(data, labels), as_loss(loss)
-    settled.check(table, labels)
+    problem = LearningProblem(data, loss, labels)
     models = np.atleast_2d(np.asarray(thetas, dtype=np.float64))
-    check_models(settled.name, models, settled.dimension(column_count(table)))
-    return checked_risks(models, table, settled)
-
-
-def checked_risks(models: FloatArray, data: FloatArray, loss: Loss | GeneralLoss) -> FloatArray:
-    """Compute `risks` for models, data and loss that were checked before."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(loss, GeneralLoss):
-            return _general_risks(models, data, loss)
-        if loss.risk is not None:
-            return loss.risk(models, data)
-        return _blocked_risks(models, data, loss)
+    check_models(problem.loss.name, models, problem.dimension)
+    return problem.objectives(models)
 
 
 def auc_of_scores(scores: Any, labels: Any) -> float:
     """Return the area under the ROC curve, ties counting one half; the higher label is positive."""
     data = check_data(scores, labels, name="scores")
-    check_two_classes(data)
+    check_two_classes("The AUC", "a concordance index", data)
     return higher_label_and_score_total(data, 0.5) / higher_label_total(data)
 
 
 def _blocked_risks(models: FloatArray, data: FloatArray, loss: Loss) -> FloatArray:
     n, sums = len(data), np.zeros(len(models))
-    side = _side(max(models.shape[1], column_count(data), len(models)))
-    for rows, columns in tiles(n, side, half=False):
-        a, w, b = loss.pairs(*_pairs(data[rows], data[columns]))
+    side = tile_side(max(models.shape[1], column_count(data), len(models)))
+    for tile in tiles(n, side, half=False):
+        a, w, b = loss.pairs(*tile_pairs(data, *tile))
         if not w.all():
             counted = w != 0
             a, w, b = a[counted], w[counted], b[counted]
@@ -81,43 +68,26 @@ def _blocked_risks(models: FloatArray, data: FloatArray, loss: Loss) -> FloatArr
 
 def _general_risks(models: FloatArray, data: FloatArray, loss: GeneralLoss) -> FloatArray:
     n, sums = len(data), np.zeros(len(models))
-    for rows, columns in tiles(n, _side(column_count(data)), half=False):
-        first, second = _pairs(data[rows], data[columns])
+    for tile in tiles(n, tile_side(column_count(data)), half=False):
+        first, second = tile_pairs(data, *tile)
         sums += [float(loss.value(model, first, second).sum()) for model in models]
     return sums / n**2
 
 
-def _side(numbers_per_pair: int) -> int:
-    return max(1, math.isqrt(NUMBERS_PER_BLOCK // numbers_per_pair))
-
-
-def _pairs(left: FloatArray, above: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Pair every observation of one block with every one of another."""
-    return np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
-
-
-ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 64
 """Rows of the n x n table of pair gradients held in memory at a time."""
 
 
 class PairwiseLearning(Protocol):
     """What the engines ask of a learning problem, whatever stands behind its gradients."""
 
-    @property
-    def n(self) -> int:
-        """How many nodes take part."""
-
-    @property
-    def data(self) -> FloatArray:
-        """All observations, one row each."""
-
-    @property
-    def loss(self) -> Loss | GeneralLoss:
-        """The loss of a model at a pair."""
-
-    @property
-    def dimension(self) -> int:
-        """How many parameters a model has."""
+    n: int
+    """How many nodes take part."""
+    data: FloatArray
+    """All observations, one row each."""
+    loss: Loss | GeneralLoss
+    dimension: int
+    """How many parameters a model has."""
 
     @property
     def compilable(self) -> bool:
@@ -157,8 +127,7 @@ class LearningProblem:
         self.n = len(self.data)
         self.loss = as_loss(loss)
         self.loss.check(self.data, labels)
-        columns = 1 if self.data.ndim == 1 else self.data.shape[1]
-        self.dimension = self.loss.dimension(columns)
+        self.dimension = self.loss.dimension(column_count(self.data))
 
     @property
     def compilable(self) -> bool:
@@ -181,7 +150,12 @@ class LearningProblem:
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model: the mean of f over all ordered pairs, shape (r,)."""
-        return checked_risks(models, self.data, self.loss)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(self.loss, GeneralLoss):
+                return _general_risks(models, self.data, self.loss)
+            if self.loss.risk is not None:
+                return self.loss.risk(models, self.data)
+            return _blocked_risks(models, self.data, self.loss)
 
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every node's share f_k = (1/n) sum_l f(.; x_k, x_l) at theta_k."""
@@ -191,8 +165,8 @@ class LearningProblem:
             return self._own_ordering_gradients(theta)
         everyone = np.arange(self.n)
         gradients = np.empty((self.n, self.dimension))
-        for start in range(0, self.n, ROWS_AT_ONCE):
-            rows = everyone[start : start + ROWS_AT_ONCE]
+        for start in range(0, self.n, _ROWS_AT_ONCE):
+            rows = everyone[start : start + _ROWS_AT_ONCE]
             table = self.gradient(
                 np.repeat(theta[rows], self.n, axis=0),
                 np.repeat(rows, self.n),
@@ -227,13 +201,14 @@ class WholeSetsLearning:
 
     That is f summed over all pairs of their rows and scaled by n^2/N^2, so that the average over
     all n^2 ordered pairs of sites is the objective over all N rows: a pair of sites weighs as many
-    pairs of rows as it has.
+    pairs of rows as it has. A faster twin of the rows may be given to judge models by.
     """
 
     compilable = False
 
-    def __init__(self, rows: PairwiseLearning, site_of: IntArray) -> None:
+    def __init__(self, rows: PairwiseLearning, site_of: IntArray, judge: Any = None) -> None:
         self.rows = rows
+        self._judge = judge or rows
         self.sets = SiteSets(site_of)
         self.data, self.loss, self.dimension = rows.data, rows.loss, rows.dimension
         self.n = self.sets.n
@@ -256,20 +231,12 @@ class WholeSetsLearning:
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model: the mean of f over all ordered pairs of rows, shape (r,)."""
-        return self.rows.objectives(models)
+        return self._judge.objectives(models)
 
     def own_gradients(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of every site's share of the objective at its model, shape (n, p)."""
-        return self.shares(self.rows.own_gradients(self.of_rows(theta)))
-
-    def of_rows(self, theta: FloatArray) -> FloatArray:
-        """Give every row the model of its site."""
-        return theta[self.sets.site_of]
-
-    def shares(self, of_rows: FloatArray) -> FloatArray:
-        """Turn the gradients of the rows' shares into those of the sites'."""
         sums = np.zeros((self.n, self.dimension))
-        np.add.at(sums, self.sets.site_of, of_rows)
+        np.add.at(sums, self.sets.site_of, self._judge.own_gradients(theta[self.sets.site_of]))
         return sums * (self.n / self.rows.n)
 
     def for_trial(self, seed: SeedSequence) -> WholeSetsLearning:

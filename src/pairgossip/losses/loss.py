@@ -14,47 +14,25 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import check_label_sizes, column_count
+from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import distinct_rows
-from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, row_per_pair, tiles, value_per_pair
-from pairgossip.losses.checks import (
-    check_alone,
+from pairgossip.kernels.kernel import row_per_pair, tile_pairs, tile_side, tiles, value_per_pair
+from pairgossip.losses.general import (
+    as_dimension,
     check_bounds,
-    check_columns,
     check_dimension,
-    check_finite,
+    check_functions,
     check_models,
     check_risk,
     check_weights,
-    sample_pairs,
+    probe,
 )
 
 # How steep a loss can be: the largest norm of its gradient over all pairs of some data.
 
 
-EXACT_UP_TO = 2**26
+_EXACT_UP_TO = 2**26
 """Beyond this many numbers in all pairs' features, a loss's cheap bounds are used."""
-
-
-def steepest_pair(loss: Loss, data: FloatArray, radius: float) -> float:
-    """Bound the gradient's norm over all pairs, for models of norm up to `radius`."""
-    if not radius >= 0:
-        raise InputError(f"The radius is the largest norm of a model, not {radius}: give one >= 0.")
-    dimension = loss.dimension(column_count(data))
-    if loss.bounds is not None and len(data) ** 2 * dimension > EXACT_UP_TO:
-        length, offset = loss.bounds(data)
-        single = [np.array([number]) for number in (length, 1.0, offset)]
-        return float(_steepness(loss, single[0], single[1], single[2], radius)[0])
-    side = max(1, math.isqrt(NUMBERS_PER_BLOCK // max(dimension, column_count(data))))
-    steepest = 0.0
-    for rows, columns in tiles(len(data), side, half=False):
-        left, above = data[rows], data[columns]
-        a, w, b = loss.pairs(
-            np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
-        )
-        steepness = _steepness(loss, np.sqrt(np.einsum("ij,ij->i", a, a)), w, b, radius)
-        steepest = max(steepest, float(steepness.max()))
-    return steepest
 
 
 def _steepness(
@@ -74,7 +52,7 @@ def label_bounds(data: FloatArray) -> tuple[float, float]:
     """Bound ||x - x'|| over pairs of a higher and a lower label."""
     features, labels = data[:, :-1], data[:, -1]
     # Centering by the middle of the ranges keeps the triangle inequality tight.
-    reach = np.linalg.norm(features - _middle(features), axis=1)
+    reach = np.linalg.norm(center(features), axis=1)
     higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
     apart = float(higher.max() + lower.max()) if len(higher) else 0.0
     return _rounded_up(min(apart, _diagonal(features))), 0.0
@@ -83,12 +61,13 @@ def label_bounds(data: FloatArray) -> tuple[float, float]:
 def squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
     """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
     features = data[:, :-1]
-    reach = float(np.linalg.norm(features - _middle(features), axis=1).max())
+    reach = float(np.linalg.norm(center(features), axis=1).max())
     return _rounded_up(min(2.0 * reach, _diagonal(features)) ** 2), -abs(threshold)
 
 
-def _middle(features: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
+def center(features: FloatArray) -> FloatArray:
+    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
+    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
 
 
 def _diagonal(features: FloatArray) -> float:
@@ -201,18 +180,13 @@ def margin(phi: str | Margin) -> Margin:
     if isinstance(phi, Margin):
         _check_code(phi)
         return phi
-    if not isinstance(phi, str):
-        raise InputError(
-            f"phi is the name of a function of the margin, such as 'logistic', "
-            f"but got {type(phi).__name__}."
-        )
     return MARGINS[choice("phi", phi, MARGINS)]
 
 
-SHAPES = ("vector", "matrix", "diagonal")
+_SHAPES = ("vector", "matrix", "diagonal")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Loss:
     """A loss that depends on the model through one number per pair, the margin.
 
@@ -251,56 +225,31 @@ class Loss:
     """
 
     features: PairFunction
-    phi: Margin
-    weights: PairFunction | None
-    offsets: PairFunction | None
-    name: str
-    dimension: Callable[[int], int]
-    columns: tuple[str, ...] | None
-    validate: Callable[[FloatArray], None] | None
-    risk: Callable[[FloatArray, FloatArray], FloatArray] | None
-    bounds: Callable[[FloatArray], tuple[float, float]] | None
-    description: str
-    shape: str
-    label_sizes: bool | None
+    phi: Any = "logistic"
+    weights: PairFunction | None = None
+    offsets: PairFunction | None = None
+    name: str = "custom"
+    dimension: Any = None
+    columns: tuple[str, ...] | None = None
+    validate: Callable[[FloatArray], object] | None = None
+    risk: Callable[[FloatArray, FloatArray], FloatArray] | None = None
+    bounds: Callable[[FloatArray], tuple[float, float]] | None = None
+    description: str = ""
+    shape: str = "vector"
+    label_sizes: bool | None = None
 
-    def __init__(
-        self,
-        features: PairFunction,
-        phi: Margin | str = "logistic",
-        weights: PairFunction | None = None,
-        offsets: PairFunction | None = None,
-        name: str = "custom",
-        dimension: int | Callable[[int], int] | None = None,
-        columns: tuple[str, ...] | None = None,
-        validate: Callable[[FloatArray], None] | None = None,
-        risk: Callable[[FloatArray, FloatArray], FloatArray] | None = None,
-        bounds: Callable[[FloatArray], tuple[float, float]] | None = None,
-        description: str = "",
-        shape: str = "vector",
-        label_sizes: bool | None = None,
-    ) -> None:
-        _check_functions(features=features, weights=weights, offsets=offsets)
-        if shape not in SHAPES:
-            raise InputError(f"The shape of a loss is one of {', '.join(SHAPES)}, not '{shape}'.")
-        measured = partial(_measured_dimension, features, name)
-        settled = {
-            "features": features,
-            "phi": margin(phi),
-            "weights": weights,
-            "offsets": offsets,
-            "name": name,
-            "dimension": measured if dimension is None else as_dimension(dimension),
-            "columns": columns,
-            "validate": validate,
-            "risk": risk,
-            "bounds": bounds,
-            "description": description,
-            "shape": shape,
-            "label_sizes": label_sizes,
-        }
-        for field, value in settled.items():
-            object.__setattr__(self, field, value)
+    def __post_init__(self) -> None:
+        optional = {"weights": self.weights, "offsets": self.offsets}
+        given = {role: function for role, function in optional.items() if function is not None}
+        check_functions("two blocks of observations", features=self.features, **given)
+        if self.shape not in _SHAPES:
+            raise InputError(
+                f"The shape of a loss is one of {', '.join(_SHAPES)}, not '{self.shape}'."
+            )
+        measured = partial(_measured_dimension, self.features, self.name)
+        dimension = measured if self.dimension is None else as_dimension(self.dimension)
+        object.__setattr__(self, "phi", margin(self.phi))
+        object.__setattr__(self, "dimension", dimension)
 
     def pairs(
         self, first: FloatArray, second: FloatArray
@@ -333,26 +282,31 @@ class Loss:
         thousand observations, and beyond wherever the loss has no cheap `bounds`. It is
         infinite if phi is arbitrarily steep, as the squared hinge is without a radius.
         """
-        return steepest_pair(self, data, radius)
+        if not radius >= 0:
+            raise InputError(
+                f"The radius is the largest norm of a model, not {radius}: give one >= 0."
+            )
+        dimension = self.dimension(column_count(data))
+        if self.bounds is not None and len(data) ** 2 * dimension > _EXACT_UP_TO:
+            length, offset = self.bounds(data)
+            single = [np.array([number]) for number in (length, 1.0, offset)]
+            return float(_steepness(self, single[0], single[1], single[2], radius)[0])
+        side = tile_side(max(dimension, column_count(data)))
+        steepest = 0.0
+        for tile in tiles(len(data), side, half=False):
+            a, w, b = self.pairs(*tile_pairs(data, *tile))
+            steepness = _steepness(self, np.sqrt(np.einsum("ij,ij->i", a, a)), w, b, radius)
+            steepest = max(steepest, float(steepness.max()))
+        return steepest
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the loss does on a few pairs what it should on all.
 
         Labels as they were given tell whether the last column was text.
         """
-        check_columns(self.name, self.columns, data)
-        check_label_sizes(f"Loss '{self.name}'", self.label_sizes, labels, data, self._parts)
-        if self.validate is not None:
-            self.validate(data)
-        nodes, held = sample_pairs(data)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            a, w, b = self.pairs(data[nodes], data[held])
-            alone = self._parts(data[nodes[-1:]], data[held[-1:]])[0]
-        parts = np.column_stack((a, w, b))
-        check_dimension(self.name, a.shape[1], self.dimension(column_count(data)))
-        check_finite(self.name, parts, nodes, held)
-        check_alone(self.name, parts[-1], alone)
-        check_weights(self.name, w)
+        parts = probe(self, self._parts, data, labels)
+        check_dimension(self.name, parts.shape[1] - 2, self.dimension(column_count(data)))
+        check_weights(self.name, parts[:, -2])
         if self.risk is not None or self.bounds is not None:
             self._check_shortcuts(distinct_rows(data))
 
@@ -380,33 +334,8 @@ class Loss:
         return np.asarray(a @ models if models.ndim == 1 else np.einsum("ij,ij->i", a, models))
 
 
-def as_dimension(dimension: Any) -> Callable[[int], int]:
-    """Make a function of the number of data columns of a number of parameters."""
-    if callable(dimension):
-        return dimension
-    if isinstance(dimension, bool) or not isinstance(dimension, int | np.integer) or dimension < 1:
-        raise InputError(
-            f"The dimension of a loss is its number of parameters, but got {dimension!r}: "
-            f"give a whole number >= 1."
-        )
-    return partial(_fixed_dimension, int(dimension))
-
-
-def _fixed_dimension(dimension: int, columns: int) -> int:
-    return dimension
-
-
 def _measured_dimension(features: PairFunction, name: str, columns: int) -> int:
     shape = (1,) if columns == 1 else (1, columns)
     with np.errstate(all="ignore"):  # only the shape matters
         measured = row_per_pair(f"Loss '{name}'", features, np.zeros(shape), np.ones(shape))
     return int(measured.shape[1])
-
-
-def _check_functions(**functions: Any) -> None:
-    for role, function in functions.items():
-        if not (callable(function) or (function is None and role != "features")):
-            raise InputError(
-                f"The {role} of a loss must be a function of two blocks of observations, "
-                f"but got {type(function).__name__}."
-            )

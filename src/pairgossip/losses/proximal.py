@@ -20,7 +20,7 @@ from pairgossip.errors import InputError
 # Norms, projections and checks that the proximal maps share.
 
 
-def norms(theta: FloatArray) -> FloatArray:
+def _norms(theta: FloatArray) -> FloatArray:
     """Return the Euclidean norms of models (..., p), however large."""
     with np.errstate(over="ignore"):
         plain = np.sqrt(np.square(theta).sum(axis=-1))
@@ -31,12 +31,12 @@ def norms(theta: FloatArray) -> FloatArray:
     return np.asarray(largest * np.sqrt(np.square(theta / largest[..., None]).sum(axis=-1)))
 
 
-def onto_ball(theta: FloatArray, radius: float) -> FloatArray:
+def _onto_ball(theta: FloatArray, radius: float) -> FloatArray:
     """Scale models down to a norm of at most the radius."""
-    return np.asarray(theta * (radius / np.maximum(norms(theta), radius))[..., None])
+    return np.asarray(theta * (radius / np.maximum(_norms(theta), radius))[..., None])
 
 
-def onto_cone(theta: FloatArray) -> FloatArray:
+def _onto_cone(theta: FloatArray) -> FloatArray:
     """Return the nearest positive semidefinite matrices, flattened row by row."""
     values, vectors = np.linalg.eigh(symmetric(theta))
     kept = vectors * np.maximum(values, 0.0)[..., None, :]
@@ -55,12 +55,12 @@ def symmetric(theta: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (square + np.swapaxes(square, -1, -2)))
 
 
-def barrier(inside: Any) -> FloatArray:
+def _barrier(inside: Any) -> FloatArray:
     """Return 0 inside a constraint and infinity outside."""
     return np.where(inside, 0.0, np.inf)
 
 
-def check_radius(radius: float) -> None:
+def _check_radius(radius: float) -> None:
     """Raise `InputError` unless a ball is a proper one."""
     if not (is_number(radius) and math.isfinite(radius) and radius > 0):
         raise InputError(
@@ -69,13 +69,13 @@ def check_radius(radius: float) -> None:
         )
 
 
-def check_strength(strength: float) -> None:
+def _check_strength(strength: float) -> None:
     """Raise `InputError` unless a penalty is one."""
     if not (is_number(strength) and math.isfinite(strength) and strength >= 0):
         raise InputError(f"The strength of a penalty is {strength}: give a finite number >= 0.")
 
 
-SLACK = 1e-9
+_SLACK = 1e-9
 """How far outside its set a model may be, relative to the set's size, by rounding alone."""
 
 
@@ -140,14 +140,14 @@ class Ball(Proximal):
     code = ProximalCode.BALL
 
     def __post_init__(self) -> None:
-        check_radius(self.radius)
+        _check_radius(self.radius)
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return the nearest models of the ball."""
-        return onto_ball(theta, self.radius)
+        return _onto_ball(theta, self.radius)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
-        return barrier(norms(theta) <= self.radius * (1.0 + SLACK))
+        return _barrier(_norms(theta) <= self.radius * (1.0 + _SLACK))
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Box(Proximal):
         return np.asarray(np.clip(theta, self.low, self.high))
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
-        return barrier(((theta >= self.low) & (theta <= self.high)).all(axis=-1))
+        return _barrier(((theta >= self.low) & (theta <= self.high)).all(axis=-1))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class L1(Proximal):
     code = ProximalCode.L1
 
     def __post_init__(self) -> None:
-        check_strength(self.strength)
+        _check_strength(self.strength)
 
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return np.asarray(-gamma * np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
@@ -199,7 +199,7 @@ class SquaredL2(Proximal):
     code = ProximalCode.L2
 
     def __post_init__(self) -> None:
-        check_strength(self.strength)
+        _check_strength(self.strength)
 
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return np.asarray(-gamma / (1.0 + 2.0 * self.strength * t * gamma) * z)
@@ -223,19 +223,19 @@ class PSD(Proximal):
 
     def __init__(self, radius: float | None = None) -> None:
         if radius is not None:
-            check_radius(radius)
+            _check_radius(radius)
         object.__setattr__(self, "radius", math.inf if radius is None else radius)
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return the nearest matrices of the set."""
         # The cone's tip is the ball's center, so the two projections may follow each other.
-        nearest = onto_cone(theta)
-        return nearest if math.isinf(self.radius) else onto_ball(nearest, self.radius)
+        nearest = _onto_cone(theta)
+        return nearest if math.isinf(self.radius) else _onto_ball(nearest, self.radius)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
         values = np.linalg.eigvalsh(symmetric(theta))
-        above_zero = values[..., 0] >= -SLACK * np.abs(values).max(axis=-1)
-        return barrier(above_zero & (norms(theta) <= self.radius * (1.0 + SLACK)))
+        above_zero = values[..., 0] >= -_SLACK * np.abs(values).max(axis=-1)
+        return _barrier(above_zero & (_norms(theta) <= self.radius * (1.0 + _SLACK)))
 
 
 @dataclass(frozen=True)

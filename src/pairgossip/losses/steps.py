@@ -20,7 +20,7 @@ from pairgossip.errors import InputError
 StepSize = Callable[[Any], Any]
 """A function of the time, a number or an array, that gives the step sizes."""
 
-ADDED_ONE_BY_ONE = 2**20
+_ADDED_ONE_BY_ONE = 2**20
 """How many terms of a sum of powers are added before an integral does the rest."""
 
 
@@ -142,7 +142,7 @@ def step_sum(step: StepSize, horizon: int) -> float:
         return math.fsum((first, *_block_sums(step, horizon)))
     if step.exponent == 0.0:
         return step.scale * horizon
-    direct = min(horizon, ADDED_ONE_BY_ONE)
+    direct = min(horizon, _ADDED_ONE_BY_ONE)
     return math.fsum((first, *_block_sums(step, direct), _power_tail(step, direct, horizon)))
 
 

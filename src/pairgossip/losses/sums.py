@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.losses.loss import Margin, Phi
+from pairgossip.losses.loss import Margin, Phi, center
 
 # Sums of hinge functions of x - y over all pairs of two sets of scores, by sorting.
 #
@@ -34,7 +34,7 @@ COARSE = 2.0**50
 """Scores so far above the lowest x that adding 1 to them means nothing."""
 
 
-def hinge_sums(above: FloatArray, below: FloatArray, phi: Phi) -> FloatArray:
+def _hinge_sums(above: FloatArray, below: FloatArray, phi: Phi) -> FloatArray:
     """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`.
 
     Takes shapes (r, a) and (r, b), returns shape (r,).
@@ -88,50 +88,35 @@ def _doubled_means(gaps: FloatArray, passed: FloatArray) -> FloatArray:
 # panels that hold scores are kept, and distances are bounded, so that scores may spread at will.
 
 
-IndexArray = NDArray[np.intp]
+_IndexArray = NDArray[np.intp]
 
 WIDTH = 2.0
 FAR = 512
 """A distance in panels over which exponentials have vanished: e^-1024 is 0."""
-BLOCK = 2**14
+_BLOCK = 2**14
 """How many scores are summed at a time: they stay in the cache, and short sums round less."""
 
 
 @dataclass(frozen=True)
-class Side:
-    """One set of scores, several rows of it: the panels it occupies and its moments there.
-
-    Attributes
-    ----------
-    panel, row
-        The panels, as whole numbers, and the rows they belong to, row by row and upward.
-    moments
-        The sums of T_0, T_1, ... over the scores of each panel, shape (panels, degree).
-    """
+class _Side:
+    """One set of scores, several rows of it: the panels it occupies and its moments there."""
 
     panel: FloatArray
-    row: IndexArray
+    """Whole numbers, row by row and upward within a row."""
+    row: _IndexArray
     moments: FloatArray
+    """The sums of T_0, T_1, ... over the scores of each panel, shape (panels, degree)."""
 
 
 @dataclass(frozen=True)
-class Panels:
-    """The panels of two sides together, row by row and upward within a row.
+class _Panels:
+    """The panels of two sides together, row by row and upward within a row."""
 
-    Attributes
-    ----------
-    row
-        The row each panel belongs to.
-    gap
-        The distance, in panels, to the previous panel of the row; 0 for a row's first.
-    position
-        Where each panel is: true distances where small, at least `FAR` otherwise and between
-        rows.
-    """
-
-    row: IndexArray
+    row: _IndexArray
     gap: FloatArray
+    """The distance, in panels, to the previous panel of the row; 0 for a row's first."""
     position: NDArray[np.int64]
+    """True distances where small, at least `FAR` otherwise and between rows."""
 
     def up_to(self, values: FloatArray) -> FloatArray:
         """Sum values over the panels of the same row up to each panel, itself included."""
@@ -140,14 +125,14 @@ class Panels:
         before = np.concatenate(([0.0], sums))[starts]
         return np.asarray(sums - np.repeat(before, np.diff(starts, append=len(sums))))
 
-    def spread(self, at: IndexArray, values: FloatArray) -> FloatArray:
+    def spread(self, at: _IndexArray, values: FloatArray) -> FloatArray:
         """Write a side's values, one per panel of its own, among zeros for the other panels."""
         everywhere = np.zeros((len(self.row), *values.shape[1:]))
         everywhere[at] = values
         return everywhere
 
 
-def lay_out(scores: FloatArray, degree: int) -> Side:
+def _lay_out(scores: FloatArray, degree: int) -> _Side:
     """Find the panels of scores (r, n), and the scores' moments up to a degree, not included."""
     ordered = np.sort(scores, axis=1)
     panels = np.rint(ordered / WIDTH)
@@ -156,10 +141,10 @@ def lay_out(scores: FloatArray, degree: int) -> Side:
     starts = np.flatnonzero(begins)
     places = (ordered - WIDTH * panels).ravel()
     moments = _moments(places, starts, degree)
-    return Side(panels.ravel()[starts], starts // ordered.shape[1], moments)
+    return _Side(panels.ravel()[starts], starts // ordered.shape[1], moments)
 
 
-def join(first: Side, second: Side) -> tuple[Panels, IndexArray, IndexArray]:
+def join(first: _Side, second: _Side) -> tuple[_Panels, _IndexArray, _IndexArray]:
     """Put the panels of two sides in one order, and find each side's panels among them."""
     panel = np.concatenate((first.panel, second.panel))
     row = np.concatenate((first.row, second.row))
@@ -171,15 +156,15 @@ def join(first: Side, second: Side) -> tuple[Panels, IndexArray, IndexArray]:
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.cumsum(kept) - 1
     steps = np.where(same_row, np.minimum(gaps, FAR), FAR)[kept].astype(np.int64)
-    joined = Panels(row[kept], gaps[kept], np.cumsum(steps))
+    joined = _Panels(row[kept], gaps[kept], np.cumsum(steps))
     return joined, place[: len(first.panel)], place[len(first.panel) :]
 
 
-def _moments(places: FloatArray, starts: IndexArray, degree: int) -> FloatArray:
+def _moments(places: FloatArray, starts: _IndexArray, degree: int) -> FloatArray:
     """Sum the polynomials over runs of places, block by block."""
     sums = np.zeros((len(starts), degree))
-    for begin in range(0, len(places), BLOCK):
-        block = places[begin : begin + BLOCK]
+    for begin in range(0, len(places), _BLOCK):
+        block = places[begin : begin + _BLOCK]
         first = int(np.searchsorted(starts, begin, side="right")) - 1
         last = int(np.searchsorted(starts, begin + len(block)))
         runs = np.maximum(starts[first:last] - begin, 0)
@@ -187,7 +172,7 @@ def _moments(places: FloatArray, starts: IndexArray, degree: int) -> FloatArray:
     return sums
 
 
-def _add_moments(sums: FloatArray, places: FloatArray, runs: IndexArray) -> None:
+def _add_moments(sums: FloatArray, places: FloatArray, runs: _IndexArray) -> None:
     sums[:, 0] += np.diff(runs, append=len(places))
     before, now = np.ones(len(places)), places.copy()
     twice, product = 2.0 * places, np.empty(len(places))
@@ -205,15 +190,15 @@ NEAR = 4
 """Panels up to this far apart are near each other: others are more than 8 apart in score."""
 RATES = np.arange(1.0, 5.0)
 """The exponentials kept for far panels: the next one is e^-32 times the first."""
-PANELS_AT_ONCE = 2**11
+_PANELS_AT_ONCE = 2**11
 
 
-def logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
+def _logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
     """Sum log(1 + e^-(x - y)) over x in a row of `above` and y in the same row of `below`.
 
     Takes shapes (r, a) and (r, b), returns shape (r,).
     """
-    upper, lower = lay_out(above, DEGREE), lay_out(below, DEGREE)
+    upper, lower = _lay_out(above, DEGREE), _lay_out(below, DEGREE)
     panels, x, y = join(upper, lower)
     sums = _wrong_order(panels, x, upper.moments, y, lower.moments)
     sums[x] += _near(upper, panels.position[x], lower, panels.position[y])
@@ -267,24 +252,24 @@ def _weights() -> FloatArray:
     return np.where(RATES % 2 == 1, 1.0, -1.0) / RATES
 
 
-def _near(upper: Side, own: IntArray, lower: Side, theirs: IntArray) -> FloatArray:
+def _near(upper: _Side, own: IntArray, lower: _Side, theirs: IntArray) -> FloatArray:
     """Sum over near panels, for every panel of the upper side; positions are given."""
     sums = np.empty(len(own))
     distances = np.arange(-NEAR, NEAR + 1)
     padded = np.concatenate((lower.moments, np.zeros((1, DEGREE))))
-    for start in range(0, len(own), PANELS_AT_ONCE):
-        chunk = slice(start, start + PANELS_AT_ONCE)
+    for start in range(0, len(own), _PANELS_AT_ONCE):
+        chunk = slice(start, start + _PANELS_AT_ONCE)
         wanted = own[chunk, None] - distances
-        found = np.minimum(np.searchsorted(theirs, wanted), len(theirs) - 1)
+        at = np.minimum(np.searchsorted(theirs, wanted), len(theirs) - 1)
         # What is not there has the moments of the row of zeros at the end.
-        found = np.where(theirs[found] == wanted, found, len(theirs))
-        met = padded[found].reshape(len(found), -1) @ _forms()
+        at = np.where(theirs[at] == wanted, at, len(theirs))
+        met = padded[at].reshape(len(at), -1) @ _forms()
         sums[chunk] = np.einsum("ij,ij->i", upper.moments[chunk], met)
     return sums
 
 
 def _far(
-    panels: Panels, x: IndexArray, upper: FloatArray, y: IndexArray, lower: FloatArray
+    panels: _Panels, x: _IndexArray, upper: FloatArray, y: _IndexArray, lower: FloatArray
 ) -> FloatArray:
     """Sum e^-u - e^-2u / 2 + ... over the far panels below, for every panel x."""
     risen = panels.spread(y, lower @ _exponentials(1.0)).T.copy()
@@ -308,7 +293,7 @@ def _fading(distance: IntArray) -> FloatArray:
 
 
 def _wrong_order(
-    panels: Panels, x: IndexArray, upper: FloatArray, y: IndexArray, lower: FloatArray
+    panels: _Panels, x: _IndexArray, upper: FloatArray, y: _IndexArray, lower: FloatArray
 ) -> FloatArray:
     """Sum -u over pairs in the wrong order: panels' distances, and for far ones the places."""
     held = panels.spread(x, upper[:, :2])
@@ -324,7 +309,7 @@ def _wrong_order(
     return np.asarray(sums + np.where(same_row, places, 0.0))
 
 
-def _last_far_below(panels: Panels) -> IndexArray:
+def _last_far_below(panels: _Panels) -> _IndexArray:
     """Find the nearest of the far panels below each panel, in any row; -1 if there is none."""
     return np.searchsorted(panels.position, panels.position - NEAR - 1, side="right") - 1
 
@@ -332,10 +317,10 @@ def _last_far_below(panels: Panels) -> IndexArray:
 # Risks of ranking losses over all pairs, in near-linear time: only scores and labels matter.
 
 
-NUMBERS_PER_CHUNK = 2**17
+_NUMBERS_PER_CHUNK = 2**17
 """How many scores of several models are worked on at once: 1 MB."""
-PAIRS_PER_MODEL = 2**11
-PAIRS_IN_ALL = 2**14
+_PAIRS_PER_MODEL = 2**11
+_PAIRS_IN_ALL = 2**14
 """Up to either of these, evaluating every pair is faster than anything clever."""
 
 
@@ -344,20 +329,15 @@ def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArr
     features = center(data[:, :-1])
     order = np.argsort(data[:, -1], kind="stable")
     ordered, labels = features[order], data[order, -1]
-    step = max(1, NUMBERS_PER_CHUNK // len(data))
+    step = max(1, _NUMBERS_PER_CHUNK // len(data))
     chunks = [
-        ordered_sums(thetas[start : start + step] @ ordered.T, labels, phi)
+        _ordered_sums(thetas[start : start + step] @ ordered.T, labels, phi)
         for start in range(0, len(thetas), step)
     ]
     return np.concatenate([np.empty(0), *chunks]) / len(data) ** 2
 
 
-def center(features: FloatArray) -> FloatArray:
-    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
-    return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
-
-
-def ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
+def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
     """Sum phi(s_i - s_j) over pairs with label_i > label_j, for scores (r, n) by rising label.
 
     The labels are halved again and again: pairs of two halves are pairs of two classes.
@@ -379,24 +359,24 @@ def ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatAr
                 totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
                 continue
             middle = boundary(labels, start, end)
-            totals += two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
+            totals += _two_class_sums(usable[:, middle:end], usable[:, start:middle], phi)
             waiting += [(start, middle), (middle, end)]
     sums[finite] = totals
     return sums
 
 
-def two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
+def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
     """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
     if _few(len(above), above.shape[1] * below.shape[1]):
         margins = above[:, :, None] - below[:, None, :]
         return np.asarray(phi.value(margins).sum(axis=(1, 2)))
     if phi.code is Phi.LOGISTIC:
-        return logistic_sums(above, below)
-    return hinge_sums(above, below, phi.code)
+        return _logistic_sums(above, below)
+    return _hinge_sums(above, below, phi.code)
 
 
 def _few(models: int, pairs: int) -> bool:
-    return pairs <= PAIRS_PER_MODEL or models * pairs <= PAIRS_IN_ALL
+    return pairs <= _PAIRS_PER_MODEL or models * pairs <= _PAIRS_IN_ALL
 
 
 def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:

@@ -19,8 +19,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text, is_loopback

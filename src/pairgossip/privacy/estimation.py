@@ -11,8 +11,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import Kernel, Progress, Ratio
-from pairgossip.kernels.pairs import Means, Pairs
-from pairgossip.kernels.whole_sets import SiteSets, set_scale
+from pairgossip.kernels.pairs import Means, Pairs, SiteSets, set_scale
 from pairgossip.privacy.columns import Cells, Classes, Grid
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error

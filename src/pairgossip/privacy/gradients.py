@@ -12,7 +12,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Kernel
 from pairgossip.losses import GeneralLoss, Loss, as_loss
-from pairgossip.losses.checks import check_models
+from pairgossip.losses.general import check_models
 from pairgossip.privacy.debiased import debias, refuse_equality
 from pairgossip.privacy.mechanism import RandomizedResponse
 

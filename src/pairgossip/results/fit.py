@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.state import Snapshot
+from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning

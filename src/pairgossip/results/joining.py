@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pairgossip.engine.descent.state import Snapshot
+from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import difference

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.engine.descent.state import Snapshot
+from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.privacy import PrivacyError
 from pairgossip.privacy.estimation import from_record

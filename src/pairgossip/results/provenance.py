@@ -24,7 +24,7 @@ from numpy.random import SeedSequence
 import pairgossip
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import is_number
-from pairgossip.engine.descent.state import Descent, Steps
+from pairgossip.engine.descent.engines import Descent, Steps
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio
 from pairgossip.kernels.data import column_count

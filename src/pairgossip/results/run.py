@@ -12,8 +12,7 @@ from pairgossip.algorithms import METHODS
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.kernels import WholeSets
 from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import (

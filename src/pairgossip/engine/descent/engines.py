@@ -1,23 +1,47 @@
-"""The reference engine of gossip dual averaging, and which engine runs a given problem."""
+"""What defines a run of gossip dual averaging, its state, and the engine of reference."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pairgossip.algorithms import dual_averaging
 from pairgossip.algorithms import gossip_dual_averaging_async as plain_async
 from pairgossip.algorithms import gossip_dual_averaging_sync as plain_sync
-from pairgossip.arrays import PairArray
-from pairgossip.engine.descent.state import Descent, Snapshot
+from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
-from pairgossip.extras import needed_for_speed
 from pairgossip.losses import Loss
-from pairgossip.losses.proximal import ProximalCode
+from pairgossip.losses.learning import PairwiseLearning
+from pairgossip.losses.proximal import Proximal, ProximalCode
+
+Steps = Callable[[FloatArray], FloatArray]
+
+
+class Descent(NamedTuple):
+    """What defines a run of gossip dual averaging besides its exchanges."""
+
+    problem: PairwiseLearning
+    proximal: Proximal
+    steps: Steps
+    clock: str
+    probabilities: FloatArray
+    """p_k: how often node k is picked."""
+
+
+class Snapshot(NamedTuple):
+    """A network's state at one moment; ``mean`` holds the averaged models."""
+
+    held: IntArray
+    z: FloatArray
+    theta: FloatArray
+    mean: FloatArray
+    picks: IntArray
+    """How often each node was picked; zeros where the clock is global."""
+
 
 DESCENT_ENGINES = ("auto", "vectors", "plain")
-LINE_CODES = (ProximalCode.NONE, ProximalCode.BALL, ProximalCode.L2, ProximalCode.L2_BALL)
 
 
 class DescentEngine(Protocol):
@@ -31,20 +55,6 @@ class DescentEngine(Protocol):
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped, after this many iterations."""
-
-
-def build_descent(name: str, descent: Descent) -> DescentEngine:
-    """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
-    compiled = descent.problem.compilable and descent.proximal.code is not ProximalCode.PSD
-    if name == "plain" or (name == "auto" and not compiled):
-        return PlainDescent(descent)
-    check_descent_engine(name, descent)
-    with needed_for_speed():
-        from pairgossip.engine.descent.fast import AsyncDescent, LineDescent, VectorDescent
-    if descent.clock == "async":
-        return AsyncDescent(descent)
-    lines = descent.proximal.code in LINE_CODES and name != "vectors"
-    return LineDescent(descent) if lines else VectorDescent(descent)
 
 
 def check_descent_engine(name: str, descent: Descent) -> None:

@@ -8,14 +8,15 @@ from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine.descent import line_loops
 from pairgossip.engine.descent import loops as descent_loops
+from pairgossip.engine.descent.engines import Descent, Snapshot
 from pairgossip.engine.descent.line_loops import Lines
-from pairgossip.engine.descent.state import Descent, Snapshot, limits_of
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import LearningProblem, is_ordering
+from pairgossip.losses.proximal import Proximal, ProximalCode
 
-PairParts = tuple[FloatArray, FloatArray, FloatArray]
+_PairParts = tuple[FloatArray, FloatArray, FloatArray]
 """Features, weights and offsets of pairs."""
-NUMBERS_AT_ONCE = 1 << 15
+_NUMBERS_AT_ONCE = 1 << 15
 """Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
 
 
@@ -30,7 +31,7 @@ class _Engine:
         self._phi = int(problem.loss.phi.code)  # type: ignore[union-attr]
         self._held = own_observations(problem.n)
         self._iterations = 0
-        self._piece = max(256, NUMBERS_AT_ONCE // (2 * problem.dimension))
+        self._piece = max(256, _NUMBERS_AT_ONCE // (2 * problem.dimension))
         self._is_ordering = is_ordering(problem.loss)
         # Reused from piece to piece: fresh memory of this size would be mapped anew each time.
         self._features = np.zeros((2, self._piece, problem.dimension))
@@ -46,7 +47,7 @@ class _Engine:
             self._move(piece, nodes, self._pairs_of(nodes, tokens))
             self._iterations += len(piece)
 
-    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> PairParts:
+    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> _PairParts:
         """Features, weights and offsets of the new pairs, each with axes (side, iteration)."""
         problem, shape = self._problem, nodes.shape
         if self._is_ordering:
@@ -56,12 +57,24 @@ class _Engine:
         a, w, b = problem.pairs(nodes.ravel(), tokens.ravel())
         return a.reshape(*shape, -1), w.reshape(shape), b.reshape(shape)
 
-    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         raise NotImplementedError
 
     def _gammas(self, first: int, count: int) -> FloatArray:
         t = np.arange(first, first + count, dtype=np.float64)
         return np.ascontiguousarray(self._descent.steps(np.maximum(t, 1.0)), dtype=np.float64)
+
+
+def _limits(proximal: Proximal) -> tuple[float, float, float, float, float]:
+    """Return what compiled code needs: l1 and l2 strengths, radius, and the ends of the box."""
+    is_l1 = proximal.code in (ProximalCode.L1, ProximalCode.L1_BALL, ProximalCode.L1_BOX)
+    return (
+        float(proximal.strength) if is_l1 else 0.0,
+        0.0 if is_l1 else float(proximal.strength),
+        float(proximal.radius),
+        float(proximal.low),
+        float(proximal.high),
+    )
 
 
 class LineDescent(_Engine):
@@ -82,7 +95,7 @@ class LineDescent(_Engine):
             scale_bits=scale_bits,
             scale=scale_bits.view(np.float64),
         )
-        _, self._l2, self._radius, _, _ = limits_of(descent.proximal)
+        _, self._l2, self._radius, _, _ = _limits(descent.proximal)
         self._gamma = 0.0
         self._enter_lines()
 
@@ -103,7 +116,7 @@ class LineDescent(_Engine):
         self._gamma = gamma / (1 + 2 * self._l2 * iterations * gamma)
         self._enter_lines()
 
-    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         t = np.arange(self._iterations, self._iterations + len(exchanges) + 1, dtype=np.float64)
         gammas = self._gammas(self._iterations, len(t))
         gammas = gammas / (1 + 2 * self._l2 * t * gammas)
@@ -127,7 +140,7 @@ class _RowEngine(_Engine):
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
         self._rows = np.zeros((descent.problem.n, 3 * descent.problem.dimension))
-        self._limits = limits_of(descent.proximal)
+        self._limits = _limits(descent.proximal)
         self._picks: IntArray = np.zeros(descent.problem.n, dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
@@ -159,7 +172,7 @@ class VectorDescent(_RowEngine):
         parts = self._problem.pairs(own, self._held)
         self._pairs = tuple(part.copy() for part in parts)
 
-    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         gammas = self._gammas(self._iterations + 1, len(exchanges))
         descent_loops.synchronous(
             self._rows, self._pairs, exchanges, pairs, self._phi, gammas, self._iterations,
@@ -174,7 +187,7 @@ class AsyncDescent(_RowEngine):
         super().__init__(descent)
         self._probabilities = np.ascontiguousarray(descent.probabilities)
 
-    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: PairParts) -> None:
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         counts = np.empty(nodes.shape)
         descent_loops.count_picks(exchanges, self._picks, counts)
         # Each node's own guess of the number of iterations so far.

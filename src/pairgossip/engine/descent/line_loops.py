@@ -44,7 +44,7 @@ class Lines(NamedTuple):
 
 
 @inlined
-def step_active(  # type: ignore[no-untyped-def]
+def _step_active(  # type: ignore[no-untyped-def]
     u, norm2, along, length2, kappa, c1, c2, weight, offset, margin, polynomial,
     scale_bits, scale, count, phi, gamma, radius,
 ):  # fmt: skip
@@ -76,7 +76,7 @@ def step_active(  # type: ignore[no-untyped-def]
 
 
 @inlined
-def idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
+def _idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
     """Sum of min(gamma_k, cap) over first < k <= last, for non-increasing gammas."""
     if last <= first:
         return 0.0
@@ -92,7 +92,7 @@ def idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def cap_of(z, k, radius):  # type: ignore[no-untyped-def]
+def _cap_of(z, k, radius):  # type: ignore[no-untyped-def]
     """The largest kappa that keeps -kappa z_k in the ball."""
     norm2 = 0.0
     for c in range(z.shape[1]):
@@ -101,17 +101,17 @@ def cap_of(z, k, radius):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def settle_idle(lines, k, gammas, sums, now, radius):  # type: ignore[no-untyped-def]
+def _settle_idle(lines, k, gammas, sums, now, radius):  # type: ignore[no-untyped-def]
     """Add an idle node's models up to iteration ``now`` of the block to its sum."""
     z, theta_sum, last = lines.z, lines.theta_sum, lines.last
-    total = idle_sum(gammas, sums, last[k], now, cap_of(z, k, radius))
+    total = _idle_sum(gammas, sums, last[k], now, _cap_of(z, k, radius))
     for c in range(z.shape[1]):
         theta_sum[k, c] -= total * z[k, c]
     last[k] = now
 
 
 @inlined
-def leave_line(lines, count, k):  # type: ignore[no-untyped-def]
+def _leave_line(lines, count, k):  # type: ignore[no-untyped-def]
     """Turn an active node's scalars back into vectors and free its slot; return its kappa."""
     z, a, theta_sum = lines.z, lines.a, lines.theta_sum
     slot, members, slots = lines.slot, lines.members, lines.slots
@@ -130,7 +130,7 @@ def leave_line(lines, count, k):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def enter_line(lines, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
+def _enter_line(lines, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
     """Give a node with a nonzero pair the next slot, having made its first move ``u``."""
     z, a, slots = lines.z, lines.a, lines.slots
     norm2 = along = length2 = 0.0
@@ -175,10 +175,10 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
         for side in range(2):
             k = exchanges[s, side]
             if slot[k] == IDLE:
-                kappas[side] = min(gammas[s], cap_of(z, k, radius))
-                settle_idle(lines, k, gammas, sums, s, radius)
+                kappas[side] = min(gammas[s], _cap_of(z, k, radius))
+                _settle_idle(lines, k, gammas, sums, s, radius)
             else:
-                kappas[side] = leave_line(lines, count, k)
+                kappas[side] = _leave_line(lines, count, k)
                 count -= 1
         i = exchanges[s, 0]
         j = exchanges[s, 1]
@@ -195,7 +195,7 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
             mean = (z[i, c] + z[j, c]) / 2
             z[i, c] = mean
             z[j, c] = mean
-        step_active(
+        _step_active(
             u, norm2, along, length2, kappa, c1, c2, weight, offset, margin_of, polynomial,
             lines.scale_bits, lines.scale, count, phi, gamma, radius,
         )  # fmt: skip
@@ -205,12 +205,12 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
                 last[k] = s  # its models from this iteration on are still to be added
             else:
                 weight_here, offset_here = weights[side, s], offsets[side, s]
-                enter_line(lines, count, k, moves[side], weight_here, offset_here, gamma, radius)
+                _enter_line(lines, count, k, moves[side], weight_here, offset_here, gamma, radius)
                 count += 1
     block = exchanges.shape[0]
     for k in range(z.shape[0]):
         if slot[k] == IDLE:
-            settle_idle(lines, k, gammas, sums, block, radius)
+            _settle_idle(lines, k, gammas, sums, block, radius)
             last[k] = 0  # the next block counts anew
     return count
 
@@ -222,7 +222,7 @@ def read(lines, gamma, radius, sums_out, theta_out, z_out):  # type: ignore[no-u
     for k in range(z.shape[0]):
         q = slot[k]
         if q == IDLE:
-            kappa = min(gamma, cap_of(z, k, radius))
+            kappa = min(gamma, _cap_of(z, k, radius))
             u = c1 = c2 = 0.0
         else:
             kappa, u, c1, c2 = slots[KAPPA, q], slots[U, q], slots[C1, q], slots[C2, q]
@@ -241,7 +241,7 @@ def enter_all(lines, weights, offsets, gamma, radius):  # type: ignore[no-untype
     count = 0
     for k in range(lines.z.shape[0]):
         if weights[k] != 0:
-            enter_line(lines, count, k, 0.0, weights[k], offsets[k], gamma, radius)
+            _enter_line(lines, count, k, 0.0, weights[k], offsets[k], gamma, radius)
             lines.slots[C1, count] = 0.0  # the present model is in the sum already
             lines.slots[C2, count] = 0.0
             count += 1

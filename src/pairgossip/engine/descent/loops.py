@@ -17,14 +17,14 @@ inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
 # Fused multiply-add only: sums keep their order, so results do not depend on the compiler's mood.
 vectorized = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
-LOG2E = 1.4426950408889634
-LN2_HIGH = 6.93147180369123816490e-01
-LN2_LOW = 1.90821492927058770002e-10
-LARGEST_EXPONENT = 700.0
+_LOG2E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
+_LARGEST_EXPONENT = 700.0
 # The series of artanh; written as divisions they would be divisions in the loop.
-THIRD, FIFTH, SEVENTH, NINTH = (1 / k for k in (3, 5, 7, 9))
-R11, R13, R15, R17, R19, R21 = (1 / k for k in range(11, 22, 2))
-R23, R25, R27, R29, R31 = (1 / k for k in range(23, 32, 2))
+_THIRD, _FIFTH, _SEVENTH, _NINTH = (1 / k for k in (3, 5, 7, 9))
+_R11, _R13, _R15, _R17, _R19, _R21 = (1 / k for k in range(11, 22, 2))
+_R23, _R25, _R27, _R29, _R31 = (1 / k for k in range(23, 32, 2))
 
 
 @inlined
@@ -50,10 +50,10 @@ def write_exponentials(x, count, polynomial, scale_bits):  # type: ignore[no-unt
     """
     for q in range(count):
         y = x[q]
-        y = y if y > -LARGEST_EXPONENT else -LARGEST_EXPONENT
-        y = y if y < LARGEST_EXPONENT else LARGEST_EXPONENT
-        k = np.floor(y * LOG2E + 0.5)
-        r = (y - k * LN2_HIGH) - k * LN2_LOW
+        y = y if y > -_LARGEST_EXPONENT else -_LARGEST_EXPONENT
+        y = y if y < _LARGEST_EXPONENT else _LARGEST_EXPONENT
+        k = np.floor(y * _LOG2E + 0.5)
+        r = (y - k * _LN2_HIGH) - k * _LN2_LOW
         # Estrin's order of evaluation: short chains keep the arithmetic units busy.
         r2 = r * r
         r4 = r2 * r2
@@ -93,17 +93,17 @@ def logistic_values(u, count, spare, polynomial, scale_bits, scale):  # type: ig
         z2 = z * z
         z4 = z2 * z2
         z8 = z4 * z4
-        low = (1.0 + z2 * THIRD) + (FIFTH + z2 * SEVENTH) * z4
-        middle = (NINTH + z2 * R11) + (R13 + z2 * R15) * z4
-        high = (R17 + z2 * R19) + (R21 + z2 * R23) * z4
-        top = (R25 + z2 * R27) + (R29 + z2 * R31) * z4
+        low = (1.0 + z2 * _THIRD) + (_FIFTH + z2 * _SEVENTH) * z4
+        middle = (_NINTH + z2 * _R11) + (_R13 + z2 * _R15) * z4
+        high = (_R17 + z2 * _R19) + (_R21 + z2 * _R23) * z4
+        top = (_R25 + z2 * _R27) + (_R29 + z2 * _R31) * z4
         series = (low + middle * z8) + (high + top * z8) * (z8 * z8)
         short = -u[q]
         u[q] = (short if short > 0.0 else 0.0) + 2.0 * z * series
 
 
 @inlined
-def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
+def _renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
     """theta_k = T(z_k; gamma, t), folded into the mean of the models with weight ``share``."""
     l1, l2, radius, low, high = limits
     shrink = gamma / (1.0 + 2.0 * l2 * t * gamma)
@@ -119,14 +119,14 @@ def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped
             rows[k, p + c] = theta
             rows[k, 2 * p + c] = (1.0 - share) * rows[k, 2 * p + c] + share * theta
     else:
-        bounded_model(rows, k, p, shrink, t, limits)
+        _bounded_model(rows, k, p, shrink, t, limits)
         for c in range(p):
             mean = rows[k, 2 * p + c]
             rows[k, 2 * p + c] = (1.0 - share) * mean + share * rows[k, p + c]
 
 
 @inlined
-def bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def]
+def _bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def]
     """The model under an l1 penalty or in a box: soften, scale into the ball, clip."""
     l1, _, radius, low, high = limits
     norm2 = 0.0
@@ -142,7 +142,7 @@ def bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def
 
 
 @inlined
-def margin_at(rows, k, p, features, side, s, offset):  # type: ignore[no-untyped-def]
+def _margin_at(rows, k, p, features, side, s, offset):  # type: ignore[no-untyped-def]
     """theta_k . a + b."""
     total = offset
     for c in range(p):
@@ -195,12 +195,12 @@ def asynchronous(  # type: ignore[no-untyped-def]
         for side in range(2):
             k = np.uint64(exchanges[s, side])
             if weights[side, s] != 0:
-                margin = margin_at(rows, k, p, features, side, s, offsets[side, s])
+                margin = _margin_at(rows, k, p, features, side, s, offsets[side, s])
                 push = weights[side, s] * slope(phi, margin) / probabilities[k]
                 for c in range(p):
                     rows[k, c] += push * features[side, s, c]
             share = 1.0 / counts[side, s]
-            renew_model(rows, k, p, gammas[side, s], iterations[side, s], limits, share)
+            _renew_model(rows, k, p, gammas[side, s], iterations[side, s], limits, share)
 
 
 @loop
@@ -233,4 +233,4 @@ def synchronous(  # type: ignore[no-untyped-def]
                 push = current_weight[node] * slope(phi, margin)
                 for c in range(p):
                     rows[node, c] += push * current[node, c]
-            renew_model(rows, node, p, gammas[s], t, limits, 1.0 / t)
+            _renew_model(rows, node, p, gammas[s], t, limits, 1.0 / t)

@@ -9,15 +9,20 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.engine.descent.engines import build_descent
-from pairgossip.engine.descent.state import Descent, Snapshot
-from pairgossip.engine.judging.judge import Judge, build_judge
+from pairgossip.engine.descent.engines import (
+    Descent,
+    DescentEngine,
+    PlainDescent,
+    Snapshot,
+    check_descent_engine,
+)
+from pairgossip.engine.descent.judge import Judge, build_judge
 from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
-from pairgossip.engine.traffic import Meter, Payload
-from pairgossip.engine.trials import Record, Trial
+from pairgossip.engine.trials import Meter, Payload, Record, Trial
+from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
-from pairgossip.losses import L1, Proximal, SquaredL2
+from pairgossip.losses import L1, Proximal, ProximalCode, SquaredL2
 from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.columns import Cells
@@ -76,17 +81,31 @@ class DescentSetup:
         return Meter(self.graph, payload, compiled=self.engine != "plain")
 
 
+_LINE_CODES = (ProximalCode.NONE, ProximalCode.BALL, ProximalCode.L2, ProximalCode.L2_BALL)
+
+
+def build_descent(name: str, descent: Descent) -> DescentEngine:
+    """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
+    compiled = descent.problem.compilable and descent.proximal.code is not ProximalCode.PSD
+    if name == "plain" or (name == "auto" and not compiled):
+        return PlainDescent(descent)
+    check_descent_engine(name, descent)
+    with needed_for_speed():
+        from pairgossip.engine.descent.fast import AsyncDescent, LineDescent, VectorDescent
+    if descent.clock == "async":
+        return AsyncDescent(descent)
+    lines = descent.proximal.code in _LINE_CODES and name != "vectors"
+    return LineDescent(descent) if lines else VectorDescent(descent)
+
+
 class DescentRecord(Record):
     """What one trial of learning leaves behind."""
 
     def __init__(self, setup: DescentSetup) -> None:
         count, p = len(setup.checkpoints), setup.descent.problem.dimension
         super().__init__(count)
-        self.objective = np.full(count, np.nan)
-        self.spread = np.full(count, np.nan)
-        self.disagreement = np.full(count, np.nan)
-        self.gradient_bias = np.full((count, p), np.nan)
-        self.network_model = np.full((count, p), np.nan)
+        self.objective, self.spread, self.disagreement = np.full((3, count), np.nan)
+        self.gradient_bias, self.network_model = np.full((2, count, p), np.nan)
         self.state: Snapshot | None = None
         self.reports: Cells | None = None
 

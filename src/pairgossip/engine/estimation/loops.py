@@ -148,7 +148,7 @@ def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
+def _squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
     """Squared distance between the first ``features`` columns of the pair in row ``k``."""
     total = 0.0
     for c in range(features):
@@ -157,7 +157,7 @@ def squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def comparable(rows, k, d):  # type: ignore[no-untyped-def]
+def _comparable(rows, k, d):  # type: ignore[no-untyped-def]
     """Whether the outcomes (column 1) differ and the smaller one is an event (column 2)."""
     if rows[k, 1] == rows[k, d + 1]:
         return False
@@ -167,10 +167,10 @@ def comparable(rows, k, d):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
+def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
     """The kernels on two or more columns, of which the last is often a label."""
     if formula == DISTANCE:
-        return np.sqrt(squared_distance(rows, k, d, d))
+        return np.sqrt(_squared_distance(rows, k, d, d))
     step = rows[k, 0] - rows[k, d]
     label_step = rows[k, d - 1] - rows[k, 2 * d - 1]
     if formula == KENDALL:
@@ -184,16 +184,16 @@ def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-de
             return 0.0
         return 1.0 if step > 0 else parameter
     if formula == COMPARABLE:
-        return 1.0 if comparable(rows, k, d) else 0.0
+        return 1.0 if _comparable(rows, k, d) else 0.0
     if formula == CONCORDANT:
-        if not comparable(rows, k, d):
+        if not _comparable(rows, k, d):
             return 0.0
         if step == 0:
             return parameter
         return 1.0 if (step > 0) == (rows[k, 1] > rows[k, d + 1]) else 0.0
     if formula == SCATTER_SQUARED:
-        return squared_distance(rows, k, d, d - 1) if label_step == 0 else 0.0
-    distance = np.sqrt(squared_distance(rows, k, d, d - 1))
+        return _squared_distance(rows, k, d, d - 1) if label_step == 0 else 0.0
+    distance = np.sqrt(_squared_distance(rows, k, d, d - 1))
     if formula == SCATTER_PLAIN:
         return distance if label_step == 0 else 0.0
     side = 1.0 if label_step == 0 else -1.0  # metric-learning risk
@@ -201,23 +201,23 @@ def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-de
 
 
 @inlined
-def pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped-def]
+def _pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped-def]
     """The kernel of the observation and the auxiliary observation in row ``k``."""
     if columns is None:
         step = rows[k, 0] - rows[k, 1]
         return 0.5 * step * step if formula == VARIANCE else abs(step)
-    return labeled_value(formula, parameter, rows, k, columns)
+    return _labeled_value(formula, parameter, rows, k, columns)
 
 
 @inlined
-def bring_up_to_date(rows, k, columns, formulas, parameters, now):  # type: ignore[no-untyped-def]
+def _bring_up_to_date(rows, k, columns, formulas, parameters, now):  # type: ignore[no-untyped-def]
     """Add to the sums what the unchanged pair contributed since they were last touched."""
     sums = 2 if columns is None else 2 * columns
     last = sums + len(formulas)
     elapsed = now - rows[k, last]
     rows[k, last] = now
     for c in range(len(formulas)):
-        rows[k, sums + c] += elapsed * pair_value(formulas[c], parameters[c], rows, k, columns)
+        rows[k, sums + c] += elapsed * _pair_value(formulas[c], parameters[c], rows, k, columns)
 
 
 @loop
@@ -227,8 +227,8 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
     for s in range(exchanges.shape[0]):
         i = np.uint64(exchanges[s, 0])
         j = np.uint64(exchanges[s, 1])
-        bring_up_to_date(rows, i, columns, formulas, parameters, start + s)
-        bring_up_to_date(rows, j, columns, formulas, parameters, start + s)
+        _bring_up_to_date(rows, i, columns, formulas, parameters, start + s)
+        _bring_up_to_date(rows, j, columns, formulas, parameters, start + s)
         if averages:
             for c in range(2 * d, 2 * d + len(formulas)):
                 mean = (rows[i, c] + rows[j, c]) / 2
@@ -249,7 +249,7 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
         m = np.uint64(others[s, 1])
         # A node in both exchanges is brought up to date twice; the second time adds nothing.
         for node in (i, j, k, m):
-            bring_up_to_date(rows, node, columns, formulas, parameters, start + s)
+            _bring_up_to_date(rows, node, columns, formulas, parameters, start + s)
         for c in range(d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         for c in range(d, 2 * d):
@@ -273,8 +273,8 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
         for c in range(len(formulas)):
             z = 2 * d + c
             mean = (rows[i, z] + rows[j, z]) / 2
-            value_i = pair_value(formulas[c], parameters[c], rows, i, columns)
-            value_j = pair_value(formulas[c], parameters[c], rows, j, columns)
+            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
             rows[i, z] = (1 - share_i) * mean + share_i * value_i
             rows[j, z] = (1 - share_j) * mean + share_j * value_j
 
@@ -297,8 +297,8 @@ def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ign
         for c in range(len(formulas)):
             z = 2 * d + c
             mean = (rows[i, z] + rows[j, z]) / 2
-            value_i = pair_value(formulas[c], parameters[c], rows, i, columns)
-            value_j = pair_value(formulas[c], parameters[c], rows, j, columns)
+            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
             rows[i, z] = mean + weight_i * value_i
             rows[j, z] = mean + weight_j * value_j
 
@@ -310,7 +310,7 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
     for k in range(rows.shape[0]):
         elapsed = now - rows[k, 2 * d + len(formulas)]
         for c in range(len(formulas)):
-            value = pair_value(formulas[c], parameters[c], rows, k, columns)
+            value = _pair_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value
 
 

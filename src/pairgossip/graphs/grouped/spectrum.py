@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import LAWS, choice
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import laws, spectrum
 from pairgossip.graphs.spectrum import Problem, fiedler_vector
 

@@ -34,8 +34,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.errors import InputError
-from pairgossip.extras import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.peer.identity import certificates
 from pairgossip.peer.identity.certificates import Opener, Sealer, is_expired, is_signed
 from pairgossip.peer.identity.identity import Identity

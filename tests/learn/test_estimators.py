@@ -1,15 +1,32 @@
-"""Estimators trained on sites that hold several rows."""
+"""What the three estimators share: what scikit-learn asks of them, groups, the default step."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipAUCClassifier, GossipMetricLearner, GossipRanker
+from pairgossip.learn.base import _default_step, curvature
+from pairgossip.losses.learning import LearningProblem
+
+ESTIMATORS = [
+    GossipAUCClassifier(),
+    GossipRanker(),
+    GossipMetricLearner(),
+    GossipMetricLearner(kind="full"),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
+def test_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
 
 ROWS = 60
 HOSPITALS = np.array(["north", "east", "south", "west", "east", "east"] * 10)
@@ -47,3 +64,21 @@ def test_groups_that_do_not_match_are_refused() -> None:
     X, y = data()
     with pytest.raises(InputError, match="There are 59 group labels for 60 row"):
         GossipRanker(random_state=0).fit(X, y, groups=HOSPITALS[1:])
+
+
+def test_the_curvature_of_all_pairs_is_found_from_a_sample() -> None:
+    random = np.random.default_rng(0)
+    features, labels = random.normal(size=(100, 4)) * [3.0, 1.0, 1.0, 0.5], np.arange(100) % 2
+    problem = LearningProblem(features, "auc-logistic", labels)
+    apart = (features[labels == 1][:, None] - features[labels == 0][None]).reshape(-1, 4)
+    exact = 0.25 * np.linalg.eigvalsh(apart.T @ apart / 100**2)[-1]
+    assert curvature(problem, seed=0) == pytest.approx(exact, rel=0.05)
+    assert _default_step(problem, "sync", 0).scale == pytest.approx(1 / exact, rel=0.05)
+    slower = _default_step(problem, "async", 0).scale
+    assert slower == pytest.approx(0.3 / (exact * math.sqrt(100)), rel=0.05)
+
+
+def test_equal_observations_have_no_curvature() -> None:
+    problem = LearningProblem(np.ones((4, 2)), "auc-logistic", [0, 0, 1, 1])
+    assert curvature(problem, 0) == 0
+    assert _default_step(problem, "async", 0).scale == 1

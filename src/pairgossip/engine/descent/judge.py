@@ -9,7 +9,6 @@ depend on how many workers there are, nor on BLAS.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -17,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.extras import needed_for_speed
+from pairgossip.errors import needed_for_speed
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK
 from pairgossip.losses import Loss
@@ -27,21 +26,21 @@ from pairgossip.losses.learning import (
     WholeSetsLearning,
     is_ordering,
 )
-from pairgossip.losses.loss import Phi
-from pairgossip.losses.sums import DEGREE, RATES, boundary, center, ranking_risks, tables
+from pairgossip.losses.loss import Phi, center
+from pairgossip.losses.sums import DEGREE, RATES, boundary, ranking_risks, tables
 
-SCORES_AT_ONCE = 2**22
+_SCORES_AT_ONCE = 2**22
 """Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
-DIRECT_LOGISTIC, DIRECT_HINGES = 2**8, 2**10
+_DIRECT_LOGISTIC, _DIRECT_HINGES = 2**8, 2**10
 """Up to this many pairs of a span are summed one by one."""
-FEW_MARGINS = 2**16
+_FEW_MARGINS = 2**16
 """Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
-MARGINS_UNASKED, FEWEST_JUDGED = 2**26, 10
+_MARGINS_UNASKED, _FEWEST_JUDGED = 2**26, 10
 """Margins computed at a checkpoint by default: tenths of a second; and the fewest models that
 still make a curve."""
-NUMBERS_KEPT = 2**23
+_NUMBERS_KEPT = 2**23
 """Numbers of all pairs' features that are kept from one checkpoint to the next: 64 MB."""
-PAIRS_AT_ONCE = 2**9
+_PAIRS_AT_ONCE = 2**9
 """Pairs that meet all models before the next are read: in the cache, and below 1,000 of them."""
 
 
@@ -58,15 +57,18 @@ class Judge(Protocol):
 def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     """Build the compiled judge of a loss, if its form is known; others have numpy's."""
     if isinstance(problem, WholeSetsLearning):
-        return SitesJudge(problem, build_judge(engine, problem.rows))
+        judge = build_judge(engine, problem.rows)
+        return WholeSetsLearning(problem.rows, problem.sets.site_of, judge)
     if engine == "plain" or not isinstance(problem, LearningProblem):
         return problem
     loss = problem.loss
-    if not isinstance(loss, Loss) or not (loss.risk is None or _is_built_in(loss.risk)):
+    if not isinstance(loss, Loss):
+        return problem
+    if loss.risk is not None and getattr(loss.risk, "func", None) is not ranking_risks:
         return problem  # a closed form of a user's own is the only one that knows its value
     if is_ordering(loss):
         return RankingJudge(problem)
-    summed = loss.risk is None and problem.n**3 > FEW_MARGINS
+    summed = loss.risk is None and problem.n**3 > _FEW_MARGINS
     return PairsJudge(problem) if summed else problem
 
 
@@ -75,50 +77,35 @@ def default_judged(problem: LearningProblem, most: int) -> int:
     loss = problem.loss
     if isinstance(loss, Loss) and (is_ordering(loss) or loss.risk is not None):
         return most
-    return min(most, max(FEWEST_JUDGED, MARGINS_UNASKED // problem.n**2))
+    return min(most, max(_FEWEST_JUDGED, _MARGINS_UNASKED // problem.n**2))
 
 
-class SitesJudge:
-    """Judges the models of sites by their rows."""
-
-    def __init__(self, problem: WholeSetsLearning, of_rows: Judge) -> None:
-        self._problem = problem
-        self._of_rows = of_rows
-
-    def objectives(self, models: FloatArray) -> FloatArray:
-        """Return F of every model, shape (r,)."""
-        return self._of_rows.objectives(models)
-
-    def own_gradients(self, theta: FloatArray) -> FloatArray:
-        """Return the gradient of every site's share at the site's model, shape (n, p)."""
-        return self._problem.shares(self._of_rows.own_gradients(self._problem.of_rows(theta)))
-
-
-def _is_built_in(risk: Any) -> bool:
-    """Return whether a closed form is that of AUC and ranking, which has a compiled twin."""
-    return isinstance(risk, partial) and risk.func is ranking_risks
+def _load_loops() -> Any:
+    with needed_for_speed():
+        from pairgossip.engine.descent import judge_loops
+    return judge_loops
 
 
 class RankingJudge:
     """Compiled sums over all pairs; the twin of `ranking_risks` and of `own_gradients`."""
 
     def __init__(self, problem: LearningProblem) -> None:
-        with needed_for_speed():
-            from pairgossip.engine.judging import loops as judging_loops
         assert isinstance(problem.loss, Loss)
-        self._loops: Any = judging_loops
+        self._loops = _load_loops()
         self._phi = problem.loss.phi.code
         self._order = np.argsort(problem.data[:, -1], kind="stable")
         labels = problem.data[self._order, -1]
-        direct = DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else DIRECT_HINGES
+        direct = _DIRECT_LOGISTIC if self._phi is Phi.LOGISTIC else _DIRECT_HINGES
         self._lower = np.searchsorted(labels, labels).astype(np.int64)
-        self._plan = spans(labels, direct)
+        self._plan = _spans(labels, direct)
         self._features = np.ascontiguousarray(center(problem.data[:, :-1])[self._order].T)
-        self._tables = _padded_tables()
+        forms, falling, rising = tables()
+        # Padded for loops over an even number of moments.
+        self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
         self._room = _room(problem.n)
         self._scores, self._spare = np.empty(problem.n), np.empty(problem.n)
         self._bits = np.zeros(problem.n, dtype=np.int64)
-        self._step = max(1, SCORES_AT_ONCE // problem.n)
+        self._step = max(1, _SCORES_AT_ONCE // problem.n)
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model, shape (r,); NaN where a model is not finite."""
@@ -167,14 +154,12 @@ class PairsJudge:
     """Compiled sums of a loss over all pairs, whatever its features; the twin of `risks`."""
 
     def __init__(self, problem: LearningProblem) -> None:
-        with needed_for_speed():
-            from pairgossip.engine.judging import loops as judging_loops
         assert isinstance(problem.loss, Loss)
-        self._loops: Any = judging_loops
+        self._loops = _load_loops()
         self._problem = problem
         self._phi = int(problem.loss.phi.code)
-        values, spare, polynomial = np.empty((3, PAIRS_AT_ONCE))
-        bits = np.zeros(PAIRS_AT_ONCE, dtype=np.int64)
+        values, spare, polynomial = np.empty((3, _PAIRS_AT_ONCE))
+        bits = np.zeros(_PAIRS_AT_ONCE, dtype=np.int64)
         self._room = values, spare, polynomial, bits, bits.view(np.float64)
 
     def objectives(self, models: FloatArray) -> FloatArray:
@@ -200,7 +185,7 @@ _keeping = Lock()
 
 def _all_pairs(problem: LearningProblem) -> Iterable[_Block]:
     """Return all pairs of a problem: kept for all its trials, or anew each time if too many."""
-    if problem.n**2 * (problem.dimension + 2) > NUMBERS_KEPT:
+    if problem.n**2 * (problem.dimension + 2) > _NUMBERS_KEPT:
         return _blocks(problem)
     with _keeping:
         if problem not in _kept:
@@ -220,7 +205,7 @@ def _blocks(problem: LearningProblem) -> Iterator[_Block]:
         yield _Block(nodes, starts, np.ascontiguousarray(a[counted].T), w[counted], b[counted])
 
 
-def spans(labels: FloatArray, direct: int) -> IntArray:
+def _spans(labels: FloatArray, direct: int) -> IntArray:
     """Plan sums over pairs of rising labels: rows of start, middle and end, for all pairs across.
 
     Where start and middle are one, all pairs of different labels of the span are summed directly.
@@ -237,12 +222,6 @@ def spans(labels: FloatArray, direct: int) -> IntArray:
         if not few:
             waiting += [(start, middle), (middle, end)]
     return np.array(plan, dtype=np.int64).reshape(-1, 3)
-
-
-def _padded_tables() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Make `tables` of the logistic sums ready for loops over an even number of moments."""
-    forms, falling, rising = tables()
-    return np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
 
 
 def _room(n: int) -> tuple[Any, ...]:

@@ -21,11 +21,11 @@ from pairgossip.engine.descent.loops import (
     vectorized,
     write_exponentials,
 )
-from pairgossip.engine.judging.sum_loops import hinge_sum, logistic_sum
+from pairgossip.engine.descent.sum_loops import hinge_sum, logistic_sum
 
 
 @vectorized
-def write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
+def _write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
     """theta . x for as many observations as there is room for scores."""
     for i in range(len(scores)):
         scores[i] = 0.0
@@ -37,7 +37,7 @@ def write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def hinge_value(phi, u):  # type: ignore[no-untyped-def]
+def _hinge_value(phi, u):  # type: ignore[no-untyped-def]
     """phi(u) of the hinge functions."""
     short = max(0.0, 1.0 - u)
     if phi == HINGE:
@@ -49,17 +49,17 @@ def hinge_value(phi, u):  # type: ignore[no-untyped-def]
 
 
 @loop
-def direct_hinges(scores, lower, start, end, phi):  # type: ignore[no-untyped-def]
+def _direct_hinges(scores, lower, start, end, phi):  # type: ignore[no-untyped-def]
     """Sum a hinge function over the pairs of a span, one by one."""
     total = 0.0
     for i in range(start, end):
         for j in range(start, lower[i]):
-            total += hinge_value(phi, scores[i] - scores[j])
+            total += _hinge_value(phi, scores[i] - scores[j])
     return total
 
 
 @loop
-def direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
+def _direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
     """Sum log(1 + e^-u) over the pairs of a span: one logarithm for a product of 1 + e^-|u|.
 
     What is kept is the product minus 1, a sum of positive terms; spans are far too short for it
@@ -78,7 +78,7 @@ def direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
 
 
 @loop
-def all_finite(scores):  # type: ignore[no-untyped-def]
+def _all_finite(scores):  # type: ignore[no-untyped-def]
     """Whether no score is infinite or NaN."""
     finite = True
     for score in scores:
@@ -90,12 +90,12 @@ def all_finite(scores):  # type: ignore[no-untyped-def]
 def write_logistic_sums(models, features, lower, plan, tables, room, scores, sums):  # type: ignore[no-untyped-def]
     """Sum the loss over all pairs for every model; NaN where a score is not finite."""
     for r in range(len(models)):
-        write_scores(models[r], features, scores)
-        sums[r] = 0.0 if all_finite(scores) else np.nan
+        _write_scores(models[r], features, scores)
+        sums[r] = 0.0 if _all_finite(scores) else np.nan
         for s in range(len(plan) if sums[r] == 0 else 0):
             start, middle, end = plan[s]
             if middle == start:
-                sums[r] += direct_logistic(scores, lower, start, end)
+                sums[r] += _direct_logistic(scores, lower, start, end)
             else:
                 sums[r] += logistic_sum(scores[middle:end], scores[start:middle], tables, room)
 
@@ -104,19 +104,19 @@ def write_logistic_sums(models, features, lower, plan, tables, room, scores, sum
 def write_hinge_sums(models, features, lower, plan, phi, counts, ordered, scores, sums):  # type: ignore[no-untyped-def]
     """The same for the hinge functions."""
     for r in range(len(models)):
-        write_scores(models[r], features, scores)
-        sums[r] = 0.0 if all_finite(scores) else np.nan
+        _write_scores(models[r], features, scores)
+        sums[r] = 0.0 if _all_finite(scores) else np.nan
         for s in range(len(plan) if sums[r] == 0 else 0):
             start, middle, end = plan[s]
             if middle == start:
-                sums[r] += direct_hinges(scores, lower, start, end, phi)
+                sums[r] += _direct_hinges(scores, lower, start, end, phi)
             else:
                 above, below = scores[middle:end], scores[start:middle]
                 sums[r] += hinge_sum(above, below, phi, counts, ordered)
 
 
 @vectorized
-def dot(slopes, column, count):  # type: ignore[no-untyped-def]
+def _dot(slopes, column, count):  # type: ignore[no-untyped-def]
     """Sum of products, in four interleaved sums."""
     a = b = c = d = 0.0
     whole = count - count % 4
@@ -131,7 +131,7 @@ def dot(slopes, column, count):  # type: ignore[no-untyped-def]
 
 
 @loop
-def write_slopes(own, scores, count, phi, polynomial, bits, scale):  # type: ignore[no-untyped-def]
+def _write_slopes(own, scores, count, phi, polynomial, bits, scale):  # type: ignore[no-untyped-def]
     """Replace scores by phi'(own - score); return their sum, NaN if a score is not finite."""
     finite = abs(own) < np.inf
     for q in range(count):
@@ -160,15 +160,15 @@ def write_gradients(  # type: ignore[no-untyped-def]
         own = 0.0
         for c in range(len(features)):
             own += models[r, c] * features[c, k]
-        write_scores(models[r], features, scores[:count])
-        total = write_slopes(own, scores, count, phi, polynomial, bits, scale)
+        _write_scores(models[r], features, scores[:count])
+        total = _write_slopes(own, scores, count, phi, polynomial, bits, scale)
         for c in range(len(features)):
-            gradients[r, c] = total * features[c, k] - dot(scores, features[c], count)
+            gradients[r, c] = total * features[c, k] - _dot(scores, features[c], count)
             gradients[r, c] /= n
 
 
 @vectorized
-def write_margins(theta, features, offsets, start, margins):  # type: ignore[no-untyped-def]
+def _write_margins(theta, features, offsets, start, margins):  # type: ignore[no-untyped-def]
     """theta . a + b for as many pairs from ``start`` on as there is room for; are all finite?"""
     count, p = len(margins), len(theta)
     b = offsets[start : start + count]
@@ -195,7 +195,7 @@ def write_margins(theta, features, offsets, start, margins):  # type: ignore[no-
 
 
 @vectorized
-def halved_sum(values, count):  # type: ignore[no-untyped-def]
+def _halved_sum(values, count):  # type: ignore[no-untyped-def]
     """Sum values[:count], which are overwritten: the second half onto the first, and so on."""
     while count > 1:
         half = (count + 1) // 2
@@ -206,7 +206,7 @@ def halved_sum(values, count):  # type: ignore[no-untyped-def]
 
 
 @vectorized
-def halved_product(values, count):  # type: ignore[no-untyped-def]
+def _halved_product(values, count):  # type: ignore[no-untyped-def]
     """The product of 1 + values[:count], minus 1: of positive terms alone, so nothing cancels."""
     while count > 1:
         half = (count + 1) // 2
@@ -218,7 +218,7 @@ def halved_product(values, count):  # type: ignore[no-untyped-def]
 
 
 @vectorized
-def logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[no-untyped-def]
+def _logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[no-untyped-def]
     """Sum log(1 + e^-u) = max(-u, 0) + log(1 + e^-|u|): one logarithm, of a product.
 
     Each of its factors is at most 2, so up to 1,000 of them cannot overflow.
@@ -230,7 +230,7 @@ def logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[no
         spare[q] = polynomial[q] * scale[q]
         short = -u[q]
         u[q] = short if short > 0.0 else 0.0
-    return halved_sum(u, count) + np.log1p(halved_product(spare, count))
+    return _halved_sum(u, count) + np.log1p(_halved_product(spare, count))
 
 
 @loop
@@ -247,19 +247,19 @@ def write_pair_sums(models, features, weights, offsets, phi, room, sums):  # typ
         w = weights[start : start + count]
         alike = np.all(w == 1.0)
         for r in range(len(models)):
-            if not write_margins(models[r], features, offsets, start, u):
+            if not _write_margins(models[r], features, offsets, start, u):
                 sums[r] = np.nan
             elif phi == LOGISTIC and alike:
-                sums[r] += logistic_total(u, count, spare, polynomial, bits, scale)
+                sums[r] += _logistic_total(u, count, spare, polynomial, bits, scale)
             else:
                 if phi == LOGISTIC:
                     logistic_values(u, count, spare, polynomial, bits, scale)
                 else:
                     for q in range(count):
-                        u[q] = hinge_value(phi, u[q])
+                        u[q] = _hinge_value(phi, u[q])
                 for q in range(count):
                     u[q] *= w[q]
-                sums[r] += halved_sum(u, count)
+                sums[r] += _halved_sum(u, count)
 
 
 @loop
@@ -272,7 +272,7 @@ def write_pair_gradients(  # type: ignore[no-untyped-def]
         for start in range(starts[r], starts[r + 1], len(values)):
             count = min(len(values), starts[r + 1] - start)
             u = values[:count]
-            finite = write_margins(models[r], features, offsets, start, u)
+            finite = _write_margins(models[r], features, offsets, start, u)
             if phi == LOGISTIC:
                 if finite:
                     logistic_slopes(u, count, polynomial, bits, scale)
@@ -282,4 +282,4 @@ def write_pair_gradients(  # type: ignore[no-untyped-def]
             for q in range(count):
                 u[q] = u[q] * weights[start + q] if finite else np.nan
             for c in range(len(features)):
-                gradients[r, c] += dot(u, features[c, start : start + count], count)
+                gradients[r, c] += _dot(u, features[c, start : start + count], count)

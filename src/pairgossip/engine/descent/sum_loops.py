@@ -16,19 +16,19 @@ import numpy as np
 from pairgossip.engine.descent.loops import SMOOTHED_HINGE, SQUARED_HINGE, inlined, loop, vectorized
 from pairgossip.losses.sums import COARSE, DEGREE, NEAR, RATES, WIDTH
 
-MOVES = 16
+_MOVES = 16
 """Moves per score after which finishing by insertion is given up."""
-TINY = 1e-290
+_TINY = 1e-290
 """A spread below which buckets per unit may overflow."""
-CROWDED = 24
+_CROWDED = 24
 """Scores in one bucket beyond which all are sorted."""
-COUNT = len(RATES)
-PADDED = DEGREE + DEGREE % 2
+_COUNT = len(RATES)
+_PADDED = DEGREE + DEGREE % 2
 """Moments per panel in memory: a zero more, so that pairs of them fill vector registers."""
 
 
 @loop
-def heap_sort(values):  # type: ignore[no-untyped-def]
+def _heap_sort(values):  # type: ignore[no-untyped-def]
     """Sort in place, in n log n steps whatever the values."""
     n = len(values)
     for done in range(n + n // 2):
@@ -53,7 +53,7 @@ def heap_sort(values):  # type: ignore[no-untyped-def]
 @loop
 def finish(values):  # type: ignore[no-untyped-def]
     """Sort values that are almost sorted in place, by insertion while that is cheap."""
-    left = MOVES * len(values)
+    left = _MOVES * len(values)
     for q in range(1, len(values)):
         value = values[q]
         at = q
@@ -63,12 +63,12 @@ def finish(values):  # type: ignore[no-untyped-def]
         values[at] = value
         left -= q - at
         if left < 0:
-            heap_sort(values)
+            _heap_sort(values)
             return
 
 
 @loop
-def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
+def _bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
     """Count ``scores - start`` into as many buckets of equal width; write them in that order.
 
     Afterward bucket k is out[counts[k] : counts[k + 1]]. Return the lowest value, the number of
@@ -82,7 +82,7 @@ def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
     low -= start
     high -= start
     # One bucket for all where they are equal, or so close or far that the scale is not finite.
-    scale = (n - 1) / (high - low) if np.inf > high - low > TINY else 0.0
+    scale = (n - 1) / (high - low) if np.inf > high - low > _TINY else 0.0
     for k in range(n + 2):
         counts[k] = 0
     for q in range(n):
@@ -100,7 +100,7 @@ def bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
 
 
 @loop
-def bucket_sum(x, counts, low, scale, below, start, squared):  # type: ignore[no-untyped-def]
+def _bucket_sum(x, counts, low, scale, below, start, squared):  # type: ignore[no-untyped-def]
     """Sum the hinge or its square without sorting, for x counted into buckets that do not crowd.
 
     Of the x before a bucket only their number and the sums of their distances to its lower edge,
@@ -141,7 +141,7 @@ def bucket_sum(x, counts, low, scale, below, start, squared):  # type: ignore[no
 
 
 @loop
-def sweep(x, y, shift, squared):  # type: ignore[no-untyped-def]
+def _sweep(x, y, shift, squared):  # type: ignore[no-untyped-def]
     """Integrate the number of x passed, or twice its integral, times the number of y ahead.
 
     ``y`` counts as ahead up to y + shift; both are sorted, and x starts at 0.
@@ -167,7 +167,7 @@ def sweep(x, y, shift, squared):  # type: ignore[no-untyped-def]
 
 
 @loop
-def smoothed_sweep(x, y):  # type: ignore[no-untyped-def]
+def _smoothed_sweep(x, y):  # type: ignore[no-untyped-def]
     """Integrate the area passed times the number of y that are less than 1 behind."""
     total = area = passed = previous = 0.0
     i = j = opened = 0
@@ -205,20 +205,20 @@ def hinge_sum(above, below, phi, counts, ordered):  # type: ignore[no-untyped-de
     x = ordered[0, : len(above)]
     y = ordered[1, : len(below)]
     squared = phi == SQUARED_HINGE
-    low, scale, crowd = bucket(above, start, counts, x)
-    if phi != SMOOTHED_HINGE and scale > 0 and crowd <= CROWDED:
-        return bucket_sum(x, counts, low, scale, below, start, squared)
+    low, scale, crowd = _bucket(above, start, counts, x)
+    if phi != SMOOTHED_HINGE and scale > 0 and crowd <= _CROWDED:
+        return _bucket_sum(x, counts, low, scale, below, start, squared)
     finish(x)
-    bucket(below, start, counts, y)
+    _bucket(below, start, counts, y)
     finish(y)
     if phi != SMOOTHED_HINGE:
-        return sweep(x, y, 1.0, squared)
+        return _sweep(x, y, 1.0, squared)
     # Where y + 1 cannot be told from y, the smooth part of the function is beyond rounding.
-    return smoothed_sweep(x, y) if y[-1] < COARSE else sweep(x, y, 0.5, False)
+    return _smoothed_sweep(x, y) if y[-1] < COARSE else _sweep(x, y, 0.5, False)
 
 
 @loop
-def by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-def]
+def _by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-def]
     """Write the scores to ``out`` in an order in which their panels rise.
 
     Also write the panels that are occupied and where each starts; return how many there are.
@@ -230,7 +230,7 @@ def by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-de
     low = np.rint(low / WIDTH)
     spread = np.rint(high / WIDTH) - low + 1.0
     if spread >= len(counts):
-        return by_sorting(scores, out, panels, starts)
+        return _by_sorting(scores, out, panels, starts)
     for k in range(np.int64(spread)):
         counts[k] = 0
     for score in scores:
@@ -252,11 +252,11 @@ def by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-de
 
 
 @loop
-def by_sorting(scores, out, panels, starts):  # type: ignore[no-untyped-def]
+def _by_sorting(scores, out, panels, starts):  # type: ignore[no-untyped-def]
     """The same for scores that spread over more panels than can be counted."""
     for q in range(len(scores)):
         out[q] = scores[q]
-    heap_sort(out)
+    _heap_sort(out)
     occupied = 0
     for q in range(len(scores)):
         panel = np.rint(out[q] / WIDTH)
@@ -269,12 +269,12 @@ def by_sorting(scores, out, panels, starts):  # type: ignore[no-untyped-def]
 
 
 @vectorized
-def write_moments(scores, start, end, panel, moments):  # type: ignore[no-untyped-def]
+def _write_moments(scores, start, end, panel, moments):  # type: ignore[no-untyped-def]
     """Sum T_0, T_1, ... over the places of the scores of one panel.
 
     Four scores at a time stay in registers; where fewer are left, T = 0 stands for the others.
     """
-    for k in range(PADDED):
+    for k in range(_PADDED):
         moments[k] = 0.0
     moments[0] = end - start
     middle = WIDTH * panel
@@ -299,12 +299,12 @@ def write_moments(scores, start, end, panel, moments):  # type: ignore[no-untype
 
 
 @vectorized
-def near_form(x, form, y):  # type: ignore[no-untyped-def]
+def _near_form(x, form, y):  # type: ignore[no-untyped-def]
     """x^T form y, in two interleaved sums."""
     total = 0.0
     for j in range(DEGREE):
         even = odd = 0.0
-        for k in range(0, PADDED, 2):
+        for k in range(0, _PADDED, 2):
             even += form[j, k] * y[k]
             odd += form[j, k + 1] * y[k + 1]
         total += x[j] * (even + odd)
@@ -312,7 +312,7 @@ def near_form(x, form, y):  # type: ignore[no-untyped-def]
 
 
 @loop
-def near_sum(panels, moments, p, their_panels, their_moments, r, forms):  # type: ignore[no-untyped-def]
+def _near_sum(panels, moments, p, their_panels, their_moments, r, forms):  # type: ignore[no-untyped-def]
     """Sum over near panels for every panel of the upper side, ``p`` and ``r`` of them."""
     total = 0.0
     first = 0
@@ -322,44 +322,44 @@ def near_sum(panels, moments, p, their_panels, their_moments, r, forms):  # type
         at = first
         while at < r and their_panels[at] - panels[q] <= NEAR:
             distance = np.int64(panels[q] - their_panels[at])
-            total += near_form(moments[q], forms[distance + NEAR], their_moments[at])
+            total += _near_form(moments[q], forms[distance + NEAR], their_moments[at])
             at += 1
     return total
 
 
 @inlined
-def fade(values, distance):  # type: ignore[no-untyped-def]
+def _fade(values, distance):  # type: ignore[no-untyped-def]
     """Multiply by e^-(rate WIDTH distance), rate by rate."""
     once = np.exp(-WIDTH * distance)
     factor = once
-    for rate in range(COUNT):
+    for rate in range(_COUNT):
         values[rate] *= factor
         factor *= once
 
 
 @loop
-def far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising, risen):  # type: ignore[no-untyped-def]
+def _far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising, risen):  # type: ignore[no-untyped-def]
     """Sum e^-u - e^-2u / 2 + ... over the far panels below, for every panel of one side.
 
     ``risen`` holds the exponentials of all scores reached so far, seen from the last panel reached.
     """
     total = 0.0
     reached = -1
-    for rate in range(COUNT):
+    for rate in range(_COUNT):
         risen[rate] = 0.0
     for q in range(p):
         while reached + 1 < r and panels[q] - their_panels[reached + 1] > NEAR:
             if reached >= 0:
-                fade(risen, their_panels[reached + 1] - their_panels[reached])
+                _fade(risen, their_panels[reached + 1] - their_panels[reached])
             reached += 1
-            for rate in range(COUNT):
+            for rate in range(_COUNT):
                 for k in range(DEGREE):
                     risen[rate] += their_moments[reached, k] * rising[k, rate]
         if reached < 0:
             continue
         once = np.exp(-WIDTH * (panels[q] - their_panels[reached]))
         factor = once
-        for rate in range(COUNT):
+        for rate in range(_COUNT):
             falls = 0.0
             for k in range(DEGREE):
                 falls += moments[q, k] * falling[k, rate]
@@ -369,7 +369,7 @@ def far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising,
 
 
 @loop
-def wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: ignore[no-untyped-def]
+def _wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: ignore[no-untyped-def]
     """Sum -u over pairs in the wrong order: panels' distances, and for far ones the places."""
     total = below = far = far_places = 0.0
     passed = reached = 0
@@ -400,13 +400,13 @@ def wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: ig
 
 
 @loop
-def arrange(side, scores, room):  # type: ignore[no-untyped-def]
+def _arrange(side, scores, room):  # type: ignore[no-untyped-def]
     """Write the panels and moments of one side's scores; return how many panels there are."""
     counts, ordered, panels, starts, moments, _ = room
     arranged = ordered[side, : len(scores)]
-    count = by_panel(scores, counts, arranged, panels[side], starts)
+    count = _by_panel(scores, counts, arranged, panels[side], starts)
     for q in range(count):
-        write_moments(arranged, starts[q], starts[q + 1], panels[side, q], moments[side, q])
+        _write_moments(arranged, starts[q], starts[q + 1], panels[side, q], moments[side, q])
     return count
 
 
@@ -414,12 +414,12 @@ def arrange(side, scores, room):  # type: ignore[no-untyped-def]
 def logistic_sum(above, below, tables, room):  # type: ignore[no-untyped-def]
     """Sum log(1 + e^-(x - y)) over x in ``above`` and y in ``below``, both finite."""
     forms, falling, rising = tables
-    p = arrange(0, above, room)
-    r = arrange(1, below, room)
+    p = _arrange(0, above, room)
+    r = _arrange(1, below, room)
     x, y, mx, my, risen = room[2][0], room[2][1], room[4][0], room[4][1], room[5]
-    total = near_sum(x, mx, p, y, my, r, forms)
-    total += wrong_order(x, mx, p, y, my, r)
+    total = _near_sum(x, mx, p, y, my, r, forms)
+    total += _wrong_order(x, mx, p, y, my, r)
     if max(x[p - 1], y[r - 1]) - min(x[0], y[0]) <= NEAR:
         return total
-    total += far_sum(x, mx, p, y, my, r, falling, rising, risen)
-    return total + far_sum(y, my, r, x, mx, p, falling, rising, risen)
+    total += _far_sum(x, mx, p, y, my, r, falling, rising, risen)
+    return total + _far_sum(y, my, r, x, mx, p, falling, rising, risen)

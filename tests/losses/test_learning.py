@@ -1,4 +1,4 @@
-"""Risks over all pairs against a double loop."""
+"""Risks over all pairs against a double loop, and problems of data and loss."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pairgossip.losses import (
     GeneralLoss,
     Loss,
     auc_of_scores,
-    checked_risks,
     risk,
     risks,
 )
+from pairgossip.losses.learning import LearningProblem
 from tests.losses.test_general import square, square_slope
 from tests.losses.test_loss import built_in, labeled
 
@@ -46,7 +46,7 @@ def test_closed_forms_agree_with_blocks(name: str) -> None:
     loss = built_in(name)
     data = labeled(300, classes=2 if name.startswith("auc") else 4)
     thetas = np.random.default_rng(0).normal(size=(3, loss.dimension(4)))
-    blocked = checked_risks(thetas, data, replace(loss, risk=None))
+    blocked = LearningProblem(data, replace(loss, risk=None)).objectives(thetas)
     np.testing.assert_allclose(risks(thetas, data, loss), blocked, rtol=1e-12)
     assert risk(thetas[1], data[:, :-1], name, labels=data[:, -1]) == pytest.approx(blocked[1])
 
@@ -123,5 +123,27 @@ def test_auc_of_scores_counts_ties_one_half() -> None:
     rng = np.random.default_rng(0)
     scores, labels = rng.integers(0, 6, 80), np.repeat(["no", "yes"], 40)
     assert auc_of_scores(scores, labels) == pytest.approx(roc_auc_score(labels == "yes", scores))
-    with pytest.raises(InputError, match="An AUC loss needs two classes"):
+    with pytest.raises(InputError, match="The AUC needs two classes"):
         auc_of_scores([1.0, 2.0], [1, 1])
+
+
+@pytest.mark.parametrize("loss", ["auc-logistic", "auc-hinge", "metric-diagonal-logistic"])
+def test_own_gradients_are_means_over_all_pairs(loss: str) -> None:
+    rng = np.random.default_rng(0)
+    n = 70
+    problem = LearningProblem(rng.normal(size=(n, 3)), loss, np.arange(n) % 2)
+    theta = rng.normal(size=(n, 3))
+    got = problem.own_gradients(theta)
+    for k in range(0, n, 7):
+        models = np.tile(theta[k], (n, 1))
+        gradients = problem.gradient(models, np.full(n, k), np.arange(n))
+        np.testing.assert_allclose(got[k], gradients.mean(axis=0), rtol=1e-12, atol=1e-14)
+
+
+def test_objectives_are_risks() -> None:
+    rng = np.random.default_rng(0)
+    problem = LearningProblem(rng.normal(size=(9, 2)), "auc-logistic", np.arange(9) % 2)
+    models = rng.normal(size=(4, 2))
+    np.testing.assert_array_equal(
+        problem.objectives(models), risks(models, problem.data, problem.loss)
+    )
