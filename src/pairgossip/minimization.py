@@ -23,7 +23,7 @@ from pairgossip.engine.descent.trial import DescentSetup, Origin
 from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
-from pairgossip.graphs.placement import Placement, place_rows
+from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.losses import (
     GeneralLoss,
     Loss,

@@ -24,7 +24,7 @@ from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, Record, run_trials
 from pairgossip.errors import InterruptedRun
 from pairgossip.graphs import Graph
-from pairgossip.graphs.placement import Placement, place_rows
+from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairgossip.cli.summaries.model import read_model
-from pairgossip.datasets.bundled import breast_cancer_table
+from pairgossip.datasets.dataset import breast_cancer_table
 from pairgossip.kernels import check_data
 from pairgossip.losses import L1, Ball, SquaredL2, auc_loss, inverse_sqrt
 from pairgossip.minimization import minimize

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 import hashlib
+import pickle
 import re
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -12,8 +15,8 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.datasets import CATALOG, Dataset, bundled, engel, wine
-from pairgossip.datasets.dataset import read_shipped
+from pairgossip.datasets import CATALOG, Dataset, LabeledData, engel, wine
+from pairgossip.datasets.dataset import SHA256, _labeled, _standardize, read_shipped
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.learn import GossipRanker
 
@@ -80,46 +83,42 @@ def test_many_columns_are_listed_by_their_ends() -> None:
     assert listed(13) == "c0, c1, ..., c12 (13 in all)"
 
 
-FILES = {
-    getattr(bundled, f"{name}_FILE"): getattr(bundled, f"{name}_SHA256")
-    for name in ("CANCER", "DIGITS", "ENGEL", "WINE")
-}
 SHIPPED = resources.files("pairgossip.datasets")
 
 
 def test_every_shipped_file_is_vouched_for() -> None:
     present = {entry.name for entry in SHIPPED.iterdir() if entry.name.endswith((".csv", ".gz"))}
-    assert present == set(FILES)
+    assert present == set(SHA256)
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_a_changed_file_is_refused(file: str) -> None:
-    assert hashlib.sha256(SHIPPED.joinpath(file).read_bytes()).hexdigest() == FILES[file]
+@pytest.mark.parametrize("file", SHA256)
+def test_a_changed_file_is_refused(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hashlib.sha256(SHIPPED.joinpath(file).read_bytes()).hexdigest() == SHA256[file]
+    monkeypatch.setitem(SHA256, file, "0" * 64)
     with pytest.raises(PairgossipError) as caught:
-        read_shipped(file, "0" * 64)
+        read_shipped(file)
     assert str(caught.value) == (
         f"The data file {file} differs from the one shipped: reinstall pairgossip."
     )
 
 
-def _ship(folder: Path, file: str, content: bytes, monkeypatch: pytest.MonkeyPatch) -> str:
+def _ship(folder: Path, file: str, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / file).write_bytes(content)
     monkeypatch.setattr(resources, "files", lambda package: folder)
-    return hashlib.sha256(content).hexdigest()
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = SHIPPED.joinpath("digits.csv.gz").read_bytes()
     _ship(tmp_path, "digits.csv.gz", whole[:-9], monkeypatch)
     with pytest.raises(PairgossipError, match=r"digits.csv.gz differs from the one shipped"):
-        read_shipped("digits.csv.gz", FILES["digits.csv.gz"])
+        read_shipped("digits.csv.gz")
 
 
 def test_rewritten_line_ends_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = SHIPPED.joinpath("wine.csv").read_bytes().replace(b"\n", b"\r\n")
-    _, expected = read_shipped("wine.csv", FILES["wine.csv"])
+    _, expected = read_shipped("wine.csv")
     _ship(tmp_path, "wine.csv", content, monkeypatch)
-    np.testing.assert_array_equal(read_shipped("wine.csv", FILES["wine.csv"])[1], expected)
+    np.testing.assert_array_equal(read_shipped("wine.csv")[1], expected)
 
 
 def test_archives_are_read_and_empty_fields_are_missing(
@@ -127,7 +126,33 @@ def test_archives_are_read_and_empty_fields_are_missing(
 ) -> None:
     # 0d 0a inside an archive is not a line end: the archive is stored, not deflated.
     archive = gzip.compress(b"a,b\r\n1,\r\n,0.1\r\n", 0, mtime=0)
-    sha256 = _ship(tmp_path, "small.csv.gz", archive, monkeypatch)
-    columns, values = read_shipped("small.csv.gz", sha256)
+    _ship(tmp_path, "small.csv.gz", archive, monkeypatch)
+    monkeypatch.setitem(SHA256, "small.csv.gz", hashlib.sha256(archive).hexdigest())
+    columns, values = read_shipped("small.csv.gz")
     assert columns == ("a", "b")
     np.testing.assert_array_equal(values, [[1, np.nan], [np.nan, 0.1]])
+
+
+def _table() -> Dataset:
+    return Dataset("small", ("a", "b", "class"), np.array([[1.0, 5, 0], [3, 5, 1]]), "", "", "")
+
+
+def test_the_last_column_is_the_label() -> None:
+    data = _labeled(_table(), standardize=False)
+    features, labels = data
+    np.testing.assert_array_equal(features, [[1, 5], [3, 5]])
+    np.testing.assert_array_equal(labels, [0, 1])
+    assert data.feature_names == ("a", "b")
+    assert features is data.X and labels is data.y
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, lambda data: pickle.loads(pickle.dumps(data))])
+def test_a_copy_keeps_the_names(duplicate: Callable[[LabeledData], LabeledData]) -> None:
+    twin = duplicate(_labeled(_table(), standardize=False))
+    assert isinstance(twin, LabeledData) and twin.feature_names == ("a", "b")
+
+
+def test_a_constant_feature_becomes_zero() -> None:
+    np.testing.assert_array_equal(_labeled(_table(), standardize=True).X, [[-1, 0], [1, 0]])
+    # The mean of many equal decimals is off by a rounding error, which must not be blown up.
+    np.testing.assert_array_equal(_standardize(np.full((1000, 1), 0.1)), 0)

@@ -1,13 +1,93 @@
+"""Families without chance, families by name, and graphs restored from their parts."""
+
 from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.graphs import FAMILIES, Graph, build, grid, torus, watts_strogatz
+from pairgossip.graphs import (
+    FAMILIES,
+    Graph,
+    build,
+    complete,
+    cycle,
+    distances,
+    erdos_renyi,
+    grid,
+    path,
+    restore_graph,
+    spectrum,
+    star,
+    torus,
+    watts_strogatz,
+)
+
+
+@pytest.mark.parametrize(
+    ("graph", "other"),
+    [
+        (complete(1), nx.complete_graph(1)),
+        (complete(6), nx.complete_graph(6)),
+        (cycle(3), nx.cycle_graph(3)),
+        (cycle(9), nx.cycle_graph(9)),
+        (path(2), nx.path_graph(2)),
+        (path(9), nx.path_graph(9)),
+        (star(2), nx.star_graph(1)),
+        (star(9), nx.star_graph(8)),
+        (grid(1, 1), nx.grid_2d_graph(1, 1)),
+        (grid(1, 5), nx.grid_2d_graph(1, 5)),
+        (grid(3, 5), nx.grid_2d_graph(3, 5)),
+        (torus(3, 3), nx.grid_2d_graph(3, 3, periodic=True)),
+        (torus(4, 7), nx.grid_2d_graph(4, 7, periodic=True)),
+    ],
+)
+def test_families_are_those_of_networkx(graph: Graph, other: Any) -> None:
+    expected = Graph.from_networkx(other)
+    assert graph == expected
+    assert Graph(graph.n, graph.edges) == graph
+
+
+@pytest.mark.parametrize(
+    ("family", "sizes", "message"),
+    [
+        (complete, (0,), "The number of nodes n must be a whole number >= 1, not 0."),
+        (cycle, (2,), "The number of nodes n must be a whole number >= 3, not 2."),
+        (path, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
+        (star, (1,), "The number of nodes n must be a whole number >= 2, not 1."),
+        (grid, (0, 3), "A side of a grid must be a whole number >= 1, not 0."),
+        (torus, (3, 2), "A side of a torus must be a whole number >= 3, not 2."),
+        (cycle, ("9",), "The number of nodes n must be a whole number >= 3, not '9'."),
+        (
+            grid,
+            (100_000, 100_000),
+            "The number of nodes n must be at most 2,147,483,647, not 10,000,000,000.",
+        ),
+    ],
+)
+def test_sizes_that_make_no_graph(
+    family: Callable[..., Graph], sizes: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        family(*sizes)
+    assert str(refusal.value) == message
+
+
+def test_a_family_is_noted() -> None:
+    assert (grid(2, 3).family, grid(2, 3).parameters) == ("grid", {"rows": 2, "cols": 3})
+    assert (cycle(5).family, cycle(5).parameters) == ("cycle", {})
+
+
+def test_a_huge_complete_graph_takes_no_memory() -> None:
+    graph = complete(10_000_000)
+    assert graph.edge_count == 10_000_000 * 9_999_999 // 2
+    assert graph.spectral_gap() == 10_000_000
+    assert graph.diameter() == 1
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -96,3 +176,77 @@ def test_refusals() -> None:
 
 def test_what_is_built_is_a_graph() -> None:
     assert isinstance(build("star", 5), Graph)
+
+
+KEPT = [cycle(700), path(100_000), star(700), grid(20, 40), torus(30, 26), cycle(3), path(2)]
+
+
+def again(graph: Graph, **changes: Any) -> Graph:
+    parts = {"family": graph.family, "parameters": graph.parameters} | changes
+    edges = None if graph.is_complete else graph.edges.copy()
+    return restore_graph(graph.n, edges, parts["family"], parts["parameters"], None, None)
+
+
+@pytest.mark.parametrize("graph", KEPT, ids=repr)
+def test_families_keep_their_formulas(graph: Graph) -> None:
+    back = again(graph)
+    assert back == graph
+    assert back.edges.tolist() == graph.edges.tolist()
+    assert (back.family, back.parameters) == (graph.family, graph.parameters)
+    assert spectrum.closed_form(back) == spectrum.closed_form(graph) is not None
+    assert back.diameter() == graph.diameter()
+
+
+def test_any_complete_graph_comes_back() -> None:
+    back = restore_graph(2_000_000_000, None, "complete", {}, None, None)
+    assert back == complete(2_000_000_000)
+    named = restore_graph(3, None, "erdos-renyi", {"p": 1.0, "seed": 0}, "abc", [[0, 0]] * 3)
+    assert named.is_complete
+    assert (named.family, named.parameters) == ("erdos-renyi", {"p": 1.0, "seed": 0})
+    assert named.names == ("a", "b", "c")
+    assert named.positions is not None
+    assert restore_graph(3, None, None, None, None, None).family is None
+
+
+def test_names_and_positions_come_back() -> None:
+    places = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    back = restore_graph(3, [[0, 1], [1, 2]], "path", {}, ["x", "y", "z"], places)
+    assert back.names == ("x", "y", "z")
+    assert back.positions is not None and back.positions.tolist() == places
+    assert distances.closed_diameter(back) == 2
+
+
+@pytest.mark.parametrize(
+    ("edges", "family", "parameters"),
+    [
+        (torus(3, 4).edges, "torus", {}),
+        (torus(3, 4).edges, "torus", {"rows": 3}),
+        (torus(3, 4).edges, "torus", {"rows": 4, "cols": 3}),
+        (torus(3, 4).edges, "torus", {"rows": 3, "cols": "4"}),
+        (torus(3, 4).edges, "torus", {"rows": 3, "cols": None}),
+        (torus(3, 4).edges, "torus", {"rows": 3, "cols": 5}),
+        (torus(3, 4).edges, "torus", {"name": 3, "n": 4}),
+        (star(12).edges, "path", {}),
+        (path(12).edges, "mine", {"a": 1}),
+        (path(12).edges, None, None),
+    ],
+)
+def test_a_label_alone_brings_no_formula(edges: Any, family: str | None, parameters: Any) -> None:
+    back = restore_graph(12, edges, family, parameters, None, None)
+    assert (back.family, back.parameters) == (family, parameters or {})
+    assert back.edges.tolist() == edges.tolist()
+    assert spectrum.closed_form(back) is None
+    assert distances.closed_diameter(back) is None
+
+
+def test_random_families_come_back_as_they_were() -> None:
+    graph = erdos_renyi(40, 0.2, seed=0)
+    back = again(graph)
+    assert back.edges.tolist() == graph.edges.tolist()
+    assert back.parameters == graph.parameters
+    assert again(build("path", 50), family="cycle").family == "cycle"
+
+
+def test_edges_from_a_damaged_file_are_refused() -> None:
+    with pytest.raises(InputError, match="is disconnected"):
+        restore_graph(4, [[0, 1], [2, 3]], "path", {}, None, None)

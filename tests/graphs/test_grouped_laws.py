@@ -1,5 +1,8 @@
+"""The laws between rows draw what the listed graph would draw."""
+
 from __future__ import annotations
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -10,6 +13,8 @@ from scipy import stats
 
 from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.graphs import LAWS, Graph, GroupedGraph, complete, cycle, edge_law, watts_strogatz
+from pairgossip.graphs.checks import edge_keys
+from pairgossip.graphs.grouped.laws import _EvenParts, _GuidedParts, _locator
 from tests.graphs.virtual import GROUPED, listed_by_definition
 
 SOME = {
@@ -83,16 +88,18 @@ def test_every_row_calls_equally_often_where_rows_call(graph: GroupedGraph) -> N
     assert stats.chisquare(np.bincount(callers, minlength=graph.n)).pvalue > 1e-4
 
 
+small_world = functools.cache(lambda: watts_strogatz(100_000, 4, 0.3, seed=0))
+
+
 def million(kind: str) -> GroupedGraph:
     """A million rows at 100,000 sites, in no order."""
     rng = np.random.default_rng(0)
     equal = np.repeat(np.arange(100_000), 10)
     unequal = np.concatenate([np.arange(100_000), rng.zipf(1.2, 900_000) % 100_000])
-    network = watts_strogatz(100_000, 4, 0.3, seed=0)
     return {
-        "equal": lambda: GroupedGraph(network, rng.permutation(equal)),
-        "unequal": lambda: GroupedGraph(network, rng.permutation(unequal)),
-        "blow-up": lambda: GroupedGraph(network, rng.permutation(unequal), "blow-up"),
+        "equal": lambda: GroupedGraph(small_world(), rng.permutation(equal)),
+        "unequal": lambda: GroupedGraph(small_world(), rng.permutation(unequal)),
+        "blow-up": lambda: GroupedGraph(small_world(), rng.permutation(unequal), "blow-up"),
         "complete": lambda: GroupedGraph(complete(100_000), rng.permutation(unequal)),
         "parts": lambda: GroupedGraph(complete(100_000), rng.permutation(unequal), "blow-up"),
         "few sites": lambda: GroupedGraph(cycle(10), rng.permutation(10**6) % 10),
@@ -115,9 +122,9 @@ def test_a_million_rows_are_sampled_in_bounded_memory(kind: str, law: str) -> No
     one, other = graph.site_of[drawn].T
     crossing = one != other
     if not graph.sites.is_complete:
-        edges = set(map(tuple, graph.sites.edges.tolist()))
-        pairs = np.sort(np.column_stack([one, other])[crossing], axis=1).tolist()
-        assert edges.issuperset(map(tuple, pairs))
+        pairs = np.sort(np.column_stack([one, other])[crossing], axis=1)
+        drawn_keys, keys = (edge_keys(graph.sites.n, rows) for rows in (pairs, graph.sites.edges))
+        assert np.isin(drawn_keys, keys).all()
     if graph.construction == "blow-up":
         assert crossing.all()
     # Means over the rows, which the law fixes: the degree of the rows that take part.
@@ -125,3 +132,37 @@ def test_a_million_rows_are_sampled_in_bounded_memory(kind: str, law: str) -> No
     found = np.log(graph.degrees[drawn])
     assert found.mean() == pytest.approx(expected, abs=5 * found.std() / len(drawn) ** 0.5 + 1e-9)
     assert crossing.mean() == pytest.approx(graph.network_fraction(law), abs=0.006)
+
+
+def laid_out(lengths: list[int]) -> list[tuple[int, int]]:
+    """List the part of every number and how far into it, one by one."""
+    return [(part, into) for part, length in enumerate(lengths) for into in range(length)]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.integers(1, 3), st.integers(1, 300)), min_size=1, max_size=40))
+def test_every_number_falls_into_its_part(lengths: list[int]) -> None:
+    expected = laid_out(lengths)
+    part, into = _locator(np.array(lengths, dtype=np.int64)).locate(np.arange(len(expected)))
+    assert list(zip(part.tolist(), into.tolist(), strict=True)) == expected
+
+
+def test_equal_lengths_need_no_table() -> None:
+    found = _locator(np.full(5, 6))
+    assert isinstance(found, _EvenParts)
+    part, into = found.locate(np.arange(30))
+    assert list(zip(part.tolist(), into.tolist(), strict=True)) == laid_out([6] * 5)
+
+
+def test_tiny_parts_beside_a_huge_one_are_told_apart() -> None:
+    """All the tiny parts share one entry of the table."""
+    lengths = np.ones(10_001, dtype=np.int64)
+    lengths[5000] = 10**12
+    found = _locator(lengths)
+    assert isinstance(found, _GuidedParts)
+    numbers = np.concatenate([np.arange(6000), 10**12 + np.arange(4990, 10_000)])
+    part, into = found.locate(numbers)
+    expected = np.searchsorted(np.cumsum(lengths), numbers, side="right")
+    assert np.array_equal(part, expected)
+    assert np.array_equal(into[:5001], np.zeros(5001))
+    assert into[5999] == 999

@@ -1,3 +1,5 @@
+"""Random families: simple, connected, repeatable, and distributed as they should be."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,18 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
 
 from pairgossip.errors import InputError
 from pairgossip.graphs import (
     Graph,
     barabasi_albert,
     build,
+    checks,
     erdos_renyi,
     random_families,
     random_geometric,
     random_regular,
     watts_strogatz,
 )
+from pairgossip.graphs.random_families import _attach_edges, _regular_edges
 
 DRAWN: list[tuple[Callable[..., Graph], dict[str, Any]]] = [
     (watts_strogatz, {"n": 200, "k": 4, "p": 0.3}),
@@ -249,3 +255,120 @@ def test_a_hundred_thousand_nodes(
     family: Callable[..., Graph], parameters: tuple[Any, ...]
 ) -> None:
     assert family(100_000, *parameters, seed=0).n == 100_000
+
+
+@pytest.mark.parametrize(
+    ("n", "m"), [(2, 1), (3, 2), (50, 1), (60, 50), (200, 3), (1000, 1), (1000, 7), (500, 100)]
+)
+def test_counts_are_those_of_networkx(n: int, m: int) -> None:
+    edges = _attach_edges(n, m, np.random.default_rng(0))
+    graph = Graph(n, edges)
+    other = nx.barabasi_albert_graph(n, m, seed=0)
+    assert graph.edge_count == other.number_of_edges() == m * (n - m)
+    grown = edges[m:]
+    assert (grown[:, 0] == np.repeat(np.arange(m + 1, n), m)).all()
+    assert (grown[:, 1] < grown[:, 0]).all()
+    assert edges[:m].tolist() == [[leaf, 0] for leaf in range(1, m + 1)]
+
+
+def test_degrees_are_distributed_as_in_networkx() -> None:
+    n, m, repeats = 400, 2, 60
+    mine = np.array([barabasi_albert(n, m, seed=s).degrees for s in range(repeats)])
+    theirs = np.array(
+        [[d for _, d in nx.barabasi_albert_graph(n, m, seed=s).degree] for s in range(repeats)]
+    )
+    # Mean degree by age, and how often the smallest degree occurs.
+    for nodes in (slice(0, 3), slice(3, 20), slice(64, 128), slice(300, 400)):
+        a, b = (degrees[:, nodes].mean(axis=1) for degrees in (mine, theirs))
+        error = np.sqrt((a.var() + b.var()) / repeats)
+        assert abs(a.mean() - b.mean()) < 5 * error
+    smallest = [(degrees == m).mean() for degrees in (mine, theirs)]
+    assert smallest[0] == pytest.approx(smallest[1], abs=0.02)
+
+
+def test_a_target_is_proportional_to_its_degree() -> None:
+    # With m = 1, node 3 finds three nodes in a row: the middle one has half of the four ends.
+    hits = 0
+    for seed in range(4000):
+        edges = _attach_edges(4, 1, np.random.default_rng(seed))
+        middle = np.bincount(edges[:2].ravel()).argmax()
+        hits += edges[2, 1] == middle
+    assert hits / 4000 == pytest.approx(0.5, abs=0.04)
+
+
+@pytest.mark.parametrize("n", range(2, 12))
+def test_every_possible_small_degree(n: int) -> None:
+    for degree in range(2, n):
+        if n * degree % 2 == 0:
+            for seed in range(5):
+                graph = random_regular(n, degree, seed=seed)
+                assert (graph.degrees == degree).all()
+                assert Graph(n, graph.edges) == graph
+
+
+@pytest.mark.parametrize(("n", "degree"), [(100, 49), (100, 50), (101, 50), (60, 58), (2000, 3)])
+def test_sparse_and_dense_degrees_are_simple(n: int, degree: int) -> None:
+    edges = _regular_edges(n, degree, np.random.default_rng(1))
+    assert (np.bincount(edges.ravel(), minlength=n) == degree).all()
+    ordered = checks.ordered_rows(edges)
+    assert (ordered[:, 0] < ordered[:, 1]).all()
+    assert len(np.unique(checks.edge_keys(n, ordered))) == n * degree // 2
+
+
+def test_every_pair_is_joined_equally_often() -> None:
+    rng = np.random.default_rng(2)
+    counts = np.zeros((8, 8))
+    for _ in range(1500):
+        ordered = checks.ordered_rows(_regular_edges(8, 3, rng))
+        counts[ordered[:, 0], ordered[:, 1]] += 1
+    observed = counts[np.triu_indices(8, 1)]
+    # Edges of one graph are dependent, which narrows the counts: only the upper tail matters.
+    assert stats.chisquare(observed).pvalue > 1e-4
+
+
+PATH = np.array([[0, 1], [1, 2]])
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3_000_000_000), st.data())
+def test_numbers_name_pairs(j: int, data: st.DataObject) -> None:
+    i = data.draw(st.integers(0, min(j - 1, 2**31)))
+    number = np.array([j * (j - 1) // 2 + i])
+    assert random_families.pairs_from_numbers(number).tolist() == [[i, j]]
+
+
+def test_all_pairs_in_order() -> None:
+    expected = [[i, j] for j in range(1, 30) for i in range(j)]
+    assert random_families.pairs_from_numbers(np.arange(len(expected))).tolist() == expected
+
+
+def test_the_first_connected_draw_is_taken() -> None:
+    draws = iter([PATH[:1], PATH[:1], PATH, PATH[:1]])
+    found = random_families._draw_until_connected(3, lambda: next(draws), 2, "It", "do better")
+    assert np.array_equal(found, PATH)
+    assert len(list(draws)) == 1
+
+
+@pytest.mark.parametrize(("expected_edges", "draws"), [(2, 100), (5e6, 11), (1e9, 3)])
+def test_giving_up_is_bounded(expected_edges: float, draws: int) -> None:
+    asked: list[int] = []
+
+    def draw() -> NDArray[Any]:
+        asked.append(1)
+        return PATH[:1]
+
+    with pytest.raises(InputError) as refusal:
+        random_families._draw_until_connected(3, draw, expected_edges, "It", "do better")
+    assert str(refusal.value) == f"It stayed disconnected in {draws} draws: do better."
+    assert len(asked) == draws
+
+
+def test_seeds() -> None:
+    given_generator = np.random.default_rng(3)
+    assert random_families._generator(given_generator) is given_generator
+    assert random_families._record_seed(3) == 3
+    assert random_families._record_seed(given_generator) is None
+    bad: Any = "lucky"
+    for seed in (-1, bad):
+        with pytest.raises(InputError, match=r"^The seed must be a whole number >= 0, "):
+            random_families._generator(seed)

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from pairgossip.arrays import FloatArray
-from pairgossip.datasets.bundled import breast_cancer_wisconsin
+from pairgossip.datasets.dataset import breast_cancer_wisconsin
 
 
 class Split(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.privacy.columns import Cells
+from pairgossip.privacy.response import Cells
 from tests.problems import skewed
 
 

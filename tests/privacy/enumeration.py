@@ -10,7 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.privacy.columns import Cells, Grid
+from pairgossip.privacy.response import Cells, Grid
 
 Statistic = Callable[[tuple[int, ...]], FloatArray]
 

@@ -14,8 +14,9 @@ from pairgossip.graphs import Graph, complete, cycle, path
 from pairgossip.losses import Ball, Unconstrained, constant, inverse_sqrt, power
 from pairgossip.theory import constants, expected_estimates, gosta_expectation_bound
 from pairgossip.theory.errata import ERRATA, Erratum, erratum, markdown_table
+from pairgossip.theory.errata.erratum import ranking_problem
 from pairgossip.theory.errata.estimation import blow_up, lexicographic
-from pairgossip.theory.errata.network import newman_watts, ranking_problem
+from pairgossip.theory.errata.network import newman_watts
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 

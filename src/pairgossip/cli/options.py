@@ -214,7 +214,7 @@ def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: i
 
 
 def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
-    from pairgossip.graphs.grouped.grouping import restore_graph
+    from pairgossip.graphs.catalog import restore_graph
 
     if graph.n != len(names):
         raise InputError(

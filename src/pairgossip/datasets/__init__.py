@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from pairgossip.datasets.bundled import (
+from pairgossip.datasets.dataset import (
+    Dataset,
+    LabeledData,
     breast_cancer_table,
     breast_cancer_wisconsin,
     digits,
@@ -11,7 +13,6 @@ from pairgossip.datasets.bundled import (
     wine,
     wine_table,
 )
-from pairgossip.datasets.dataset import Dataset, LabeledData
 
 CATALOG: dict[str, Callable[[], Dataset]] = {
     "breast-cancer-wisconsin": breast_cancer_table,

@@ -26,8 +26,7 @@ from pairgossip.experiments.paper_setup import (
 )
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.results.curves import COLORS, percentile_band
-from pairgossip.theory.bounds import gosta_deviation_bound
-from pairgossip.theory.constants import constants
+from pairgossip.theory.bounds import constants, gosta_deviation_bound
 
 _METHODS = {
     "gosta-sync": ("gosta", "sync"),

@@ -9,13 +9,14 @@ from pairgossip.graphs.catalog import (
     cycle,
     grid,
     path,
+    restore_graph,
     star,
     torus,
 )
 from pairgossip.graphs.distances import DeltaTilde
 from pairgossip.graphs.graph import Graph
-from pairgossip.graphs.grouped.graph import GroupedGraph, grouped
-from pairgossip.graphs.grouped.grouping import group_labels, match_groups, restore_graph
+from pairgossip.graphs.grouped.graph import GroupedGraph
+from pairgossip.graphs.grouped.grouping import group_labels, grouped, match_groups
 from pairgossip.graphs.laws import EdgeLaw, edge_law
 from pairgossip.graphs.random_families import (
     barabasi_albert,

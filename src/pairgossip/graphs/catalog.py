@@ -1,22 +1,21 @@
-"""The graph families by name, for the command line and for `graph="watts-strogatz"`."""
+"""The graph families by name, and graphs from what a user or a file gives."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pairgossip.checks import whole
-from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.checks import choice, whole
+from pairgossip.errors import InputError, canonical
 from pairgossip.graphs import random_families
 from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.graph import Graph
 from pairgossip.text import join_names
-
-# Graph families without chance.
 
 
 def complete(n: int) -> Graph:
@@ -69,7 +68,7 @@ def torus(rows: int, cols: int) -> Graph:
     return Graph._trusted(rows * cols, edges, "torus", {"rows": rows, "cols": cols})
 
 
-Parameters = dict[str, Any]
+_Parameters = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Family:
     description: str
     parameters: tuple[str, ...] = ()
     """What it takes besides n, in order."""
-    defaults: Callable[[int], Parameters] = lambda n: {}
+    defaults: Callable[[int], _Parameters] = lambda n: {}
     """What the parameters are, for n nodes, when they are not given."""
     derived_from_n: tuple[str, ...] = ()
     """Parameters whose default depends on n."""
@@ -91,14 +90,6 @@ class Family:
     def is_random(self) -> bool:
         """Whether the family takes a seed."""
         return "seed" in self.parameters
-
-
-def _edge_probability(n: int) -> Parameters:
-    return {"p": min(1.0, 2 * math.log(n) / n)}
-
-
-def _radius(n: int) -> Parameters:
-    return {"radius": 1.5 * math.sqrt(math.log(n) / (math.pi * n))}
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -130,7 +121,7 @@ FAMILIES: Mapping[str, Family] = {
         random_families.erdos_renyi,
         "every two nodes joined with probability p",
         ("p", "seed"),
-        _edge_probability,
+        lambda n: {"p": min(1.0, 2 * math.log(n) / n)},
         derived_from_n=("p",),
     ),
     "random-regular": Family(
@@ -143,7 +134,7 @@ FAMILIES: Mapping[str, Family] = {
         random_families.random_geometric,
         "random points of a square, joined within a radius",
         ("radius", "seed"),
-        _radius,
+        lambda n: {"radius": 1.5 * math.sqrt(math.log(n) / (math.pi * n))},
         derived_from_n=("radius",),
     ),
     "barabasi-albert": Family(
@@ -165,24 +156,22 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
     """
     if not isinstance(name, str):
         raise InputError(f"A graph family is one of {', '.join(FAMILIES)}, not {name!r}.")
-    spelled = canonical(name)
-    if spelled not in FAMILIES:
-        raise unknown_name("graph", name, FAMILIES)
-    family = FAMILIES[spelled]
+    name = choice("graph", name, FAMILIES)
+    family = FAMILIES[name]
     given = {key: value for key, value in parameters.items() if value is not None}
     superfluous = [key for key in given if key not in family.parameters]
     if superfluous:
         takes = join_names(("n", *family.parameters)) if family.parameters else "only n"
-        raise InputError(f"{spelled} takes {takes}, not {superfluous[0]}.")
+        raise InputError(f"{name} takes {takes}, not {superfluous[0]}.")
     if not family.takes_n:
-        return family.builder(**_sides(spelled, n, given))
+        return family.builder(**_sides(name, n, given))
     if n is None:
-        raise InputError(f"{spelled} needs the number of nodes n.")
+        raise InputError(f"{name} needs the number of nodes n.")
     n = node_count(n)
     return family.builder(n, **(family.defaults(n) | given))
 
 
-def _sides(name: str, n: int | None, given: Parameters) -> Parameters:
+def _sides(name: str, n: int | None, given: _Parameters) -> _Parameters:
     """Complete rows and cols from whichever of rows, cols and n are given."""
     if n is None:
         if len(given) < 2:
@@ -200,7 +189,7 @@ def _sides(name: str, n: int | None, given: Parameters) -> Parameters:
     return sides | dict.fromkeys(missing, n // math.prod(sides.values()))
 
 
-def _most_square(name: str, n: int, least: int) -> Parameters:
+def _most_square(name: str, n: int, least: int) -> _Parameters:
     rows = _shorter_side(n)
     if rows >= least:
         return {"rows": rows, "cols": n // rows}
@@ -217,3 +206,65 @@ def _most_square(name: str, n: int, least: int) -> Parameters:
 
 def _shorter_side(n: int) -> int:
     return next(side for side in range(math.isqrt(n), 0, -1) if n % side == 0)
+
+
+def find_network(graph: Any, n: int, seed: int) -> Graph:
+    """Return the graph itself, or build the named family on n nodes."""
+    if isinstance(graph, str):
+        family = FAMILIES.get(canonical(graph))
+        return build(graph, n, seed=seed if family and family.is_random else None)
+    if not isinstance(graph, Graph):
+        kind = type(graph)
+        library = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+        raise InputError(
+            f"The graph must be a pairgossip Graph or the name of a family, not "
+            f"{library}{kind.__qualname__}: convert it with pg.Graph.from_networkx or "
+            "pg.Graph.from_scipy."
+        )
+    if graph.n != n:
+        raise InputError(
+            f"The data has {n} rows but the graph has {graph.n} nodes: "
+            "each node holds exactly one row."
+        )
+    return graph
+
+
+def restore_graph(
+    n: int,
+    edges: ArrayLike | None,
+    family: str | None,
+    parameters: Mapping[str, Any] | None,
+    names: Iterable[object] | None,
+    positions: ArrayLike | None,
+) -> Graph:
+    """Rebuild a graph from its parts; `edges=None` means complete.
+
+    The formulas of a family without chance hold again where its edges are exactly these.
+
+    >>> restore_graph(100_000, build("path", 100_000).edges, "path", {}, None, None).diameter()
+    99999
+    """
+    if edges is None:
+        return Graph.complete_on(
+            n, family=family, parameters=parameters, names=names, positions=positions
+        )
+    graph = Graph(n, edges, family=family, parameters=parameters, names=names, positions=positions)
+    graph._is_certified = _is_as_built(graph)
+    return graph
+
+
+def _is_as_built(graph: Graph) -> bool:
+    """Tell whether building the family again gives the same graph; a name alone proves nothing."""
+    family = FAMILIES.get(graph.family or "")
+    if family is None or family.is_random or set(graph.parameters) != set(family.parameters):
+        return False
+    try:
+        built = build(graph.family or "", graph.n, **graph.parameters)
+    except InputError:
+        return False
+    # The formulas take the parameters as they are: None, or "3", must not pass for a side.
+    return (
+        built.parameters == graph.parameters
+        and built.edge_count == graph.edge_count  # before a long list of them is made
+        and np.array_equal(built.edges, graph.edges)
+    )

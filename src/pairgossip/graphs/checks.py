@@ -1,23 +1,22 @@
-"""Checks on what a user gives, and the facts about an edge list that they need."""
+"""Checks of the parts of a graph, and facts about a list of edges."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairgossip.arrays import PairArray
+from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-
-LARGEST_NODE_COUNT = 2**31 - 1
 
 
 def node_count(value: object, at_least: int = 1) -> int:
     """Return a number of nodes that fits the 32-bit node indices."""
-    return whole("The number of nodes n", value, at_least, LARGEST_NODE_COUNT)
+    return whole("The number of nodes n", value, at_least, 2**31 - 1)
 
 
 def edge_array(n: int, edges: Any) -> PairArray:
@@ -94,6 +93,15 @@ def component_labels(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
     return label
 
 
+def neighbor_sums(
+    n: int, edges: PairArray, values: NDArray[Any], weights: FloatArray | float = 1.0
+) -> FloatArray:
+    """Return for every node the sum of its neighbors' values, weighted by edges."""
+    one, other = edges.T
+    sums: Any = np.bincount(one, weights * values[other], n)
+    return np.asarray(sums + np.bincount(other, weights * values[one], n), dtype=np.float64)
+
+
 def is_connected(n: int, edges: NDArray[Any]) -> bool:
     """Tell whether every node can be reached from node 0."""
     return len(edges) >= n - 1 and not component_labels(n, edges).any()
@@ -114,14 +122,13 @@ def node_names(n: int, names: Iterable[object] | None) -> tuple[str, ...] | None
     """Return the names as strings after checking that there is a different one for each node."""
     if names is None:
         return None
-    spelled = tuple(str(name) for name in names)
-    if len(spelled) != n:
-        raise InputError(f"There are {len(spelled)} names for {n} nodes; give one name per node.")
-    if len(set(spelled)) != n:
-        seen: set[str] = set()
-        twice = next(name for name in spelled if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+    texts = tuple(str(name) for name in names)
+    if len(texts) != n:
+        raise InputError(f"There are {len(texts)} names for {n} nodes; give one name per node.")
+    if len(set(texts)) != n:
+        twice = next(name for name, count in Counter(texts).items() if count > 1)
         raise InputError(f"Two nodes are named '{twice}'; give every node its own name.")
-    return spelled
+    return texts
 
 
 def node_positions(n: int, positions: Any) -> NDArray[np.float64] | None:

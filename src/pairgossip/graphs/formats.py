@@ -1,4 +1,4 @@
-"""Edge lists as text files: two columns, one edge per line, comments after '#'."""
+"""Graphs as edge lists and GraphML files, and from and for networkx and scipy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
 
 
-Parts = tuple[int, NDArray[np.int64], tuple[str, ...] | None]
+_Parts = tuple[int, NDArray[np.int64], tuple[str, ...] | None]
 """Number of nodes, edges, and names unless the nodes are just numbered."""
 
 # Written before the edges of a graph with names, so that reading it back keeps the nodes' order.
@@ -29,7 +29,7 @@ Parts = tuple[int, NDArray[np.int64], tuple[str, ...] | None]
 _NODES_HEADER = "# pairgossip nodes:"
 
 
-def read_edge_list(path: Path) -> Parts:
+def read_edge_list(path: Path) -> _Parts:
     """Read two columns separated by blanks or a comma.
 
     A first line that `write_edge_list` wrote gives the names in order. Without one, the labels
@@ -59,12 +59,12 @@ def read_edge_list(path: Path) -> Parts:
     return (len(number), edges, tuple(number)) if names else _number_or_name(number, edges)
 
 
-def write_edge_list(graph: Graph, path: Path) -> None:
-    """Write one edge per line, with the names of the nodes where there are any."""
+def write_edge_list(graph: Graph, path: str | Path) -> None:
+    """Write a text file with the two ends of one edge per line, by name if there are names."""
     if graph.n == 1:
         raise InputError("A single node has no edges to list; write it as GraphML instead.")
     edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
-    labels = labels_of(graph)
+    labels = _labels(graph)
     for label in labels if graph.names else ():
         if "#" in label or "," in label or label.split() != [label]:
             raise InputError(
@@ -73,10 +73,10 @@ def write_edge_list(graph: Graph, path: Path) -> None:
             )
     header = [f"{_NODES_HEADER} {' '.join(labels)}\n"] if graph.names else []
     body = (f"{labels[i]} {labels[j]}\n" for i, j in edges)
-    write_text(path, (*header, *body))
+    write_text(Path(path), (*header, *body))
 
 
-def labels_of(graph: Graph) -> Sequence[str]:
+def _labels(graph: Graph) -> Sequence[str]:
     """Return the names of the nodes, or their numbers as text."""
     return graph.names or [str(k) for k in range(graph.n)]
 
@@ -89,7 +89,7 @@ def _header_names(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
 
 
-def _number_or_name(number: Mapping[str, int], edges: NDArray[np.int64]) -> Parts:
+def _number_or_name(number: Mapping[str, int], edges: NDArray[np.int64]) -> _Parts:
     """Return the parts of a graph without a header, numbered in order of first appearance."""
     n = len(number)
     indices = {str(k): k for k in range(n)}
@@ -119,9 +119,6 @@ def _two_ends(columns: list[str], place: str) -> tuple[str, str]:
     if one == other:
         raise InputError(f"{place}: the edge {one} {other} joins a node to itself; remove it.")
     return one, other
-
-
-# GraphML files: nodes and undirected edges, nothing else.
 
 
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -172,7 +169,7 @@ class _Reader:
         return attributes[name]
 
     def pairs(self) -> list[tuple[int, int]]:
-        found: dict[tuple[int, int], int] = {}
+        known: dict[tuple[int, int], int] = {}
         for source, target, line in self.edges:
             for end in (source, target):
                 if end not in self.number:
@@ -180,16 +177,14 @@ class _Reader:
             i, j = sorted((self.number[source], self.number[target]))
             if i == j:
                 raise self.problem(f"the edge joins '{source}' to itself; remove it.", line)
-            if (i, j) in found:
-                raise self.problem(
-                    f"the edge '{source}' '{target}' is already on line {found[i, j]}; keep one.",
-                    line,
-                )
-            found[i, j] = line
-        return list(found)
+            if (i, j) in known:
+                repeated = f"the edge '{source}' '{target}' is already on line {known[i, j]}"
+                raise self.problem(f"{repeated}; keep one.", line)
+            known[i, j] = line
+        return list(known)
 
 
-def read_graphml(path: Path) -> Parts:
+def read_graphml(path: Path) -> _Parts:
     """Read an undirected graph; data attached to nodes and edges is left behind.
 
     The nodes keep their order, and their identifiers as names unless those are 0, 1, 2, ...
@@ -209,29 +204,24 @@ def read_graphml(path: Path) -> Parts:
     return len(names), edges, None if are_indices else names
 
 
-def write_graphml(graph: Graph, path: Path) -> None:
-    """Write the nodes, under their names where there are any, and the edges."""
+def write_graphml(graph: Graph, path: str | Path) -> None:
+    """Write a GraphML file of the nodes, by name if there are names, and the edges."""
     edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
-    labels = [quoteattr(label) for label in labels_of(graph)]
+    labels = [quoteattr(label) for label in _labels(graph)]
     for label in labels if graph.names else ():
         if not label.isprintable():
             raise InputError(f"The name {label} has control characters in it; rename the node.")
-    write_text(
-        path,
-        (
-            "<?xml version='1.0' encoding='utf-8'?>\n",
-            f'<graphml xmlns="{_NAMESPACE}">\n  <graph edgedefault="undirected">\n',
-            *(f"    <node id={label} />\n" for label in labels),
-            *(f"    <edge source={labels[i]} target={labels[j]} />\n" for i, j in edges),
-            "  </graph>\n</graphml>\n",
-        ),
+    lines = (
+        "<?xml version='1.0' encoding='utf-8'?>\n",
+        f'<graphml xmlns="{_NAMESPACE}">\n  <graph edgedefault="undirected">\n',
+        *(f"    <node id={label} />\n" for label in labels),
+        *(f"    <edge source={labels[i]} target={labels[j]} />\n" for i, j in edges),
+        "  </graph>\n</graphml>\n",
     )
+    write_text(Path(path), lines)
 
 
-# Graphs from and for networkx and scipy.
-
-
-def networkx_parts(graph: nx.Graph) -> tuple[int, NDArray[np.int64], tuple[str, ...]]:
+def networkx_parts(graph: nx.Graph) -> _Parts:
     """Return the number of nodes, the edges and the names of a networkx graph.
 
     Nodes are numbered in the order in which they were added to it, whatever their names.
@@ -246,9 +236,8 @@ def networkx_parts(graph: nx.Graph) -> tuple[int, NDArray[np.int64], tuple[str, 
     if graph.number_of_nodes() == 0:
         raise InputError("The networkx graph has no nodes.")
     number = {node: index for index, node in enumerate(graph.nodes)}
-    edges = np.array([(number[u], number[v]) for u, v in graph.edges], dtype=np.int64).reshape(
-        -1, 2
-    )
+    pairs = [(number[u], number[v]) for u, v in graph.edges]
+    edges = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     names = tuple(str(node) for node in graph.nodes)
     loops = edges[edges[:, 0] == edges[:, 1], 0]
     if loops.size:

@@ -11,18 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
-from pairgossip.checks import UNIFORM_EDGES, whole
+from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.graphs import checks, distances, laws, mixing, spectrum
-from pairgossip.graphs import formats as edge_lists
-from pairgossip.graphs import formats as graphml
-from pairgossip.graphs import formats as interop
+from pairgossip.graphs import checks, distances, formats, laws, spectrum
 
 if TYPE_CHECKING:
     import networkx as nx
-    from scipy.sparse import csr_array
 
-LARGEST_LISTED_COMPLETE = 20_000
+_LARGEST_LISTED_COMPLETE = 20_000
 """Above this many nodes the edges of a complete graph (2e8 pairs) are not written out."""
 
 
@@ -50,6 +46,19 @@ class Graph:
     >>> Graph(3, [[0, 1], [1, 2]])
     <Graph: 3 nodes, 2 edges>
     """
+
+    n: int
+    """Number of nodes."""
+    edge_count: int
+    """Number of undirected edges, |E|."""
+    family: str | None
+    """Canonical name of the family the graph was built from, if any."""
+    names: tuple[str, ...] | None
+    """One name per node, or None."""
+    positions: FloatArray | None
+    """Where to draw each node, shape (n, 2), or None."""
+    is_complete: bool
+    """Whether every two nodes are joined; such a graph stores no edges."""
 
     def __init__(
         self,
@@ -114,32 +123,14 @@ class Graph:
         positions: FloatArray | None,
     ) -> None:
         complete_count = n * (n - 1) // 2
-        self._n = n
-        self._is_complete = edges is None or len(edges) == complete_count
-        self._edges = None if self._is_complete else edges
-        self._edge_count = complete_count if edges is None else len(edges)
-        self._family = family
+        self.n, self.family, self.names, self.positions = n, family, names, positions
+        self.is_complete = edges is None or len(edges) == complete_count
+        self.edge_count = complete_count if edges is None else len(edges)
+        self._edges = None if self.is_complete else edges
         self._parameters = dict(parameters or {})
-        self._names = names
-        self._positions = positions
         # A family's closed forms are used only where this package itself built the edges.
         self._is_certified = False
         self._gaps: dict[str | None, float] = {}
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return self._n
-
-    @property
-    def edge_count(self) -> int:
-        """Number of undirected edges, |E|."""
-        return self._edge_count
-
-    @property
-    def family(self) -> str | None:
-        """Canonical name of the family the graph was built from, if any."""
-        return self._family
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -147,29 +138,14 @@ class Graph:
         return dict(self._parameters)
 
     @property
-    def names(self) -> tuple[str, ...] | None:
-        """One name per node, or None."""
-        return self._names
-
-    @property
-    def positions(self) -> FloatArray | None:
-        """Where to draw each node, shape (n, 2), or None."""
-        return self._positions
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every two nodes are joined; such a graph stores no edges."""
-        return self._is_complete
-
-    @property
     def edges(self) -> PairArray:
         """The edges, one row i < j each; read-only."""
         if self._edges is not None:
             return self._edges
-        if self.n > LARGEST_LISTED_COMPLETE:
+        if self.n > _LARGEST_LISTED_COMPLETE:
             raise InputError(
                 f"The complete graph on {self.n} nodes has {self.edge_count} edges, too many to "
-                f"list; lists are made up to {LARGEST_LISTED_COMPLETE} nodes."
+                f"list; lists are made up to {_LARGEST_LISTED_COMPLETE} nodes."
             )
         listed = np.empty((self.edge_count, 2), dtype=np.int32)
         start = 0
@@ -205,13 +181,17 @@ class Graph:
 
     def neighbors(self, k: int) -> NDArray[np.int32]:
         """Return the neighbors of node k in increasing order."""
-        k = whole("A node", k, 0)
-        if k >= self.n:
-            raise InputError(f"Node {k} is outside the nodes 0 to {self.n - 1}.")
+        k = self._check_node(k)
         if self.is_complete:
             return np.delete(np.arange(self.n, dtype=np.int32), k)
         indptr, indices = self.adjacency
         return indices[indptr[k] : indptr[k + 1]]
+
+    def _check_node(self, k: int) -> int:
+        k = whole("A node", k, 0)
+        if k >= self.n:
+            raise InputError(f"Node {k} is outside the nodes 0 to {self.n - 1}.")
+        return k
 
     @property
     def is_regular(self) -> bool:
@@ -227,61 +207,25 @@ class Graph:
         cover = np.concatenate([edges + np.array([0, self.n]), edges + np.array([self.n, 0])])
         return not checks.is_connected(2 * self.n, cover)
 
-    # Laws: which edge is drawn how often.
+    _law = laws.listed_law
+    edge_probabilities = laws.edge_probabilities
+    pick_probabilities = laws.pick_probabilities
 
-    def _law(self, name: str) -> laws.EdgeLaw:
-        """Return the law of this canonical name on the edges, which are not those of a clique."""
-        return laws.listed_law(self, name)
+    laplacian = spectrum.laplacian
+    laplacian_dense = spectrum.laplacian_dense
+    spectral_gap = spectrum.spectral_gap
+    normalized_gap = spectrum.normalized_gap
 
-    def edge_probabilities(self, law: str = UNIFORM_EDGES) -> FloatArray:
-        """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
-        return laws.edge_probabilities(self, law)
+    mixing_time = distances.mixing_time
+    exact_mixing_time = distances.exact_mixing_time
+    total_variation = distances.total_variation
+    diameter = distances.diameter
+    delta_tilde = distances.delta_tilde
 
-    def pick_probabilities(self, law: str = UNIFORM_EDGES) -> FloatArray:
-        """Return p_k, the probability that node k takes part in one exchange."""
-        return laws.pick_probabilities(self, law)
-
-    # Spectrum and mixing.
-
-    def laplacian(self, law: str | None = None) -> csr_array[Any]:
-        """Return L = D - A, or L_q for a named edge law, as a sparse matrix."""
-        return spectrum.laplacian(self, law)
-
-    def laplacian_dense(self, law: str | None = None) -> FloatArray:
-        """Return L = D - A, or L_q for a named edge law, as an array."""
-        return spectrum.laplacian_dense(self, law)
-
-    def spectral_gap(self) -> float:
-        """Return the second smallest eigenvalue of the Laplacian (the Fiedler value)."""
-        return spectrum.spectral_gap(self)
-
-    def normalized_gap(self, law: str = UNIFORM_EDGES) -> float:
-        """Return the second smallest eigenvalue of L_q; spectral gap / |E| for uniform edges."""
-        return spectrum.normalized_gap(self, law)
-
-    def mixing_time(self, eps: float, law: str = UNIFORM_EDGES) -> int:
-        """Return the spectral upper bound on the time a walking observation takes to mix."""
-        return mixing.mixing_time(self, eps, law)
-
-    def exact_mixing_time(self, eps: float, law: str = UNIFORM_EDGES) -> int:
-        """Return the smallest t at which the total variation is at most eps from every start."""
-        return mixing.exact_mixing_time(self, eps, law)
-
-    def total_variation(self, t: ArrayLike, law: str = UNIFORM_EDGES) -> Any:
-        """Return the largest distance to uniform after t exchanges; `t` may be an array."""
-        return mixing.total_variation(self, t, law)
-
-    # Distances.
-
-    def diameter(self) -> int:
-        """Return the largest distance between two nodes."""
-        return distances.diameter(self)
-
-    def delta_tilde(self) -> distances.DeltaTilde:
-        """Return the mean detour over a third node between two farthest nodes, and the pair."""
-        return distances.delta_tilde(self)
-
-    # Other libraries and files.
+    to_networkx = formats.to_networkx
+    to_scipy = formats.to_scipy
+    to_edge_list = formats.write_edge_list
+    to_graphml = formats.write_graphml
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph) -> Self:
@@ -290,42 +234,25 @@ class Graph:
         Nodes are numbered 0, 1, ... as networkx lists them, which is the order in which they were
         added, not that of their names: row k of the data belongs to node ``list(graph)[k]``.
         """
-        n, edges, names = interop.networkx_parts(graph)
+        n, edges, names = formats.networkx_parts(graph)
         return cls(n, edges, names=names)
-
-    def to_networkx(self) -> nx.Graph:
-        """Return a networkx graph on the names, or on 0 to n - 1 when there are none."""
-        return interop.to_networkx(self)
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> Self:
         """Take a symmetric adjacency matrix of zeros and ones, sparse or dense."""
-        n, edges = interop.matrix_parts(matrix)
-        return cls(n, edges)
-
-    def to_scipy(self) -> csr_array[Any]:
-        """Return the adjacency matrix as a sparse matrix of ones."""
-        return interop.to_scipy(self)
+        return cls(*formats.matrix_parts(matrix))
 
     @classmethod
     def from_edge_list(cls, path: str | Path) -> Self:
         """Read a text file with the two ends of one edge per line."""
-        n, edges, names = edge_lists.read_edge_list(Path(path))
+        n, edges, names = formats.read_edge_list(Path(path))
         return cls(n, edges, names=names)
-
-    def to_edge_list(self, path: str | Path) -> None:
-        """Write a text file with the two ends of one edge per line."""
-        edge_lists.write_edge_list(self, Path(path))
 
     @classmethod
     def from_graphml(cls, path: str | Path) -> Self:
         """Read an undirected graph from a GraphML file."""
-        n, edges, names = graphml.read_graphml(Path(path))
+        n, edges, names = formats.read_graphml(Path(path))
         return cls(n, edges, names=names)
-
-    def to_graphml(self, path: str | Path) -> None:
-        """Write a GraphML file."""
-        graphml.write_graphml(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
+from pairgossip.graphs.checks import neighbor_sums
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -41,19 +42,18 @@ class EdgeLaw(Protocol):
 
 
 @dataclass(frozen=True)
-class NoEdges:
+class _NoEdges:
     """The law of a single node, which never exchanges."""
 
     name: str
     stream_count: int = 1
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return no exchange, whatever the count."""
         return np.empty((0, 2), dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class ListedEdges:
+class _ListedEdges:
     """A uniform draw from a list of edges."""
 
     name: str
@@ -61,13 +61,12 @@ class ListedEdges:
     stream_count: int = 1
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         chosen = streams[0].integers(0, len(self.edges), count, dtype=np.int64)
         return self.edges.take(chosen, axis=0)
 
 
 @dataclass(frozen=True)
-class AnyTwoNodes:
+class _AnyTwoNodes:
     """A uniform draw from the edges of the complete graph, which are not listed."""
 
     name: str
@@ -75,7 +74,6 @@ class AnyTwoNodes:
     stream_count: int = 2
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         drawn = np.empty((count, 2), dtype=np.int32)
         first = streams[0].integers(0, self.n, count, dtype=np.int32)
         second = streams[1].integers(0, self.n - 1, count, dtype=np.int32)
@@ -86,7 +84,7 @@ class AnyTwoNodes:
 
 
 @dataclass(frozen=True, eq=False)
-class NodeClocks:
+class _NodeClocks:
     """A uniform node, then one of its neighbors.
 
     The neighbor is number floor(u * degree) for a uniform u of 53 bits: no neighbor's probability
@@ -100,7 +98,6 @@ class NodeClocks:
     stream_count: int = 2
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         drawn = np.empty((count, 2), dtype=np.int32)
         node = streams[0].integers(0, len(self.degrees), count, dtype=np.int64)
         position = streams[1].random(count)
@@ -116,17 +113,17 @@ def edge_law(graph: Graph, name: str = UNIFORM_EDGES) -> EdgeLaw:
     """Return the named law on the edges of `graph`."""
     name = choice("edge law", name, LAWS)
     if graph.n == 1:
-        return NoEdges(name)
+        return _NoEdges(name)
     if graph.is_complete:
-        return AnyTwoNodes(name, graph.n)
+        return _AnyTwoNodes(name, graph.n)
     return graph._law(name)
 
 
 def listed_law(graph: Graph, name: str) -> EdgeLaw:
     """Return the law of this canonical name on edges that can be listed."""
     if is_uniform(graph, name):
-        return ListedEdges(name, graph.edges)
-    return NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)
+        return _ListedEdges(name, graph.edges)
+    return _NodeClocks(name, graph.degrees.astype(np.float64), *graph.adjacency)
 
 
 def is_uniform(graph: Graph, name: str) -> bool:
@@ -134,24 +131,19 @@ def is_uniform(graph: Graph, name: str) -> bool:
     return choice("edge law", name, LAWS) == UNIFORM_EDGES or graph.is_regular
 
 
-def edge_probabilities(graph: Graph, name: str = UNIFORM_EDGES) -> FloatArray:
-    """Return q_e, the probability that edge e is the one drawn, in the order of `graph.edges`."""
-    if is_uniform(graph, name):
+def edge_probabilities(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
+    """Return q_e, the probability that edge e is the one drawn, in the order of `edges`."""
+    if is_uniform(graph, law):
         count = len(graph.edges)
         return np.full(count, 1.0 / max(count, 1))
-    rates = 1.0 / graph.degrees
-    both: FloatArray = rates[graph.edges].sum(axis=1) / graph.n
-    return both
+    return np.asarray((1.0 / graph.degrees)[graph.edges].sum(axis=1) / graph.n)
 
 
-def pick_probabilities(graph: Graph, name: str = UNIFORM_EDGES) -> FloatArray:
+def pick_probabilities(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
     """Return p_k, the probability that node k takes part in one exchange."""
     if graph.n == 1:
         return np.zeros(1)
-    if is_uniform(graph, name):
+    if is_uniform(graph, law):
         return graph.degrees / graph.edge_count
     # Node k takes part when its own clock rings or when a neighbor calls it.
-    rates = 1.0 / graph.degrees
-    one, other = graph.edges.T
-    called = np.bincount(one, rates[other], graph.n) + np.bincount(other, rates[one], graph.n)
-    return (1.0 + called) / graph.n
+    return (1.0 + neighbor_sums(graph.n, graph.edges, 1.0 / graph.degrees)) / graph.n

@@ -16,19 +16,17 @@ from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeats
 from pairgossip.graphs.graph import Graph
 
-# Drawing graphs by preferential attachment, many nodes at a time.
-#
-# A node is chosen in proportion to its degree by choosing uniformly among the ends of all earlier
-# edges. Ends are numbered: end 2e is the new node of edge e, end 2e + 1 its target. A target is
-# first drawn as the number of an earlier end; within a batch of new nodes that end may itself be
-# a target not yet known, and such chains are followed for the whole batch at once.
-
-
 _FEWEST_BEFORE_BATCHES = 64
 
 
-def attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
-    """Return the edges (new node, target) of a star on m + 1 nodes grown to n nodes."""
+def _attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
+    """Return the edges (new node, target) of a star on m + 1 nodes grown to n nodes.
+
+    A node is chosen in proportion to its degree by choosing uniformly among the ends of all
+    earlier edges. End 2e is the new node of edge e, end 2e + 1 its target. A target is first drawn
+    as the number of an earlier end; within a batch of new nodes that end may itself be a target
+    not yet known, and such chains are followed for the whole batch at once.
+    """
     ends = np.empty(2 * m * (n - m), dtype=np.int64)
     ends[0 : 2 * m : 2] = np.arange(1, m + 1)
     ends[1 : 2 * m : 2] = 0
@@ -40,11 +38,10 @@ def attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
         first_end = 2 * m * (known - m)
         last_end = first_end + 2 * m * batch
         ends[first_end:last_end:2] = np.repeat(np.arange(known, known + batch), m)
-        targets = (
-            _distinct_targets(ends[:first_end], m, rng)
-            if batch == 1
-            else _batch_targets(ends[:last_end], known, batch, m, rng)
-        )
+        if batch == 1:
+            targets = _distinct_targets(ends[:first_end], m, rng)
+        else:
+            targets = _batch_targets(ends[:last_end], known, batch, m, rng)
         ends[first_end + 1 : last_end : 2] = targets
         known += batch
     return ends.reshape(-1, 2)
@@ -79,11 +76,11 @@ def _batch_targets(
 
 def _known_ends(drawn: NDArray[np.int64], first_end: int) -> NDArray[np.int64]:
     """Follow targets that are themselves targets of this batch to an end that is known."""
-    found = drawn.copy()
-    while (unknown := np.flatnonzero((found >= first_end) & (found % 2 == 1))).size:
-        # Each round looks up what the earlier rounds found, so that chains halve.
-        found[unknown] = found[(found[unknown] - first_end) // 2]
-    return found
+    ends = drawn.copy()
+    while (unknown := np.flatnonzero((ends >= first_end) & (ends % 2 == 1))).size:
+        # Each round looks up the results of the earlier rounds, so that chains halve.
+        ends[unknown] = ends[(ends[unknown] - first_end) // 2]
+    return ends
 
 
 def _repeats_within_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -91,22 +88,18 @@ def _repeats_within_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     order = np.argsort(rows, axis=1, kind="stable")
     by_value = np.take_along_axis(rows, order, axis=1)
     row, column = np.nonzero(by_value[:, 1:] == by_value[:, :-1])
-    positions: NDArray[np.int64] = row * rows.shape[1] + order[row, column + 1]
-    return positions
+    return np.asarray(row * rows.shape[1] + order[row, column + 1])
 
 
-# What the random families share: generators, bounded retries, pairs by number.
-
-
-Seed = int | SeedSequence | BitGenerator | Generator | None
+_Seed = int | SeedSequence | BitGenerator | Generator | None
 """What a random family takes as its seed; None draws a fresh one."""
 
-MOST_EDGES = 200_000_000
+_MOST_EDGES = 200_000_000
 _MOST_DRAWS = 100
 _MOST_EDGES_DRAWN = 60_000_000
 
 
-def generator(seed: Seed) -> Generator:
+def _generator(seed: _Seed) -> Generator:
     """Return the generator of a seed."""
     try:
         return np.random.default_rng(seed)
@@ -114,25 +107,21 @@ def generator(seed: Seed) -> Generator:
         raise InputError(f"The seed must be a whole number >= 0, not {seed!r}.") from None
 
 
-def record_seed(seed: Seed) -> int | None:
-    """Return the seed where it is a number that can be written down and used again."""
+def _record_seed(seed: _Seed) -> int | None:
+    """Return the seed if it is a number, which a file can hold; else None."""
     return int(seed) if isinstance(seed, (int, np.integer)) else None
 
 
-def refuse_too_many_edges(expected: float, what: str, remedy: str) -> None:
+def _refuse_too_many_edges(expected: float, what: str, remedy: str) -> None:
     """Raise before drawing a graph that would not fit in memory."""
-    if expected > MOST_EDGES:
+    if expected > _MOST_EDGES:
         raise InputError(
-            f"{what} would have about {expected:.1e} edges, more than {MOST_EDGES:.0e}; {remedy}."
+            f"{what} would have about {expected:.1e} edges, more than {_MOST_EDGES:.0e}; {remedy}."
         )
 
 
-def draw_until_connected(
-    n: int,
-    draw: Callable[[], NDArray[Any]],
-    expected_edges: float,
-    what: str,
-    remedy: str,
+def _draw_until_connected(
+    n: int, draw: Callable[[], NDArray[Any]], expected_edges: float, what: str, remedy: str
 ) -> NDArray[Any]:
     """Return the first connected draw; give up after 100, or fewer where draws are large."""
     draws = int(np.clip(_MOST_EDGES_DRAWN / max(expected_edges + n, 1.0), 3, _MOST_DRAWS))
@@ -152,10 +141,7 @@ def pairs_from_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack([numbers - larger * (larger - 1) // 2, larger])
 
 
-# Drawing graphs with the same number of neighbors everywhere.
-
-
-def regular_edges(n: int, degree: int, rng: Generator) -> NDArray[Any]:
+def _regular_edges(n: int, degree: int, rng: Generator) -> NDArray[Any]:
     """Return the edges of a simple graph of the given degree; n * degree must be even.
 
     Each node gets `degree` stubs, the stubs are paired at random, and pairs that are loops or
@@ -166,11 +152,11 @@ def regular_edges(n: int, degree: int, rng: Generator) -> NDArray[Any]:
         order = rng.permutation(n)
         return np.column_stack([order, np.roll(order, -1)])
     if degree > (n - 1) / 2:
-        return _complement(n, regular_edges_any(n, n - 1 - degree, rng))
-    return regular_edges_any(n, degree, rng)
+        return _complement(n, _pair_stubs(n, n - 1 - degree, rng))
+    return _pair_stubs(n, degree, rng)
 
 
-def regular_edges_any(n: int, degree: int, rng: Generator) -> NDArray[Any]:
+def _pair_stubs(n: int, degree: int, rng: Generator) -> NDArray[Any]:
     """Pair stubs and repair, for degrees up to half of n; the graph may be disconnected."""
     stubs = rng.permutation(np.repeat(np.arange(n), degree))
     pairs = stubs.reshape(-1, 2)
@@ -223,7 +209,7 @@ def _complement(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
 _REWIRING_ROUNDS = 60
 
 
-def watts_strogatz(n: int, k: int, p: float, seed: Seed = None) -> Graph:
+def watts_strogatz(n: int, k: int, p: float, seed: _Seed = None) -> Graph:
     """A ring where each node neighbors the k nearest, with a fraction p of the edges rewired.
 
     Rewiring keeps one end of an edge and moves the other to a uniform node that was not a
@@ -238,17 +224,13 @@ def watts_strogatz(n: int, k: int, p: float, seed: Seed = None) -> Graph:
     if k >= n:
         raise InputError(f"Watts-Strogatz needs k < n, but k={k} and n={n}.")
     p = real("The rewiring probability p", p, 0, 1)
-    refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
-    rng = generator(seed)
-    edges = draw_until_connected(
-        n,
-        lambda: _rewired_ring(n, k, p, rng),
-        n * k / 2,
-        f"Watts-Strogatz with n={n}, k={k} and p={p:g}",
-        "raise k or lower p",
+    _refuse_too_many_edges(n * k / 2, "The graph", "lower n or k")
+    rng = _generator(seed)
+    what = f"Watts-Strogatz with n={n}, k={k} and p={p:g}"
+    edges = _draw_until_connected(
+        n, lambda: _rewired_ring(n, k, p, rng), n * k / 2, what, "raise k or lower p"
     )
-    parameters = {"k": k, "p": p, "seed": record_seed(seed)}
-    return Graph._trusted(n, edges, "watts-strogatz", parameters)
+    return Graph._trusted(n, edges, "watts-strogatz", {"k": k, "p": p, "seed": _record_seed(seed)})
 
 
 def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]:
@@ -273,25 +255,19 @@ def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]
     return edges
 
 
-def erdos_renyi(n: int, p: float, seed: Seed = None) -> Graph:
+def erdos_renyi(n: int, p: float, seed: _Seed = None) -> Graph:
     """Every two nodes are joined with probability p, independently."""
     n = node_count(n)
     p = real("The edge probability p", p, 0, 1)
-    parameters = {"p": p, "seed": record_seed(seed)}
-    rng = generator(seed)
+    parameters = {"p": p, "seed": _record_seed(seed)}
+    rng = _generator(seed)
     if p == 1.0 or n == 1:
         return Graph._trusted(n, None, "erdos-renyi", parameters)
     what = f"Erdos-Renyi with n={n} and p={p:g}"
     expected = p * n * (n - 1) / 2
-    refuse_too_many_edges(expected, what, "lower p")
-    threshold = math.log(n) / n
-    edges = draw_until_connected(
-        n,
-        lambda: _independent_pairs(n, p, rng),
-        expected,
-        what,
-        f"connected graphs appear above p ~ log(n)/n = {threshold:.2g}; raise p",
-    )
+    _refuse_too_many_edges(expected, what, "lower p")
+    remedy = f"connected graphs appear above p ~ log(n)/n = {math.log(n) / n:.2g}; raise p"
+    edges = _draw_until_connected(n, lambda: _independent_pairs(n, p, rng), expected, what, remedy)
     return Graph._trusted(n, edges, "erdos-renyi", parameters)
 
 
@@ -311,7 +287,7 @@ def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
     return pairs_from_numbers(numbers[numbers < pair_count])
 
 
-def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
+def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
     """Every node has the same number of neighbors, otherwise at random."""
     n = node_count(n, at_least=2)
     degree = whole("The degree", degree, 1)
@@ -325,20 +301,17 @@ def random_regular(n: int, degree: int, seed: Seed = None) -> Graph:
         raise InputError(
             f"With degree=1 the {n} nodes fall into pairs; use a degree of at least 2."
         )
-    refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
-    rng = generator(seed)
-    parameters = {"degree": degree, "seed": record_seed(seed)}
-    edges = draw_until_connected(
-        n,
-        lambda: regular_edges(n, degree, rng),
-        n * degree / 2,
-        f"The random regular graph with n={n} and degree={degree}",
-        "raise the degree",
+    _refuse_too_many_edges(n * degree / 2, "The graph", "lower n or the degree")
+    rng = _generator(seed)
+    parameters = {"degree": degree, "seed": _record_seed(seed)}
+    what = f"The random regular graph with n={n} and degree={degree}"
+    edges = _draw_until_connected(
+        n, lambda: _regular_edges(n, degree, rng), n * degree / 2, what, "raise the degree"
     )
     return Graph._trusted(n, edges, "random-regular", parameters)
 
 
-def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
+def random_geometric(n: int, radius: float, seed: _Seed = None) -> Graph:
     """Nodes are uniform points of the unit square, joined when closer than the radius."""
     with needed_for("A random geometric graph"):
         from scipy.spatial import KDTree
@@ -346,8 +319,8 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
     radius = real("The radius", radius, 0, math.inf)
     what = f"The random geometric graph with n={n} and radius={radius:g}"
     expected = n * (n - 1) / 2 * min(1.0, math.pi * radius**2)
-    refuse_too_many_edges(expected, what, "lower the radius")
-    rng = generator(seed)
+    _refuse_too_many_edges(expected, what, "lower the radius")
+    rng = _generator(seed)
     points: FloatArray = np.empty((n, 2))
 
     def draw() -> NDArray[np.int64]:
@@ -356,20 +329,17 @@ def random_geometric(n: int, radius: float, seed: Seed = None) -> Graph:
         return close
 
     threshold = math.sqrt(math.log(n) / (math.pi * n))
-    edges = draw_until_connected(
-        n,
-        draw,
-        expected,
-        what,
+    remedy = (
         f"connected graphs appear above radius ~ sqrt(log(n)/(pi n)) = {threshold:.2g}; "
-        "raise the radius",
+        "raise the radius"
     )
+    edges = _draw_until_connected(n, draw, expected, what, remedy)
     points.flags.writeable = False
-    parameters = {"radius": radius, "seed": record_seed(seed)}
+    parameters = {"radius": radius, "seed": _record_seed(seed)}
     return Graph._trusted(n, edges, "random-geometric", parameters, points)
 
 
-def barabasi_albert(n: int, m: int, seed: Seed = None) -> Graph:
+def barabasi_albert(n: int, m: int, seed: _Seed = None) -> Graph:
     """Nodes arrive one by one and join m others, the likelier the more neighbors these have.
 
     The first m + 1 nodes form a star.
@@ -378,7 +348,6 @@ def barabasi_albert(n: int, m: int, seed: Seed = None) -> Graph:
     m = whole("The number of edges per new node m", m, 1)
     if m >= n:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
-    refuse_too_many_edges(n * m, "The graph", "lower n or m")
-    edges = attach_edges(n, m, generator(seed))
-    parameters = {"m": m, "seed": record_seed(seed)}
-    return Graph._trusted(n, edges, "barabasi-albert", parameters)
+    _refuse_too_many_edges(n * m, "The graph", "lower n or m")
+    edges = _attach_edges(n, m, _generator(seed))
+    return Graph._trusted(n, edges, "barabasi-albert", {"m": m, "seed": _record_seed(seed)})

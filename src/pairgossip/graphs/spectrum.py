@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import laws
+from pairgossip.graphs.checks import neighbor_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # would take minutes on a small world of 10,000 nodes.
 
 
-Operator = Callable[[FloatArray], FloatArray]
+_Operator = Callable[[FloatArray], FloatArray]
 
 _RESIDUAL = 1e-7
 """How good the vector must be, relative to the eigenvalue; the eigenvalue is far better."""
@@ -54,12 +55,9 @@ class Problem(NamedTuple):
 
     def centered(self, vector: FloatArray) -> FloatArray:
         """Return what is left of a vector without its part of eigenvalue 0."""
-        left: FloatArray = (
-            vector - vector.mean()
-            if self.null is None
-            else vector - float(self.null @ vector) * self.null
-        )
-        return left
+        if self.null is None:
+            return np.asarray(vector - vector.mean())
+        return vector - float(self.null @ vector) * self.null
 
 
 def fiedler_vector(problem: Problem) -> FloatArray:
@@ -102,7 +100,7 @@ def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
 
 def _placed_filter(
     problem: Problem, start: FloatArray, known: FloatArray | None = None
-) -> tuple[Operator, FloatArray | None]:
+) -> tuple[_Operator, FloatArray | None]:
     """Return a filter for the smallest eigenvalue, `known` left out, and a rough vector."""
     matrix, bound = problem.matrix, problem.bound
     look = _without(_filter(matrix, bound, 0.0, 1), known)
@@ -131,7 +129,9 @@ def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) ->
     return residual**2 <= _VALUE_ERROR * value * separation
 
 
-def _leading(problem: Problem, apply: Operator, start: FloatArray, tol: float) -> FloatArray | None:
+def _leading(
+    problem: Problem, apply: _Operator, start: FloatArray, tol: float
+) -> FloatArray | None:
     """Return the unit eigenvector of an operator's largest eigenvalue, if it is found.
 
     The vector of the problem's eigenvalue 0 is left out.
@@ -145,14 +145,14 @@ def _leading(problem: Problem, apply: Operator, start: FloatArray, tol: float) -
     operator: Any = LinearOperator(shape, matvec=apply_centered, dtype=np.float64)
     options: Any = {"ncv": _BASIS_SIZE, "maxiter": _RESTARTS, "tol": tol}
     try:
-        found = eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0]
+        leading = eigsh(operator, k=1, which="LA", v0=start, **options)[1][:, 0]
     except ArpackNoConvergence:
         return None
-    vector = problem.centered(found)
+    vector = problem.centered(leading)
     return vector / float(np.linalg.norm(vector))
 
 
-def _without(apply: Operator, known: FloatArray | None) -> Operator:
+def _without(apply: _Operator, known: FloatArray | None) -> _Operator:
     """Return the operator on the vectors orthogonal to a known unit eigenvector."""
     if known is None:
         return apply
@@ -164,7 +164,7 @@ def _without(apply: Operator, known: FloatArray | None) -> Operator:
     return apply_beside
 
 
-def _filter(matrix: Any, bound: float, cut: float, degree: int) -> Operator:
+def _filter(matrix: Any, bound: float, cut: float, degree: int) -> _Operator:
     """Return the Chebyshev polynomial that stays within -1 and 1 on [cut, bound], grows below."""
     scale, shift = 2.0 / (bound - cut), (bound + cut) / (bound - cut)
 
@@ -182,7 +182,7 @@ def _filter(matrix: Any, bound: float, cut: float, degree: int) -> Operator:
     return apply
 
 
-def _pseudo_inverse(problem: Problem) -> Operator:
+def _pseudo_inverse(problem: Problem) -> _Operator:
     """Return the inverse of the matrix on centered vectors, from sparse factors."""
     from scipy.sparse.linalg import splu
 
@@ -239,8 +239,9 @@ LARGEST_DENSE = 600
 
 
 def spectral_gap(graph: Graph) -> float:
-    """Return the second smallest eigenvalue of L = D - A (the Fiedler value)."""
-    _refuse_single_node(graph)
+    """Return the second smallest eigenvalue of the Laplacian L = D - A (the Fiedler value)."""
+    if graph.n == 1:
+        raise InputError("A single node has no spectral gap; use a graph of at least two nodes.")
     known = closed_form(graph)
     return known if known is not None else _known_gap(graph, None)
 
@@ -282,16 +283,20 @@ def closed_form(graph: Graph) -> float | None:
 
 def laplacian(graph: Graph, law: str | None = None) -> csr_array[Any]:
     """Return L = D - A, or L_q for a named edge law, as a sparse matrix."""
+    weights = _weights(graph, law)
+    return sparse_matrix(graph.edges, -weights, _weighted_degrees(graph, weights))
+
+
+def sparse_matrix(edges: PairArray, between: FloatArray, diagonal: FloatArray) -> csr_array[Any]:
+    """Return the symmetric matrix with one entry for every edge, and a diagonal."""
     with needed_for("A sparse Laplacian"):
         from scipy.sparse import coo_array
 
-    weights = _weights(graph, law)
-    one, other = graph.edges.T
-    nodes = np.arange(graph.n, dtype=np.int32)
-    entries = np.concatenate([-weights, -weights, _weighted_degrees(graph, weights)])
-    rows = np.concatenate([one, other, nodes])
-    cols = np.concatenate([other, one, nodes])
-    return coo_array((entries, (rows, cols)), shape=(graph.n, graph.n)).tocsr()
+    (one, other), n = edges.T, len(diagonal)
+    nodes = np.arange(n, dtype=np.int32)
+    entries = np.concatenate([between, between, diagonal])
+    rows, cols = np.concatenate([one, other, nodes]), np.concatenate([other, one, nodes])
+    return coo_array((entries, (rows, cols)), shape=(n, n)).tocsr()
 
 
 def laplacian_dense(graph: Graph, law: str | None = None) -> FloatArray:
@@ -316,14 +321,7 @@ def _weights(graph: Graph, law: str | None) -> FloatArray:
 
 
 def _weighted_degrees(graph: Graph, weights: FloatArray) -> FloatArray:
-    one, other = graph.edges.T
-    sums: Any = np.bincount(one, weights, graph.n) + np.bincount(other, weights, graph.n)
-    return np.asarray(sums, dtype=np.float64)
-
-
-def _refuse_single_node(graph: Graph) -> None:
-    if graph.n == 1:
-        raise InputError("A single node has no spectral gap; use a graph of at least two nodes.")
+    return neighbor_sums(graph.n, graph.edges, np.ones(graph.n), weights)
 
 
 def _second_smallest(graph: Graph, law: str | None) -> float:

@@ -3,8 +3,7 @@
 from pairgossip.privacy.advice import BinAdvice, advise_bins
 from pairgossip.privacy.debiased import DebiasedKernel
 from pairgossip.privacy.estimation import PrivateMeans, PrivatePairs, PrivateSets, ReportedPairs
-from pairgossip.privacy.gradients import DebiasedLoss
-from pairgossip.privacy.learning import PrivateLearning, ReportedLearning
+from pairgossip.privacy.learning import DebiasedLoss, PrivateLearning, ReportedLearning
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import (
     PrivacyError,

@@ -13,16 +13,16 @@ from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
-from pairgossip.privacy.columns import Classes
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import laws_of, means, variance_of
+from pairgossip.privacy.response import Classes
 
-CANDIDATES = (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256)
-LARGEST_COMPARED = 512
+_CANDIDATES = (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256)
+_LARGEST_COMPARED = 512
 """Cells of a candidate: with more of them, comparing candidates takes long."""
-HOPELESS = 10.0
-"""So many times the smallest error, noise alone ends the comparison."""
-UNIFORM_ROWS = 2520
+_HOPELESS = 10.0
+"""Noise this many times the smallest error ends the comparison."""
+_UNIFORM_ROWS = 2520
 """Rows that stand for a uniform distribution; most small numbers of bins divide it."""
 
 
@@ -109,7 +109,7 @@ def advise_bins(
                 "Uniform labels say nothing about how labels go with values: give a public "
                 "sample= like the data expected."
             )
-        # Where columns have nothing to do with each other its value is known, and no bins biased.
+        # Independent columns have a known value of it, which no bins can bias.
         if measured.association:
             raise InputError(
                 f"Kernel '{measured.name}' is about how columns go together, of which evenly "
@@ -125,33 +125,33 @@ def advise_bins(
     probe(measured, table)
     raw = statistic(table, measured, "u")
     rows: list[tuple[float, ...]] = []
-    for bins in CANDIDATES:
+    for bins in _CANDIDATES:
         mechanism = RandomizedResponse(epsilon, bins, range, **options)
-        if rows and mechanism.cells > LARGEST_COMPARED:
+        if rows and mechanism.cells > _LARGEST_COMPARED:
             break
         debiased, laws = mechanism.debiased(measured), laws_of(mechanism, table)
         bias = float(debiased.combine(means(debiased, laws, "u"))) - raw
         variance = variance_of(debiased, laws.scaled(count), kind)
         rows.append((bins, bias, math.sqrt(variance), math.hypot(bias, math.sqrt(variance))))
         # Noise grows with the number of bins: once it is far above the best, more are no better.
-        if math.sqrt(variance) > HOPELESS * min(row[3] for row in rows):
+        if math.sqrt(variance) > _HOPELESS * min(row[3] for row in rows):
             break
-    found = np.array(rows)
+    compared, biases, deviations, errors = np.array(rows).T
     return BinAdvice(
-        bins=int(found[found[:, 3].argmin(), 0]),
+        bins=int(compared[errors.argmin()]),
         rule_of_thumb=max(2, round(count**0.25 * math.sqrt(epsilon))),
-        candidates=found[:, 0].astype(np.int64),
-        bias=found[:, 1],
-        standard_errors=found[:, 2],
-        errors=found[:, 3],
+        candidates=compared.astype(np.int64),
+        bias=biases,
+        standard_errors=deviations,
+        errors=errors,
     )
 
 
 def _uniform(mechanism: RandomizedResponse) -> FloatArray:
     """Return rows spread evenly over the declared ranges."""
     columns = [column for column in mechanism.columns if not isinstance(column, Classes)]
-    spots = np.random.default_rng(0).random((UNIFORM_ROWS, len(columns)))
-    spots[:, 0] = (np.arange(UNIFORM_ROWS) + 0.5) / UNIFORM_ROWS
+    spots = np.random.default_rng(0).random((_UNIFORM_ROWS, len(columns)))
+    spots[:, 0] = (np.arange(_UNIFORM_ROWS) + 0.5) / _UNIFORM_ROWS
     low = np.array([column.low for column in columns])
     high = np.array([column.high for column in columns])
     table = low + (high - low) * spots

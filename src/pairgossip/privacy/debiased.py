@@ -12,18 +12,15 @@ from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, single_kernel
 from pairgossip.kernels.kernel import Formula, Kernel, Ratio, as_kernel, evaluate
-from pairgossip.privacy.columns import Classes
+from pairgossip.privacy.response import Classes
 
 if TYPE_CHECKING:
     from pairgossip.privacy.mechanism import RandomizedResponse
 
 
-# Finds kernels that ask whether raw values are equal, which cells cannot answer.
-
-
-SAMPLE = 24
+_SAMPLE = 24
 """Observations paired with each other."""
-NEAR, NEARER = 1e-6, 1e-9
+_NEAR, _NEARER = 1e-6, 1e-9
 """Two distances, as parts of the range: a jump is the same at both, a slope is not."""
 
 
@@ -41,7 +38,7 @@ def refuse_equality(
         first, second = _equal_in(mechanism.representatives, at)
         width = column.high - column.low
         finest = 16 * float(np.spacing(max(abs(column.low), abs(column.high))))
-        step = max(NEARER * width, finest)
+        step = max(_NEARER * width, finest)
         jumps, ordered = False, False
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for part in kernel.components:
@@ -59,7 +56,7 @@ def refuse_equality(
 def _equal_in(values: FloatArray, at: int) -> tuple[FloatArray, FloatArray]:
     """Pair a few observations with each other, made equal in one column."""
     table = values.reshape(len(values), -1)
-    chosen = np.unique(np.linspace(0, len(table) - 1, SAMPLE).astype(np.intp))
+    chosen = np.unique(np.linspace(0, len(table) - 1, _SAMPLE).astype(np.intp))
     one, other = (index.ravel() for index in np.meshgrid(chosen, chosen, indexing="ij"))
     first, second = table[one], table[other].copy()
     second[:, at] = first[:, at]
@@ -72,7 +69,7 @@ def _sides(
     """Tell where h jumps at equality and is alike beside it, and where the sides differ."""
     equal = _evaluate_at(kernel, first, second, at, 0.0)
     below, above = (_evaluate_at(kernel, first, second, at, sign * step) for sign in (-1.0, 1.0))
-    coarse = NEAR / NEARER * step
+    coarse = _NEAR / _NEARER * step
     lower, upper = (_evaluate_at(kernel, first, second, at, sign * coarse) for sign in (-1.0, 1.0))
     size = np.abs(np.stack([equal, below, above, lower, upper])).max()
     small = 1e-7 * size
@@ -93,9 +90,9 @@ def _evaluate_at(
     return evaluate(kernel, *blocks)
 
 
-LARGEST_DOMAIN = 2048
+_LARGEST_DOMAIN = 2048
 """Cells of the whole report: a table of all pairs of them takes 32 MB."""
-PAIRS_AT_ONCE = 2**18
+_PAIRS_AT_ONCE = 2**18
 
 
 class DebiasedKernel:
@@ -132,7 +129,12 @@ class DebiasedKernel:
         self.mechanism = mechanism
         self.kernel = as_kernel(kernel)
         self.components = len(self.kernel.components)
-        check_domain(mechanism)
+        if mechanism.cells > _LARGEST_DOMAIN:
+            product = " x ".join(map(str, mechanism.bins))
+            raise InputError(
+                f"Reports have {mechanism.cells:,} cells ({product}), and debiasing takes a table "
+                f"of all pairs of at most {_LARGEST_DOMAIN:,}: give fewer bins or fewer columns."
+            )
         values = mechanism.representatives
         self._check(values)
         parts = self.kernel.components
@@ -143,12 +145,11 @@ class DebiasedKernel:
 
     def values(self, first: Any, second: Any) -> FloatArray:
         """Return the debiased values at m pairs of reports of two people, shape (m, components)."""
-        one, other = self.mechanism.flat(first), self.mechanism.flat(second)
-        return np.moveaxis(self.tables[:, one, other], 0, -1)
+        return self.tables[:, self.mechanism.flat(first), self.mechanism.flat(second)].T
 
     def own(self, reports: Any) -> FloatArray:
         """Return what m reports say of their own pairs h(x, x), shape (m, components)."""
-        return np.moveaxis(self.own_values[:, self.mechanism.flat(reports)], 0, -1)
+        return self.own_values[:, self.mechanism.flat(reports)].T
 
     def __call__(self, first: Any, second: Any) -> FloatArray:
         """Return the debiased values at m pairs of reports, for a single kernel, shape (m,)."""
@@ -212,18 +213,8 @@ class DebiasedKernel:
         return f"DebiasedKernel({self.kernel.name}, {self.mechanism.cells} cells)"
 
 
-def check_domain(mechanism: RandomizedResponse, largest: int = LARGEST_DOMAIN) -> None:
-    """Raise `InputError` if there are too many cells for a table of all pairs."""
-    if mechanism.cells > largest:
-        product = " x ".join(map(str, mechanism.bins))
-        raise InputError(
-            f"Reports have {mechanism.cells:,} cells ({product}), and debiasing takes a table of "
-            f"all pairs of at most {largest:,}: give fewer bins or fewer columns."
-        )
-
-
 def debias(mechanism: RandomizedResponse, values: FloatArray, axis: int) -> FloatArray:
-    """Turn one axis of length K from true cells to reports, the expectation being kept."""
+    """Turn one axis of length K from true cells to reports, with the same expectation."""
     return _by_responses(mechanism, values, axis, "debias")
 
 
@@ -245,7 +236,7 @@ def _by_responses(
 def _cell_table(kernel: Kernel, values: FloatArray) -> FloatArray:
     cells = len(values)
     table = np.empty((cells, cells))
-    step = max(1, PAIRS_AT_ONCE // cells)
+    step = max(1, _PAIRS_AT_ONCE // cells)
     for start in range(0, cells, step):
         rows = values[start : start + step]
         first = np.repeat(rows, cells, axis=0)

@@ -1,4 +1,4 @@
-"""Raw data, kernel and mechanism tied together: private estimation, one trial after the other."""
+"""Private estimation: raw data, a kernel and the mechanism that every trial draws reports by."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import Kernel, Progress, Ratio
 from pairgossip.kernels.pairs import Means, Pairs, SiteSets, set_scale
-from pairgossip.privacy.columns import Cells, Classes, Grid
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
-from pairgossip.privacy.response import trial_source
+from pairgossip.privacy.response import Cells, Classes, Grid, trial_source
 
 
 class _Private:
-    """What the problems of private rows share: everything is that of the raw data.
-
-    Compiled code cannot run them, for it would read the raw data.
-    """
+    """What the problems of private rows share; compiled code would read the raw data."""
 
     fusible = False
 
@@ -30,6 +26,15 @@ class _Private:
         self.data, self.dimension = truth.data, truth.dimension
         self.kernel, self.components = truth.kernel, truth.components
         self.target, self.mechanism, self.n, self.scale = truth.target, mechanism, n, scale
+
+    def matrix(self, component: int = 0) -> FloatArray:
+        """Return what pairs add, for one component, shape (n, n)."""
+        raise NotImplementedError
+
+    def row_means(self) -> FloatArray:
+        """Return the mean of every row of `matrix`, for a single kernel."""
+        single_kernel(self.kernel)
+        return self.matrix().mean(axis=1)
 
     def __repr__(self) -> str:
         return (
@@ -92,11 +97,6 @@ class PrivatePairs(_Private):
         """Return the statistic of the raw data."""
         return self.truth.exact(progress)
 
-    def row_means(self) -> FloatArray:
-        """Return the mean of every row of `matrix`, for a single kernel."""
-        single_kernel(self.kernel)
-        return self.matrix().mean(axis=1)
-
     def matrix(self, component: int = 0) -> FloatArray:
         """Return what pairs add on average over the reports, for one component, shape (n, n)."""
         laws, table = laws_by_row(self.mechanism, self.data), self.debiased.cell_tables[component]
@@ -110,7 +110,9 @@ class PrivatePairs(_Private):
 
     def for_trial(self, seed: SeedSequence) -> ReportedPairs:
         """Return the problem with reports drawn for this trial."""
-        return self.with_reports(self.mechanism.randomize(self.data, trial_source(self, seed)))
+        return self.with_reports(
+            self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
+        )
 
     def with_reports(self, reports: Cells) -> ReportedPairs:
         """Return the problem with these reports, one row per observation."""
@@ -183,11 +185,8 @@ def check_mechanism(mechanism: Any) -> None:
         )
 
 
-# The mean of one column, averaged from one report per node.
-
-
 def middle(first: FloatArray, second: FloatArray) -> FloatArray:
-    """A kernel whose average over all pairs is the mean."""
+    """Return the midpoint: a kernel whose average over all pairs is the mean."""
     return (first + second) / 2
 
 
@@ -210,7 +209,7 @@ class PrivateMeans(Means):
 
     def for_trial(self, seed: SeedSequence) -> Means:
         """Return what reports drawn for this trial say of the values, unbiased."""
-        reports = self.mechanism.randomize(self.data, trial_source(self, seed))
+        reports = self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
         return Means(self.debiased.own(reports)[:, 0])
 
     def expected(self) -> Means:
@@ -221,9 +220,6 @@ class PrivateMeans(Means):
     def predicted_error(self, exact: float) -> PrivacyError:
         """Predict how far the mean of the reports is off the exact mean."""
         return predicted_error(self.debiased, self.data, "v", exact)
-
-
-# Sites that swap whole sets of reports.
 
 
 class PrivateSets(_Private):
@@ -246,11 +242,6 @@ class PrivateSets(_Private):
         """Return the statistic of the raw data."""
         return self.rows.exact(progress)
 
-    def row_means(self) -> FloatArray:
-        """Return the mean of every row of `matrix`, for a single kernel."""
-        single_kernel(self.kernel)
-        return self.matrix().mean(axis=1)
-
     def matrix(self, component: int = 0) -> FloatArray:
         """Return what pairs of sites add on average over the reports, shape (n, n)."""
         table = self.rows.debiased.cell_tables[component]
@@ -263,16 +254,16 @@ class PrivateSets(_Private):
         added[np.diag_indices(self.n)] += np.bincount(self.sets.site_of, own, self.n)
         return added * self.scale
 
-    def for_trial(self, seed: SeedSequence) -> ReportedSets:
+    def for_trial(self, seed: SeedSequence) -> _ReportedSets:
         """Return the problem with reports drawn for this trial."""
-        return ReportedSets(self, self.rows.for_trial(seed))
+        return _ReportedSets(self, self.rows.for_trial(seed))
 
     def predicted_error(self, exact: float) -> PrivacyError:
         """Predict how far the statistic of the reports is off the exact one."""
         return self.rows.predicted_error(exact)
 
 
-class ReportedSets(_Private):
+class _ReportedSets(_Private):
     """What site u adds when it holds the reports of site v: sums over all pairs of their rows.
 
     Sums over rows are products of the sites' histograms of reports with the debiased kernel. A
@@ -310,21 +301,13 @@ class ReportedSets(_Private):
         """Return the debiased statistic of the reports, to which gossip converges."""
         return self.reported.exact(progress)
 
-    def row_means(self) -> FloatArray:
-        """Return the mean of every row of `matrix`, for a single kernel."""
-        single_kernel(self.kernel)
-        return self.matrix().mean(axis=1)
-
     def for_trial(self, seed: SeedSequence) -> Self:
         """Return itself: the reports are drawn."""
         return self
 
 
-# A mechanism as plain texts and numbers, for the files of results.
-
-
 def as_record(mechanism: RandomizedResponse) -> dict[str, Any]:
-    """Return what `RandomizedResponse` takes to make the same mechanism again."""
+    """Return the arguments of `RandomizedResponse` that make the same mechanism, for files."""
     intervals = [column for column in mechanism.columns if not isinstance(column, Classes)]
     classes = [list(c.labels) for c in mechanism.columns if isinstance(c, Classes)]
     rounded = any(isinstance(column, Grid) for column in intervals)
@@ -336,8 +319,3 @@ def as_record(mechanism: RandomizedResponse) -> dict[str, Any]:
         "rounding": "stochastic" if rounded else "bins",
         "together": mechanism.together,
     }
-
-
-def from_record(record: dict[str, Any]) -> RandomizedResponse:
-    """Make the mechanism of a record."""
-    return RandomizedResponse(**record)

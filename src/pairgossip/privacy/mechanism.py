@@ -16,8 +16,12 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
-from pairgossip.privacy.columns import Bins, Cells, Classes, Column, Grid
 from pairgossip.privacy.response import (
+    Bins,
+    Cells,
+    Classes,
+    Column,
+    Grid,
     Probabilities,
     Response,
     byte_source,
@@ -31,19 +35,15 @@ if TYPE_CHECKING:
     from pairgossip.privacy.debiased import DebiasedKernel
 
 
-# From bins, ranges and classes as the user writes them to one checked column each.
-
-
 ROUNDINGS = ("bins", "stochastic")
-LARGEST_RESPONSE = 2**20
+_LARGEST_RESPONSE = 2**20
 """Cells of one report: with more of them, reports are noise alone."""
 
 
-def check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[Column, ...]:
+def _check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[Column, ...]:
     """Return one column for every pair of bins and range, and one for the classes if given."""
-    stochastic = choice("rounding", rounding, ROUNDINGS) == "stochastic"
-    kind = Grid if stochastic else Bins
-    labels = () if classes is None else (Classes(check_classes(classes)),)
+    kind = Grid if choice("rounding", rounding, ROUNDINGS) == "stochastic" else Bins
+    labels = () if classes is None else (Classes(_check_classes(classes)),)
     if bins is None and range_ is None and labels:
         return labels
     if bins is None:
@@ -70,7 +70,7 @@ def check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[
     return (*intervals, *labels)
 
 
-def check_classes(classes: Any) -> tuple[float, ...]:
+def _check_classes(classes: Any) -> tuple[float, ...]:
     """Return the classes as increasing numbers; text is numbered 0, 1, ... in the order given."""
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | set | range):
         raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
@@ -101,12 +101,12 @@ def _counts(bins: Any) -> list[int]:
 
 
 def _count(bins: Any) -> int:
-    count = 1 if bins == 1 else whole("The number of bins", bins, least=2)
-    if count == 1:
+    if bins == 1:
         raise InputError("One bin tells nothing about a value: give at least 2 bins.")
-    if count > LARGEST_RESPONSE:
+    count = whole("The number of bins", bins, least=2)
+    if count > _LARGEST_RESPONSE:
         raise InputError(
-            f"{count:,} bins would drown every report in noise: give at most {LARGEST_RESPONSE:,}."
+            f"{count:,} bins would drown every report in noise: give at most {_LARGEST_RESPONSE:,}."
         )
     return count
 
@@ -135,10 +135,7 @@ def _ranges(range_: Any) -> list[tuple[float, float]]:
     return [(low, high) for low, high in limits.tolist()]
 
 
-# What a mechanism asks of data and of reports, each refusal in one sentence.
-
-
-def label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
+def _label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
     """Return labels as numbers; text is looked up among the declared classes."""
     if not isinstance(mechanism.columns[-1], Classes):
         raise InputError(
@@ -157,18 +154,18 @@ def label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
             )
         return labels
     codes = {name: code for code, name in enumerate(mechanism.names)}
-    found = [codes.get(label, -1) for label in array.ravel().tolist()]
-    unknown = np.flatnonzero(np.array(found) < 0)
+    numbers = np.array([codes.get(label, -1) for label in array.ravel().tolist()], dtype=np.float64)
+    unknown = np.flatnonzero(numbers < 0)
     if len(unknown):
         raise InputError(
             f"{format_count(len(unknown), 'label')} ({format_rows(unknown)}, counting from 0) "
             f"{'is' if len(unknown) == 1 else 'are'} not among the declared classes "
             f"({', '.join(mechanism.names)}): correct them, or declare all classes."
         )
-    return np.array(found, dtype=np.float64)
+    return numbers
 
 
-def check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
+def _check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
     """Raise `InputError` unless the data have the declared columns and values."""
     given, declared = column_count(table), len(mechanism.columns)
     if given != declared:
@@ -196,7 +193,7 @@ def check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
         )
 
 
-def check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
+def _check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
     """Return reports as whole numbers, shape (m, columns), or raise `InputError`."""
     array = np.asarray(reports)
     columns = len(mechanism.columns)
@@ -207,11 +204,11 @@ def check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
             f"A report is a row of {format_count(columns, 'whole number')}, but got an array of "
             f"shape {array.shape}."
         )
-    whole = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
-    if ((whole < 0) | (whole >= np.array(mechanism.bins))).any():
+    cells = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
+    if ((cells < 0) | (cells >= np.array(mechanism.bins))).any():
         limits = ", ".join(f"0 to {high}" for _, high in mechanism.report_limits)
         raise InputError(f"A report is outside of its limits ({limits} by columns).")
-    return whole
+    return cells
 
 
 def _whole(array: FloatArray) -> Cells:
@@ -287,14 +284,14 @@ class RandomizedResponse:
         rounding: str = "bins",
         together: bool | None = None,
     ) -> None:
-        settled = check_epsilon(epsilon)
-        columns = check_columns(bins, range, classes, rounding)
+        epsilon = check_epsilon(epsilon)
+        columns = _check_columns(bins, range, classes, rounding)
         if together is None:
             together = classes is not None
         if not isinstance(together, bool):
             raise InputError(f"together must be True, False or None, not {together!r}.")
         named = classes is not None and is_text(list(classes))
-        object.__setattr__(self, "epsilon", settled)
+        object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "together", together or len(columns) == 1)
         object.__setattr__(self, "names", tuple(classes) if named else None)
@@ -335,9 +332,9 @@ class RandomizedResponse:
     def numbers(self, data: Any, labels: Any = None) -> FloatArray:
         """Return the observations as checked numbers, refusing what was not declared."""
         if labels is not None:
-            labels = label_numbers(self, labels)
+            labels = _label_numbers(self, labels)
         table = check_data(data, labels)
-        check_declared(self, table)
+        _check_declared(self, table)
         return table
 
     def encode(self, data: Any, source: Generator | None = None, labels: Any = None) -> Cells:
@@ -366,14 +363,12 @@ class RandomizedResponse:
         if self.together:
             reported = self.responses[0].report(self.flat(cells), draw)
             return np.stack(np.unravel_index(reported, self.bins), axis=1).astype(np.int64)
-        answers = [
-            response.report(cells[:, at], draw) for at, response in enumerate(self.responses)
-        ]
-        return np.stack(answers, axis=1)
+        columns = zip(self.responses, cells.T, strict=True)
+        return np.stack([response.report(column, draw) for response, column in columns], axis=1)
 
     def flat(self, reports: Any) -> Cells:
         """Number reports 0, 1, ..., K - 1, in the order of `representatives`."""
-        checked = check_reports(self, reports)
+        checked = _check_reports(self, reports)
         strides = [math.prod(self.bins[at + 1 :]) for at in range(len(self.bins))]
         return checked @ np.array(strides, dtype=np.int64)
 
@@ -403,7 +398,7 @@ class RandomizedResponse:
     def _responses(self) -> tuple[Response, ...]:
         sizes = (self.cells,) if self.together else self.bins
         odds = odds_below(Fraction(check_epsilon(self.epsilon, len(sizes))) / len(sizes))
-        if max(sizes) > LARGEST_RESPONSE:
+        if max(sizes) > _LARGEST_RESPONSE:
             raise InputError(
                 f"The columns together have {self.cells:,} cells, and a report among so many is "
                 "noise alone: give fewer bins, or {argument}.",

@@ -18,12 +18,9 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
 from pairgossip.kernels.kernel import Kernel, Ratio
-from pairgossip.privacy.columns import Grid
 from pairgossip.privacy.debiased import DebiasedKernel, debias, expect
 from pairgossip.privacy.mechanism import RandomizedResponse
-
-# How observations fall into cells: a histogram, or with stochastic rounding a law for each.
-
+from pairgossip.privacy.response import Grid
 
 LARGEST_TABLE = 2**26
 """Numbers of the table of laws: 512 MB."""
@@ -50,7 +47,7 @@ class Laws(NamedTuple):
 def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
     """Return the laws of checked data."""
     rows = table.reshape(len(table), -1)
-    if not any(isinstance(column, Grid) for column in mechanism.columns):
+    if not _is_rounded(mechanism):
         shares = [column.shares(rows[:, at])[0] for at, column in enumerate(mechanism.columns)]
         cells, counts = np.unique(mechanism.flat(np.stack(shares, axis=1)), return_counts=True)
         return Laws(np.eye(mechanism.cells)[cells], counts.astype(np.float64))
@@ -61,6 +58,10 @@ def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
             f"{mechanism.cells:,} cells to be followed exactly: give a sample of the rows."
         )
     return Laws(laws_by_row(mechanism, distinct), counts.astype(np.float64))
+
+
+def _is_rounded(mechanism: RandomizedResponse) -> bool:
+    return any(isinstance(column, Grid) for column in mechanism.columns)
 
 
 def laws_by_row(mechanism: RandomizedResponse, table: FloatArray) -> FloatArray:
@@ -133,15 +134,15 @@ def variance_of(debiased: DebiasedKernel, laws: Laws, target: str) -> float:
 def means(debiased: DebiasedKernel, laws: Laws, target: str) -> FloatArray:
     """Return the expectation of every component's debiased statistic, shape (components,)."""
     histogram, n = laws.counts @ laws.rows, laws.n
-    found = np.empty(debiased.components)
+    averages = np.empty(debiased.components)
     for index, table in enumerate(debiased.cell_tables):
         own = np.einsum("ix,xz,iz,i->", laws.rows, table, laws.rows, laws.counts, optimize=True)
         others = histogram @ table @ histogram - own
         if target == "u":
-            found[index] = others / (n * (n - 1))
+            averages[index] = others / (n * (n - 1))
         else:
-            found[index] = (others + histogram @ np.diagonal(table)) / n**2
-    return found
+            averages[index] = (others + histogram @ np.diagonal(table)) / n**2
+    return averages
 
 
 def covariances(debiased: DebiasedKernel, laws: Laws, target: str) -> FloatArray:
@@ -188,9 +189,6 @@ def _covariance(one: _Parts, other: _Parts, laws: Laws, reports: FloatArray) -> 
     return float(linear + 2 * (both - 2 * single + known))
 
 
-# What reports cost a statistic: predicted exactly, before any of them is drawn.
-
-
 class PrivacyError(NamedTuple):
     """By how much the debiased statistic of the reports is off the true statistic."""
 
@@ -205,35 +203,23 @@ class PrivacyError(NamedTuple):
         return math.hypot(self.standard_error, self.binning_bias)
 
 
-UNKNOWN = PrivacyError(math.nan, math.nan)
-
-
 def predicted_error(
     debiased: DebiasedKernel, table: FloatArray, target: str, exact: float
 ) -> PrivacyError:
-    """Predict the error of the debiased statistic of checked data.
+    """Predict the error of the debiased statistic of checked data; NaN if that takes too much.
 
-    Parameters
-    ----------
-    debiased
-        The kernel on reports.
-    table, target, exact
-        The raw observations, "v" or "u", and the true statistic; NaN if it is not known.
+    The true statistic may be NaN if it is not known.
     """
     if not is_followed(debiased.mechanism, len(table)):
-        return UNKNOWN
+        return PrivacyError(math.nan, math.nan)
     laws = laws_of(debiased.mechanism, table)
     expected = float(debiased.combine(means(debiased, laws, target)))
     return PrivacyError(math.sqrt(variance_of(debiased, laws, target)), expected - exact)
 
 
 def is_followed(mechanism: RandomizedResponse, rows: int) -> bool:
-    """Return whether the laws of this many observations fit into memory in any case."""
-    is_rounded = any(isinstance(column, Grid) for column in mechanism.columns)
-    return not is_rounded or rows * mechanism.cells <= LARGEST_TABLE
-
-
-# What cells cost even without noise: the bias of putting values into bins.
+    """Tell whether the laws of this many observations certainly fit into memory."""
+    return not _is_rounded(mechanism) or rows * mechanism.cells <= LARGEST_TABLE
 
 
 def binning_bias(

@@ -1,4 +1,8 @@
-"""Randomized response on one value out of k: the truth with odds w, any other with odds 1."""
+"""Randomized response on one value out of k: the truth with odds w, any other with odds 1.
+
+Odds are exact fractions, and reports are drawn by whole numbers: no floating point decides what is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +10,34 @@ import decimal
 import math
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
 
-# The odds of randomized response: e^epsilon from below, as an exact fraction.
-
-
-RESOLUTION = 2**40
-"""Odds are multiples of 1/RESOLUTION."""
-LARGEST_EPSILON = 40.0
-"""Odds of 10^17 to one: nobody asks for privacy and means this."""
-SMALLEST_EPSILON = 1e-9
+_RESOLUTION = 2**40
+"""Odds are multiples of 2^-40."""
+_LARGEST_EPSILON = 40.0
+"""Odds of 10^17 to one protect nobody."""
+_SMALLEST_EPSILON = 1e-9
 """The smallest epsilon of one report: the odds of a smaller one are 1 up to their resolution."""
 
 
 def check_epsilon(epsilon: Any, reports: int = 1) -> float:
     """Return epsilon as a float of a sensible size, or raise `InputError`.
 
-    Parameters
-    ----------
-    epsilon
-        What was given.
-    reports
-        Among how many reports of one observation it is divided equally.
+    It is divided equally among this many reports of one observation.
     """
-    lowest = float(f"{reports * SMALLEST_EPSILON:g}")  # as it is printed
-    advice = f"give a number from {lowest:g} to {LARGEST_EPSILON:g}, such as 1"
+    lowest = float(f"{reports * _SMALLEST_EPSILON:g}")  # as it is printed
+    advice = f"give a number from {lowest:g} to {_LARGEST_EPSILON:g}, such as 1"
     if isinstance(epsilon, bool) or not is_number(epsilon):
         raise InputError(f"epsilon must be a number, not {epsilon!r}: {advice}.")
     value = float(epsilon)
@@ -54,7 +51,7 @@ def check_epsilon(epsilon: Any, reports: int = 1) -> float:
         raise InputError(
             f"epsilon is {value:g}{share} so small that reports would say nothing at all: {advice}."
         )
-    if value > LARGEST_EPSILON:
+    if value > _LARGEST_EPSILON:
         raise InputError(f"epsilon is {value:g}, which protects nobody: {advice}.")
     return value
 
@@ -67,9 +64,9 @@ def odds_below(epsilon: Fraction) -> Fraction:
     """
     digits = 50
     while True:
-        below, above = (math.floor(bound * RESOLUTION) for bound in _exponential(epsilon, digits))
+        below, above = (math.floor(bound * _RESOLUTION) for bound in _exponential(epsilon, digits))
         if below == above:
-            return Fraction(below, RESOLUTION)
+            return Fraction(below, _RESOLUTION)
         digits *= 2
 
 
@@ -83,16 +80,13 @@ def _exponential(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     return Fraction(below), Fraction(above)
 
 
-# Whole numbers drawn exactly, in blocks: no floating point decides what is reported.
-
-
-Words = NDArray[np.uint64]
+_Words = NDArray[np.uint64]
 Bytes = Callable[[int], bytes]
 """Returns as many random bytes as it is asked for."""
 
-BLOCK = 2**16
+_BLOCK = 2**16
 """Numbers drawn at a time: 1 MB of random bytes."""
-WORD = 2**64
+_WORD = 2**64
 
 
 def byte_source(source: Generator | None) -> Bytes:
@@ -107,19 +101,12 @@ def byte_source(source: Generator | None) -> Bytes:
     return source.bytes
 
 
-class TrialProblem(Protocol):
-    """A problem that every trial draws reports for."""
-
-    seeded: bool
-    """Whether from the trial's seed, which is repeatable, or from the operating system."""
+def trial_source(seeded: bool, seed: SeedSequence) -> Generator | None:
+    """Return where a trial's reports come from: its seed, or the operating system."""
+    return default_rng(seed) if seeded else None
 
 
-def trial_source(problem: TrialProblem, seed: SeedSequence) -> Generator | None:
-    """Return what a trial draws its reports from."""
-    return default_rng(seed) if problem.seeded else None
-
-
-def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[Words, Words]:
+def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[_Words, _Words]:
     """Draw uniform numbers from 0 to limit - 1, as their high and low words of 64 bits.
 
     Numbers of as many bits as the limit needs are drawn, and those that are too large are drawn
@@ -129,11 +116,11 @@ def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[Words, Words]:
     bits = largest.bit_length()
     high_mask = np.uint64((1 << max(0, bits - 64)) - 1)
     low_mask = np.uint64((1 << min(64, bits)) - 1)
-    last_high, last_low = np.uint64(largest // WORD), np.uint64(largest % WORD)
+    last_high, last_low = np.uint64(largest // _WORD), np.uint64(largest % _WORD)
     high, low = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint64)
     done = 0
     while done < count:
-        wanted = min(BLOCK, count - done)
+        wanted = min(_BLOCK, count - done)
         words = np.frombuffer(draw(16 * wanted), dtype="<u8").reshape(wanted, 2)
         upper, lower = words[:, 0] & high_mask, words[:, 1] & low_mask
         kept = (upper < last_high) | ((upper == last_high) & (lower <= last_low))
@@ -168,7 +155,7 @@ class Response(NamedTuple):
         weight, unit = self.odds.numerator, self.odds.denominator
         # Every other cell owns `unit` of the numbers, the true cell owns the remaining `weight`.
         others = (self.cells - 1) * unit
-        assert others < WORD
+        assert others < _WORD
         high, low = uniform_below(others + weight, len(cells), draw)
         moved = (high == 0) & (low < np.uint64(others))
         index = (low[moved] // np.uint64(unit)).astype(np.int64)
@@ -193,3 +180,119 @@ class Response(NamedTuple):
         gap = float((self.odds - 1) / (self.odds + self.cells - 1))
         assert same >= other
         return gap * values + other * values.sum(axis=axis, keepdims=True)
+
+
+# What one column of the data becomes: a cell of a declared, finite domain.
+
+
+Cells = NDArray[np.int64]
+_FRACTION = 2**53
+"""Chances of rounding up are multiples of 1/2^53, the precision of a float."""
+
+
+@dataclass(frozen=True)
+class _Interval:
+    low: float
+    high: float
+    cells: int
+
+    @property
+    def domain(self) -> str:
+        """The declared values, for messages."""
+        return f"[{self.low:g}, {self.high:g}]"
+
+    def contains(self, values: FloatArray) -> BoolArray:
+        """Tell which values were declared."""
+        return (self.low <= values) & (values <= self.high)
+
+
+class Bins(_Interval):
+    """Equal bins of an interval; a bin is represented by its midpoint."""
+
+    @property
+    def values(self) -> FloatArray:
+        """What each cell stands for."""
+        return self.low + (self.high - self.low) * (np.arange(self.cells) + 0.5) / self.cells
+
+    @property
+    def reach(self) -> float:
+        """How far a value may be from what stands for it."""
+        return (self.high - self.low) / self.cells / 2
+
+    def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
+        """Return each value's cell; the chance of the next one is 0."""
+        position = (values - self.low) / (self.high - self.low) * self.cells
+        cells = np.minimum(position.astype(np.int64), self.cells - 1)
+        return cells, np.zeros(len(cells))
+
+    def encode(self, values: FloatArray, draw: Bytes) -> Cells:
+        """Return each value's cell."""
+        return self.shares(values)[0]
+
+
+class Grid(_Interval):
+    """Equally spaced points of an interval, its ends included, to which values are rounded.
+
+    A value between two points goes to either at random, so that its expectation is the value.
+    """
+
+    @property
+    def values(self) -> FloatArray:
+        """What each cell stands for."""
+        return np.linspace(self.low, self.high, self.cells)
+
+    @property
+    def reach(self) -> float:
+        """How far a value may be from what stands for it."""
+        return (self.high - self.low) / (self.cells - 1)
+
+    def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
+        """Return the cell below each value, and the chance of the cell above."""
+        position = (values - self.low) / (self.high - self.low) * (self.cells - 1)
+        below = np.minimum(position.astype(np.int64), self.cells - 2)
+        return below, np.clip(position - below, 0.0, 1.0)
+
+    def encode(self, values: FloatArray, draw: Bytes) -> Cells:
+        """Round each value to a point next to it, by one exact uniform number."""
+        below, chance = self.shares(values)
+        drawn = uniform_below(_FRACTION, len(below), draw)[1]
+        return below + (drawn < np.rint(chance * _FRACTION).astype(np.uint64))
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Labels, each a cell of its own, in increasing order."""
+
+    labels: tuple[float, ...]
+    reach = 0.0
+
+    @property
+    def cells(self) -> int:
+        """How many classes there are."""
+        return len(self.labels)
+
+    @property
+    def values(self) -> FloatArray:
+        """What each cell stands for."""
+        return np.array(self.labels)
+
+    @property
+    def domain(self) -> str:
+        """The declared values, for messages."""
+        return f"classes ({', '.join(f'{label:g}' for label in self.labels)})"
+
+    def contains(self, values: FloatArray) -> BoolArray:
+        """Tell which values were declared."""
+        return np.isin(values, self.values)
+
+    def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
+        """Return each value's cell; the chance of the next one is 0."""
+        cells = np.searchsorted(self.values, values).astype(np.int64)
+        return cells, np.zeros(len(cells))
+
+    def encode(self, values: FloatArray, draw: Bytes) -> Cells:
+        """Return each value's cell."""
+        return self.shares(values)[0]
+
+
+Column = Bins | Grid | Classes

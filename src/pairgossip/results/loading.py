@@ -11,7 +11,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.privacy import PrivacyError
-from pairgossip.privacy.estimation import from_record
+from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import as_fingerprint
 from pairgossip.results.run import Run
@@ -108,7 +108,7 @@ def _shared_fields(archive: Archive) -> dict[str, Any]:
         "groups": arrays.get("groups"),
         "construction": header.get("construction"),
         "traffic": Traffic(*(arrays[f"traffic_{name}"] for name in Traffic._fields)),
-        "privacy": from_record(header["privacy"]) if "privacy" in header else None,
+        "privacy": RandomizedResponse(**header["privacy"]) if "privacy" in header else None,
     }
 
 

@@ -25,8 +25,8 @@ from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, Proximal, ProximalCode, SquaredL2
 from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
-from pairgossip.privacy.columns import Cells
 from pairgossip.privacy.learning import reports_of, with_reports
+from pairgossip.privacy.response import Cells
 
 
 @dataclass(frozen=True)

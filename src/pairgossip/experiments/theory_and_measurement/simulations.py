@@ -25,7 +25,7 @@ from pairgossip.theory import (
     u1_gossip_bound,
     u2_gossip_bound,
 )
-from pairgossip.theory.errata.estimation import clique_with_pendant
+from pairgossip.theory.errata.erratum import clique_with_pendant
 
 _NODES = 50
 GRAPHS = ("complete", "watts-strogatz", "cycle")

@@ -1,22 +1,26 @@
-"""Which rows belong to which site, and which of them are joined."""
+"""Placing rows on a network: one at every node, or several at a site by their labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from pairgossip.arrays import IntArray
+from pairgossip.checks import (
+    CONSTRUCTIONS,
+    LEXICOGRAPHIC,
+    WHOLE_SETS,
+    choice,
+)
 from pairgossip.errors import InputError, unknown_name
-from pairgossip.graphs.catalog import FAMILIES, build
+from pairgossip.graphs.catalog import find_network
 from pairgossip.graphs.graph import Graph
-
-Sites = NDArray[np.int64]
-"""The site of every row, from 0 on."""
+from pairgossip.graphs.grouped.graph import GroupedGraph, check_sites, refuse_empty_sites
 
 
-def group_labels(groups: object, rows: int) -> tuple[tuple[str, ...], Sites]:
+def group_labels(groups: object, rows: int) -> tuple[tuple[str, ...], IntArray]:
     """Return the distinct labels in their order, as text, and the site 0, 1, ... of every row.
 
     Numbers are put in the order of numbers, everything else in the order of text. Raises
@@ -29,7 +33,7 @@ def group_labels(groups: object, rows: int) -> tuple[tuple[str, ...], Sites]:
     return tuple(map(_format_label, labels.tolist())), site_of.astype(np.int64, copy=False)
 
 
-def match_groups(groups: object, rows: int, sites: Graph) -> Sites:
+def match_groups(groups: object, rows: int, sites: Graph) -> IntArray:
     """Return the node of `sites` at which each row is held; every node holds at least one.
 
     Labels are names of nodes where the nodes have names, or the numbers 0 to n - 1 of the nodes.
@@ -46,31 +50,11 @@ def match_groups(groups: object, rows: int, sites: Graph) -> Sites:
             "use a graph with one node per group."
         )
     nodes = _nodes(labels, sites)
-    held = np.bincount(nodes, minlength=sites.n)
-    if not held.all():
-        raise InputError(_empty_sites(np.flatnonzero(held == 0), sites))
+    refuse_empty_sites(nodes, sites)
     return nodes[place]
 
 
-def site_numbers(site_of: object, sites: Graph) -> Sites:
-    """Check the number of the site of every row; every site must hold at least one row."""
-    given = np.asarray(site_of)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-        raise InputError("The site of every row must be a list of whole numbers, one per row.")
-    numbers = given.astype(np.int64)
-    outside = np.flatnonzero((numbers < 0) | (numbers >= sites.n))
-    if outside.size:
-        row = outside[0]
-        raise InputError(
-            f"Row {row} is at site {numbers[row]}, outside the sites 0 to {sites.n - 1}."
-        )
-    held = np.bincount(numbers, minlength=sites.n)
-    if not held.all():
-        raise InputError(_empty_sites(np.flatnonzero(held == 0), sites))
-    return numbers
-
-
-def _nodes(labels: tuple[str, ...], sites: Graph) -> Sites:
+def _nodes(labels: tuple[str, ...], sites: Graph) -> IntArray:
     """Return the node of every label."""
     if sites.names is not None:
         number = {name: node for node, name in enumerate(sites.names)}
@@ -91,15 +75,6 @@ def _nodes(labels: tuple[str, ...], sites: Graph) -> Sites:
 
 def _is_index(label: str, n: int) -> bool:
     return label.isascii() and label.isdecimal() and label == str(int(label)) and int(label) < n
-
-
-def _empty_sites(empty: NDArray[np.int64], sites: Graph) -> str:
-    first = sites.names[empty[0]] if sites.names is not None else empty[0]
-    others = f" and {empty.size - 1} more hold" if empty.size > 1 else " holds"
-    return (
-        f"Site {first}{others} no row; give every site at least one row, or leave it out of the "
-        "graph."
-    )
 
 
 def _check_groups(groups: object, rows: int) -> NDArray[Any]:
@@ -151,8 +126,8 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
         raise InputError("Every group label must be one text or one number.") from None
     if distinct and all(map(_is_number, distinct)):
         return np.array(given.tolist())
-    spelled = {label: "" if _is_missing(label) else _format_label(label) for label in distinct}
-    return np.array([spelled[label] for label in given.tolist()])
+    text = {label: "" if _is_missing(label) else _format_label(label) for label in distinct}
+    return np.array([text[label] for label in given.tolist()])
 
 
 def _missing(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -182,51 +157,76 @@ def _is_missing(label: Any) -> bool:
 
 
 def _format_label(label: object) -> str:
-    """Spell a label as the names of nodes are spelled: 3.0 read from a table is node 3."""
+    """Format a label as names of nodes are: 3.0 read from a table is node 3."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
 
 
-# Graphs from the parts that a file keeps of them.
+def grouped(sites: Graph, groups: object, construction: str = LEXICOGRAPHIC) -> GroupedGraph:
+    """Build the virtual graph of rows held at the sites of a network.
 
+    Parameters
+    ----------
+    sites
+        The network; a graph with one node per site.
+    groups
+        One label per row: the name of a node where the nodes have names, or its number; other
+        labels are given to the nodes in the order of the labels.
+    construction
+        ``"lexicographic"``, or ``"blow-up"``, where rows of one site never exchange.
 
-def restore_graph(
-    n: int,
-    edges: ArrayLike | None,
-    family: str | None,
-    parameters: Mapping[str, Any] | None,
-    names: Iterable[object] | None,
-    positions: ArrayLike | None,
-) -> Graph:
-    """Rebuild a graph from its parts; `edges=None` means complete.
-
-    The formulas of a family without chance hold again where its edges are exactly these.
-
-    >>> restore_graph(100_000, build("path", 100_000).edges, "path", {}, None, None).diameter()
-    99999
+    Examples
+    --------
+    >>> from pairgossip.graphs import cycle
+    >>> grouped(cycle(3), ["a", "b", "c", "a"]).rows_of(0)
+    array([0, 3])
     """
-    if edges is None:
-        return Graph.complete_on(
-            n, family=family, parameters=parameters, names=names, positions=positions
+    check_sites(sites)
+    rows = len(groups) if hasattr(groups, "__len__") else 0
+    return GroupedGraph(sites, match_groups(groups, rows, sites), construction)
+
+
+_MOST_PAIRS_WITHIN_SITES = 2**32
+"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
+
+
+class Placement(NamedTuple):
+    """Where the rows are, and who exchanges with whom."""
+
+    network: Graph
+    swapped_sets: IntArray | None
+    """The site of every row where sites swap whole sets; else None: nodes are rows."""
+
+
+def place_rows(graph: Any, rows: int, groups: Any, construction: str, seed: int) -> Placement:
+    """Place one row at every node, or with groups the rows of each site at the site."""
+    construction = choice("construction", construction, CONSTRUCTIONS)
+    if groups is None:
+        if construction != LEXICOGRAPHIC:
+            raise InputError(
+                f"Construction '{construction}' is about sites that hold several rows: "
+                "give {argument}, the site of every row, too.",
+                "groups",
+            )
+        return Placement(find_network(graph, rows, seed), None)
+    if isinstance(graph, GroupedGraph):
+        raise InputError(
+            "The graph says already which rows are at which site: leave {argument} out, or give "
+            "the graph of the sites.",
+            "groups",
         )
-    graph = Graph(n, edges, family=family, parameters=parameters, names=names, positions=positions)
-    graph._is_certified = _is_as_built(graph)
-    return graph
-
-
-def _is_as_built(graph: Graph) -> bool:
-    """Tell whether building the family again gives the same graph; a name alone proves nothing."""
-    family = FAMILIES.get(graph.family or "")
-    if family is None or family.is_random or set(graph.parameters) != set(family.parameters):
-        return False
-    try:
-        built = build(graph.family or "", graph.n, **graph.parameters)
-    except InputError:
-        return False
-    # The formulas take the parameters as they are: None, or "3", must not pass for a side.
-    return (
-        built.parameters == graph.parameters
-        and built.edge_count == graph.edge_count  # before a long list of them is made
-        and np.array_equal(built.edges, graph.edges)
-    )
+    labels, _ = group_labels(groups, rows)
+    sites = graph if isinstance(graph, Graph) else find_network(graph, len(labels), seed)
+    site_of = match_groups(groups, rows, sites)
+    if construction == WHOLE_SETS:
+        sizes = np.bincount(site_of).astype(np.float64)
+        if float(sizes @ sizes) > _MOST_PAIRS_WITHIN_SITES:
+            raise InputError(
+                f"Swapping whole sets of up to {int(sizes.max()):,} rows takes {sizes @ sizes:.0e} "
+                "pairs of rows before the first exchange: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
+        return Placement(sites, site_of)
+    return Placement(GroupedGraph(sites, site_of, construction), None)

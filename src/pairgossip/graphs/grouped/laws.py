@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.graphs import laws
+from pairgossip.graphs.checks import neighbor_sums
 
 if TYPE_CHECKING:
     from pairgossip.graphs.grouped.graph import GroupedGraph
@@ -24,46 +26,37 @@ if TYPE_CHECKING:
 # Which part of a whole a number falls into, for many numbers at once.
 
 
-Whole = NDArray[np.int64]
+_Whole = NDArray[np.int64]
 
 _LARGEST_GUIDE = 1 << 23
 _STEPS = 2
 
 
-class Locator(Protocol):
-    """Lays parts of whole lengths side by side and finds the part of a number."""
-
-    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
-        """Return the part that each number falls into, and how far into it."""
-
-
 @dataclass(frozen=True)
-class EvenParts:
-    """Parts of one length; a division finds them."""
+class _EvenParts:
+    """Parts of one length, side by side; a division finds the part of a number."""
 
     length: int
 
-    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
-        """Return the part that each number falls into, and how far into it."""
+    def locate(self, numbers: _Whole) -> tuple[_Whole, _Whole]:
         part, rest = np.divmod(numbers, self.length)
         return part, rest
 
 
 @dataclass(frozen=True, eq=False)
-class GuidedParts:
+class _GuidedParts:
     """Parts of any lengths; a table brings nearly every number within two parts of its own.
 
     The table has an entry per 2**shift numbers. Binary search, which takes the few numbers that
     are still off, would miss the processor's caches at every step of every search.
     """
 
-    marks: Whole
+    marks: _Whole
     """Where each part begins, and where the last one ends."""
     guide: NDArray[np.int32]
     shift: int
 
-    def locate(self, numbers: Whole) -> tuple[Whole, Whole]:
-        """Return the part that each number falls into, and how far into it."""
+    def locate(self, numbers: _Whole) -> tuple[_Whole, _Whole]:
         ends = self.marks[1:]
         part = self.guide.take(numbers >> self.shift).astype(np.int64)
         for _ in range(_STEPS):
@@ -74,46 +67,41 @@ class GuidedParts:
         return part, numbers - self.marks.take(part)
 
 
-def locator(lengths: Whole) -> Locator:
+_Locator = _EvenParts | _GuidedParts
+"""`locate` returns the part that each number falls into, and how far into it."""
+
+
+def _locator(lengths: _Whole) -> _Locator:
     """Return what locates numbers in parts of these lengths, all of at least one."""
     if lengths.min() == lengths.max():
-        return EvenParts(int(lengths[0]))
+        return _EvenParts(int(lengths[0]))
     marks = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
     total, size = int(marks[-1]), min(2 * len(marks), _LARGEST_GUIDE)
     shift = (total // size).bit_length()
     starts = np.arange((total - 1 >> shift) + 1, dtype=np.int64) << shift
     guide = np.searchsorted(marks[1:], starts, side="right").astype(np.int32)
-    return GuidedParts(marks, guide, shift)
+    return _GuidedParts(marks, guide, shift)
 
 
-Places = NDArray[np.int32]
+_Places = NDArray[np.int32]
 """Rows, their places or their sites, in tables that are half as wide, hence faster to look up."""
 
 
 @dataclass(frozen=True, eq=False)
-class Renumbered:
+class _Renumbered:
     """A law on the network itself, where every site holds one row."""
 
+    name: str
     network: laws.EdgeLaw
-    rows: Places
-
-    @property
-    def name(self) -> str:
-        """One of `LAWS`."""
-        return self.network.name
-
-    @property
-    def stream_count(self) -> int:
-        """How many independent generators `draw` consumes."""
-        return self.network.stream_count
+    rows: _Places
+    stream_count: int
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         return _in_rows(self.rows, *self.network.draw(streams, count).T)
 
 
 @dataclass(frozen=True, eq=False)
-class VirtualEdges:
+class _VirtualEdges:
     """A uniform draw from the edges between rows.
 
     A number below twice the edges falls to a site (a pair of its rows, in order) or to an edge of
@@ -122,17 +110,16 @@ class VirtualEdges:
 
     name: str
     total: int
-    parts: Locator
+    parts: _Locator
     local_count: int
     """How many of the parts are sites; they come first."""
-    divisors: Whole
-    first_starts: Places
-    second_starts: Places
-    rows: Places | None
+    divisors: _Whole
+    first_starts: _Places
+    second_starts: _Places
+    rows: _Places | None
     stream_count: int = 1
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         drawn = streams[0].integers(0, self.total, count, dtype=np.int64)
         part, rest = self.parts.locate(drawn)
         first, second = np.divmod(rest, self.divisors.take(part))
@@ -145,27 +132,19 @@ class VirtualEdges:
         return _in_rows(self.rows, first, second)
 
 
-class Neighbors(Protocol):
-    """Finds the neighbor of this number of the row at this place of this site."""
-
-    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
-        """Return the places of neighbors."""
-
-
 @dataclass(frozen=True, eq=False)
-class ListedNeighbors:
+class _ListedNeighbors:
     """The rows beside a row at its own site, if they are neighbors, then those around it."""
 
-    own: Whole
+    own: _Whole
     """How many neighbors every row of a site has at that site."""
-    starts: Places
-    begins: Whole
+    starts: _Places
+    begins: _Whole
     """How many rows the neighbors of all earlier sites hold."""
-    parts: Locator
-    neighbor_starts: Places
+    parts: _Locator
+    neighbor_starts: _Places
 
-    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
-        """Return the places of neighbors."""
+    def of(self, site: NDArray[Any], place: _Whole, number: _Whole) -> _Whole:
         at_own = self.starts.take(site) + number
         at_own += at_own >= place
         around = number - self.own.take(site)
@@ -178,30 +157,32 @@ class ListedNeighbors:
 
 
 @dataclass(frozen=True, eq=False)
-class AllOthers:
+class _AllOthers:
     """All rows of other sites: the blow-up of a complete graph."""
 
-    sizes: Whole
-    starts: Places
+    sizes: _Whole
+    starts: _Places
 
-    def of(self, site: NDArray[Any], place: Whole, number: Whole) -> Whole:
-        """Return the places of neighbors."""
+    def of(self, site: NDArray[Any], place: _Whole, number: _Whole) -> _Whole:
         return number + self.sizes.take(site) * (number >= self.starts.take(site))
 
 
+_Neighbors = _ListedNeighbors | _AllOthers
+"""`of` returns the place of the neighbor with this number, for the row at this place and site."""
+
+
 @dataclass(frozen=True, eq=False)
-class VirtualClocks:
+class _VirtualClocks:
     """A uniform row, then one of its neighbors."""
 
     name: str
-    neighbors: Neighbors
-    degrees: Whole
-    site_at: Places
-    rows: Places | None
+    neighbors: _Neighbors
+    degrees: _Whole
+    site_at: _Places
+    rows: _Places | None
     stream_count: int = 2
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         place = streams[0].integers(0, len(self.site_at), count, dtype=np.int64)
         site = self.site_at.take(place)
         number = streams[1].integers(0, self.degrees.take(site), dtype=np.int64)
@@ -209,20 +190,19 @@ class VirtualClocks:
 
 
 @dataclass(frozen=True, eq=False)
-class VirtualArcs:
+class _VirtualArcs:
     """A uniform draw from all pairs of a row and a neighbor of it, hence from the edges."""
 
     name: str
     total: int
-    neighbors: Neighbors
-    parts: Locator
-    degrees: Whole
-    starts: Places
-    rows: Places | None
+    neighbors: _Neighbors
+    parts: _Locator
+    degrees: _Whole
+    starts: _Places
+    rows: _Places | None
     stream_count: int = 1
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
-        """Return the next `count` exchanges, one row (i, j) each."""
         drawn = streams[0].integers(0, self.total, count, dtype=np.int64)
         site, rest = self.parts.locate(drawn)
         place, number = np.divmod(rest, self.degrees.take(site))
@@ -235,28 +215,30 @@ def virtual_law(graph: GroupedGraph, name: str) -> laws.EdgeLaw:
     if graph.has_single_rows:
         network = laws.edge_law(graph.sites, name)
         rows = _rows(graph)
-        return network if rows is None else Renumbered(network, rows)
+        if rows is None:
+            return network
+        return _Renumbered(network.name, network, rows, network.stream_count)
     if not laws.is_uniform(graph, name):
         site_at = np.repeat(np.arange(graph.sites.n, dtype=np.int32), graph.sizes)
         neighbors = _neighbors(graph)
-        return VirtualClocks(name, neighbors, graph.site_degrees, site_at, _rows(graph))
+        return _VirtualClocks(name, neighbors, graph.site_degrees, site_at, _rows(graph))
     if graph.sites.is_complete:
-        parts = locator(graph.sizes * graph.site_degrees)
+        parts = _locator(graph.sizes * graph.site_degrees)
         degrees, starts = graph.site_degrees, graph.row_starts.astype(np.int32)
         total = 2 * graph.edge_count
-        return VirtualArcs(name, total, _neighbors(graph), parts, degrees, starts, _rows(graph))
+        return _VirtualArcs(name, total, _neighbors(graph), parts, degrees, starts, _rows(graph))
     return _virtual_edges(graph, name)
 
 
-def _virtual_edges(graph: GroupedGraph, name: str) -> VirtualEdges:
+def _virtual_edges(graph: GroupedGraph, name: str) -> _VirtualEdges:
     sizes, starts = graph.sizes, graph.row_starts.astype(np.int32)
     one, other = graph.sites.edges.T
     several = np.flatnonzero(sizes >= 2) if graph.has_local_edges else np.empty(0, dtype=np.int64)
     weights = [sizes[several] * (sizes[several] - 1), 2 * sizes[one] * sizes[other]]
-    return VirtualEdges(
+    return _VirtualEdges(
         name=name,
         total=2 * graph.edge_count,
-        parts=locator(np.concatenate(weights)),
+        parts=_locator(np.concatenate(weights)),
         local_count=len(several),
         divisors=np.concatenate([sizes[several] - 1, 2 * sizes[other]]),
         first_starts=np.concatenate([starts[several], starts[one]]),
@@ -265,52 +247,50 @@ def _virtual_edges(graph: GroupedGraph, name: str) -> VirtualEdges:
     )
 
 
-def _neighbors(graph: GroupedGraph) -> Neighbors:
+def _neighbors(graph: GroupedGraph) -> _Neighbors:
     starts = graph.row_starts.astype(np.int32)
     if graph.sites.is_complete:
-        return AllOthers(graph.sizes, starts)
+        return _AllOthers(graph.sizes, starts)
     _, around = graph.sites.adjacency
-    return ListedNeighbors(
+    return _ListedNeighbors(
         own=graph.site_degrees - graph.reach,
         starts=starts,
         begins=np.cumsum(graph.reach) - graph.reach,
-        parts=locator(graph.sizes[around]),
+        parts=_locator(graph.sizes[around]),
         neighbor_starts=starts[around],
     )
 
 
-def _rows(graph: GroupedGraph) -> Places | None:
+def _rows(graph: GroupedGraph) -> _Places | None:
     """Return the row at every place, or None where rows come site by site anyhow."""
     is_sorted = bool((graph.site_of[1:] >= graph.site_of[:-1]).all())
     return None if is_sorted else graph.row_order.astype(np.int32)
 
 
-def _in_rows(rows: Places | None, first: NDArray[Any], second: NDArray[Any]) -> PairArray:
+def _in_rows(rows: _Places | None, first: NDArray[Any], second: NDArray[Any]) -> PairArray:
     drawn = np.empty((len(first), 2), dtype=np.int32)
     drawn[:, 0] = first if rows is None else rows.take(first)
     drawn[:, 1] = second if rows is None else rows.take(second)
     return drawn
 
 
-def network_fraction(graph: GroupedGraph, name: str) -> float:
-    """Return the probability that an exchange is between two sites."""
-    if laws.is_uniform(graph, name):
+def network_fraction(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
+    """Return the probability that an exchange is between two sites; local ones are free."""
+    if laws.is_uniform(graph, law):
         return graph.network_edge_count / max(graph.edge_count, 1)
     return float(graph.sizes @ (graph.reach / graph.site_degrees)) / graph.n
 
 
-def pick_probabilities(graph: GroupedGraph, name: str) -> FloatArray:
+def pick_probabilities(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> FloatArray:
     """Return p_k, the probability that row k takes part in one exchange."""
-    if laws.is_uniform(graph, name):
-        return laws.pick_probabilities(graph, name)
+    if laws.is_uniform(graph, law):
+        return laws.pick_probabilities(graph, law)
     # A row takes part when its own clock rings or when a neighbor calls it.
     calls = graph.sizes / graph.site_degrees
     if graph.sites.is_complete:
         called = calls.sum() - calls
     else:
-        one, other = graph.sites.edges.T
-        count = graph.sites.n
-        called = np.bincount(one, calls[other], count) + np.bincount(other, calls[one], count)
+        called = neighbor_sums(graph.sites.n, graph.sites.edges, calls)
     called += (graph.site_degrees - graph.reach) / graph.site_degrees
     of_site: FloatArray = (1.0 + called) / graph.n
     return of_site[graph.site_of]

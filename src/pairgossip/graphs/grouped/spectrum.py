@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import LAWS, choice
-from pairgossip.errors import InputError, needed_for
+from pairgossip.checks import LAWS, UNIFORM_EDGES, choice
+from pairgossip.errors import InputError
 from pairgossip.graphs import laws, spectrum
+from pairgossip.graphs.checks import neighbor_sums
 from pairgossip.graphs.spectrum import Problem, fiedler_vector
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_DISTINCT_SIZES = 5_000
 
 
 def spectral_gap(graph: GroupedGraph) -> float:
-    """Return the second smallest eigenvalue of L = D - A."""
+    """Return the second smallest eigenvalue of L = D - A, from the sites alone."""
     if graph.is_complete:
         return spectrum.spectral_gap(graph)
     if None not in graph._gaps:
@@ -38,8 +39,8 @@ def spectral_gap(graph: GroupedGraph) -> float:
     return graph._gaps[None]
 
 
-def normalized_gap(graph: GroupedGraph, law: str) -> float:
-    """Return the second smallest eigenvalue of L_q: spectral gap / |E| for uniform edges."""
+def normalized_gap(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
+    """Return the second smallest eigenvalue of L_q, from the sites alone."""
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
     name = choice("edge law", law, LAWS)
@@ -79,10 +80,7 @@ def _gap_of_clocks(graph: GroupedGraph) -> float:
 
 def _outward(graph: GroupedGraph, weights: FloatArray) -> FloatArray:
     """Return the weight of all edges from one row of each site to other sites."""
-    (one, other), n = graph.sites.edges.T, graph.sites.n
-    there = np.bincount(one, weights * graph.sizes[other], n)
-    sums: Any = there + np.bincount(other, weights * graph.sizes[one], n)
-    return np.asarray(sums, dtype=np.float64)
+    return neighbor_sums(graph.sites.n, graph.sites.edges, graph.sizes, weights)
 
 
 def _second_smallest(graph: GroupedGraph, weights: FloatArray) -> float:
@@ -91,29 +89,16 @@ def _second_smallest(graph: GroupedGraph, weights: FloatArray) -> float:
     roots, diagonal = np.sqrt(graph.sizes), _outward(graph, weights)
     between = -weights * roots[one] * roots[other]
     if graph.sites.n <= spectrum.LARGEST_DENSE:
-        matrix = np.diag(diagonal)
-        matrix[one, other] = matrix[other, one] = between
-        return float(np.linalg.eigvalsh(matrix)[1])
+        dense = np.diag(diagonal)
+        dense[one, other] = dense[other, one] = between
+        return float(np.linalg.eigvalsh(dense)[1])
     scale = float(weights.mean())
     bound = float((diagonal[one] + diagonal[other]).max()) / scale
-    problem = Problem(
-        _sparse(graph, between / scale, diagonal / scale), bound, roots / np.linalg.norm(roots)
-    )
-    vector = fiedler_vector(problem)
+    matrix = spectrum.sparse_matrix(graph.sites.edges, between / scale, diagonal / scale)
+    vector = fiedler_vector(Problem(matrix, bound, roots / np.linalg.norm(roots)))
     # A sum of squares keeps all digits even where the gap is tiny.
     differences = roots[other] * vector[one] - roots[one] * vector[other]
     return float(weights @ differences**2 / (vector @ vector))
-
-
-def _sparse(graph: GroupedGraph, between: FloatArray, diagonal: FloatArray) -> Any:
-    with needed_for("The spectral gap of many sites"):
-        from scipy.sparse import coo_array
-
-    (one, other), n = graph.sites.edges.T, graph.sites.n
-    nodes = np.arange(n, dtype=np.int32)
-    entries = np.concatenate([between, between, diagonal])
-    rows, cols = np.concatenate([one, other, nodes]), np.concatenate([other, one, nodes])
-    return coo_array((entries, (rows, cols)), shape=(n, n)).tocsr()
 
 
 def _multipartite_gap(sizes: NDArray[np.int64], rates: FloatArray) -> float:

@@ -18,8 +18,8 @@ from pairgossip.kernels import Ratio
 from pairgossip.peer.service.status import coverage, readout_of
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.privacy import DebiasedKernel
-from pairgossip.privacy.columns import Grid
 from pairgossip.privacy.debiased import debias, expect
+from pairgossip.privacy.response import Grid
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot

@@ -1,7 +1,7 @@
-"""What the paper prints wrong, what is right, and the evidence, computed afresh each time.
+"""What the paper prints wrong, what is right, and the evidence, computed anew each time.
 
 An erratum counts only within the paper's own hypotheses: every row names them, and its evidence
-says whether the example satisfies them. What fails beyond them is no error of the paper.
+says whether the example satisfies them. What fails only outside them is not an error of the paper.
 
 The paper's line numbers are those of its LaTeX source. Most wrong constants have one cause: the
 paper counts undirected edges but keeps constants of earlier papers, which counted ordered pairs.
@@ -10,25 +10,20 @@ paper counts undirected edges but keeps constants of earlier papers, which count
 from __future__ import annotations
 
 from pairgossip.theory.errata import ergodic, estimation, network, optimization, rates
-from pairgossip.theory.errata import ergodic as regret
-from pairgossip.theory.errata import estimation as extensions
 from pairgossip.theory.errata.erratum import Erratum, Evidence
 
-ERRATA: tuple[Erratum, ...] = (
-    *estimation.ROWS,
-    *network.ROWS,
-    *optimization.ROWS,
-    *rates.ROWS,
-    *ergodic.ROWS,
-    *regret.REGRET_ROWS,
-    *extensions.EXTENSION_ROWS,
+ERRATA = tuple(
+    row
+    for module in (estimation, network, optimization, rates, ergodic)
+    for row in vars(module).values()
+    if isinstance(row, Erratum)
 )
 
 __all__ = ["ERRATA", "Erratum", "Evidence", "markdown_table"]
 
 
 def markdown_table() -> str:
-    """Compute all evidence and lay it out as a Markdown table."""
+    """Compute all evidence and format it as a Markdown table."""
     lines = [
         "| line | class | printed | correct | hypotheses | evidence |",
         "|---|---|---|---|---|---|",

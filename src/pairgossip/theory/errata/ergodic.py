@@ -9,31 +9,43 @@ import numpy as np
 from pairgossip.graphs import Graph, complete, cycle, path, star
 from pairgossip.losses import Ball, inverse_sqrt
 from pairgossip.theory.bounds import claimed_pairwise_lower_bound, separable_lower_bound
-from pairgossip.theory.ergodic import (
-    ergodic_bound,
-    leading_constant,
-    mixing_horizon,
-    optimal_step_constant,
-)
 from pairgossip.theory.errata.erratum import (
     BALL,
     CONVEX,
     NOT_BIPARTITE,
     POWER,
-    Erratum,
     Evidence,
+    clique_with_pendant,
     convex,
+    erratum,
     in_ball,
     linear,
     mapped_into_ball,
     not_bipartite,
+    optimum_of,
     power_step,
+    ranking_problem,
+    run_path,
+    steepness,
 )
-from pairgossip.theory.errata.estimation import clique_with_pendant
-from pairgossip.theory.errata.network import optimum_of, ranking_problem, run_path, steepness
-from pairgossip.theory.optimization import DescentConstants, descent_constants
+from pairgossip.theory.optimization import (
+    DescentConstants,
+    descent_constants,
+    ergodic_bound,
+    leading_constant,
+    mixing_horizon,
+    optimal_step_constant,
+)
 
 
+@erratum(
+    "490-508",
+    "B",
+    "ergodic theorem: C1 with (1 + 12 tau)/2, C2 with 3K, C3 = 2LD(eps + tau/T), tau of 507",
+    "proved with 1/2 + (1 + beta) tau, 5K and 4LD(eps + tau/T), the corrected tau and K, and "
+    "total variation as half the L1 norm",
+    {NOT_BIPARTITE: "490", CONVEX: "338", BALL: "338", POWER: "490"},
+)
 def ergodic_theorem() -> Evidence:
     """The theorem beside a run."""
     graph, T, ball = complete(10), 1_000, Ball(2.0)
@@ -56,6 +68,13 @@ def ergodic_theorem() -> Evidence:
     )
 
 
+@erratum(
+    "541-544, 559-563",
+    "B",
+    "log(T)/|log c| in one term, |log c| log(T) in the other, both for tau(1/T)",
+    "tau_T in both, and D in the last",
+    {NOT_BIPARTITE: "533"},
+)
 def ergodic_corollary_terms() -> Evidence:
     """What stands for the mixing time in the two terms of the corollary."""
     T, listed, times, leading = 10_000, [], [], []
@@ -77,6 +96,13 @@ def ergodic_corollary_terms() -> Evidence:
     )
 
 
+@erratum(
+    "551",
+    "B",
+    "a = ||theta_0 - theta*||/L minimizes the leading constant",
+    "a = ||theta*||/(L sqrt(2C)), where the constant is ||theta*||^2/(2a) + a L^2 C",
+    {NOT_BIPARTITE: "533"},
+)
 def step_constant() -> Evidence:
     """The printed leading term at the printed and at its best step constant."""
     graph, T = complete(10), 10_000
@@ -98,6 +124,13 @@ def step_constant() -> Evidence:
     )
 
 
+@erratum(
+    "585, 2251",
+    "C",
+    "pairwise lower bound with t/Delta~",
+    "true where the separable bound (2213) is, and never above it; its own argument gives "
+    "t/(2 Delta~), which is unproved",
+)
 def pairwise_lower_bound() -> Evidence:
     """The printed pairwise bound beside the separable one that already applies."""
     t = np.arange(1, 1_001)
@@ -118,46 +151,15 @@ def _unit(graph: Graph, radius: float = math.inf) -> DescentConstants:
     return DescentConstants(graph.n, graph.normalized_gap(), 1.0, 1.0, radius)
 
 
-ROWS = (
-    Erratum(
-        "490-508",
-        "B",
-        "ergodic theorem: C1 with (1 + 12 tau)/2, C2 with 3K, C3 = 2LD(eps + tau/T), tau of 507",
-        "proved with 1/2 + (1 + beta) tau, 5K and 4LD(eps + tau/T), the corrected tau and K, and "
-        "total variation as half the L1 norm",
-        ergodic_theorem,
-        {NOT_BIPARTITE: "490", CONVEX: "338", BALL: "338", POWER: "490"},
-    ),
-    Erratum(
-        "541-544, 559-563",
-        "B",
-        "log(T)/|log c| in one term, |log c| log(T) in the other, both for tau(1/T)",
-        "tau_T in both, and D in the last",
-        ergodic_corollary_terms,
-        {NOT_BIPARTITE: "533"},
-    ),
-    Erratum(
-        "551",
-        "B",
-        "a = ||theta_0 - theta*||/L minimizes the leading constant",
-        "a = ||theta*||/(L sqrt(2C)), where the constant is ||theta*||^2/(2a) + a L^2 C",
-        step_constant,
-        {NOT_BIPARTITE: "533"},
-    ),
-    Erratum(
-        "585, 2251",
-        "C",
-        "pairwise lower bound with t/Delta~",
-        "true where the separable bound (2213) is, and never above it; its own argument gives "
-        "t/(2 Delta~), which is unproved",
-        pairwise_lower_bound,
-    ),
-)
-
-
 # Errata of the proofs of the ergodic theorem and of the lower bound.
 
 
+@erratum(
+    "1392, 1404, 1836",
+    "C",
+    "mixing gap f(theta) - f(theta*) + F(theta, xi) - F(theta*, xi)",
+    "- F(theta, xi) + F(theta*, xi): two signs, which 517 and 1555 have",
+)
 def decomposition() -> Evidence:
     """The regret taken apart, for arbitrary functions: an identity or not."""
     T, tau = 12, 3
@@ -180,6 +182,14 @@ def decomposition() -> Evidence:
     )
 
 
+@erratum(
+    "1405, 1564",
+    "C",
+    "2LD TV, from ||theta - theta*|| <= D",
+    "2LD TV is right if TV is the L1 norm (464 says norm, 1384 distance), 4LD TV if it is half "
+    "of it; D is a radius, so the distance in 1564 is up to 2D",
+    {CONVEX: "338", BALL: "1344"},
+)
 def error_after_mixing() -> Evidence:
     """Two observations that pull a model to opposite ends of the interval."""
     L, D = 1.0, 1.0
@@ -197,6 +207,13 @@ def error_after_mixing() -> Evidence:
     )
 
 
+@erratum(
+    "1478",
+    "B",
+    "regret from tau + 1 on <= ||theta*||^2/(2 gamma(T)) + (L^2/2) sum gamma",
+    "+ 2LD tau: at tau + 1 the accumulator is not zero",
+    {BALL: "1344", CONVEX: "1482"},
+)
 def partial_regret() -> Evidence:
     """Gradients that turn around after tau iterations, and regret counted from there."""
     T, tau, ball, step = 200, 100, Ball(1.0), inverse_sqrt(1.0)
@@ -219,6 +236,13 @@ def partial_regret() -> Evidence:
     )
 
 
+@erratum(
+    "1491, 1499",
+    "C",
+    "3L^2 sum (1 + 1/(2t + 1))(1 + alpha) gamma for tau iterations; tau LD for the last terms",
+    "times tau; 2 tau LD: slips, which 1447, 1495 and 1507 do not have",
+    {POWER: "1488", BALL: "1344"},
+)
 def running_gap() -> Evidence:
     """How far a model moves in tau iterations under equal gradients."""
     T, tau = 1_000, 20
@@ -236,6 +260,14 @@ def running_gap() -> Evidence:
     )
 
 
+@erratum(
+    "1846-1858",
+    "C",
+    "TV <= c(G) c'(G)^tau by a theorem on simple random walks",
+    "that walk has another limit, but the bound is true: (1/2) sqrt(n - 1) (1 - x)^tau holds "
+    "and is smaller. The tau of 507 follows from neither",
+    {NOT_BIPARTITE: "490"},
+)
 def another_walk() -> Evidence:
     """Where the cited theorem's walk ends, and where an auxiliary observation does."""
     graph = clique_with_pendant(8)
@@ -260,6 +292,12 @@ def another_walk() -> Evidence:
     )
 
 
+@erratum(
+    "2219, 2229-2234, 2238",
+    "C",
+    "f_i = sum_j f_ij with coefficients n: F remains unchanged",
+    "(1/n) sum_j f_ij, as in 338, and coefficients n^2: a factor that the free constants take",
+)
 def sums_and_averages() -> Evidence:
     """What the two parts of the objective weigh by the two ways to sum over pairs."""
     n = 10
@@ -275,55 +313,3 @@ def sums_and_averages() -> Evidence:
         f"{corrected[0]:g} and {corrected[1]:g}",
         separable not in (over_pairs, by_node_sums) and corrected == separable,
     )
-
-
-REGRET_ROWS = (
-    Erratum(
-        "1392, 1404, 1836",
-        "C",
-        "mixing gap f(theta) - f(theta*) + F(theta, xi) - F(theta*, xi)",
-        "- F(theta, xi) + F(theta*, xi): two signs, which 517 and 1555 have",
-        decomposition,
-    ),
-    Erratum(
-        "1405, 1564",
-        "C",
-        "2LD TV, from ||theta - theta*|| <= D",
-        "2LD TV is right if TV is the L1 norm (464 says norm, 1384 distance), 4LD TV if it is half "
-        "of it; D is a radius, so the distance in 1564 is up to 2D",
-        error_after_mixing,
-        {CONVEX: "338", BALL: "1344"},
-    ),
-    Erratum(
-        "1478",
-        "B",
-        "regret from tau + 1 on <= ||theta*||^2/(2 gamma(T)) + (L^2/2) sum gamma",
-        "+ 2LD tau: at tau + 1 the accumulator is not zero",
-        partial_regret,
-        {BALL: "1344", CONVEX: "1482"},
-    ),
-    Erratum(
-        "1491, 1499",
-        "C",
-        "3L^2 sum (1 + 1/(2t + 1))(1 + alpha) gamma for tau iterations; tau LD for the last terms",
-        "times tau; 2 tau LD: slips, which 1447, 1495 and 1507 do not have",
-        running_gap,
-        {POWER: "1488", BALL: "1344"},
-    ),
-    Erratum(
-        "1846-1858",
-        "C",
-        "TV <= c(G) c'(G)^tau by a theorem on simple random walks",
-        "that walk has another limit, but the bound is true: (1/2) sqrt(n - 1) (1 - x)^tau holds "
-        "and is smaller. The tau of 507 follows from neither",
-        another_walk,
-        {NOT_BIPARTITE: "490"},
-    ),
-    Erratum(
-        "2219, 2229-2234, 2238",
-        "C",
-        "f_i = sum_j f_ij with coefficients n: F remains unchanged",
-        "(1/n) sum_j f_ij, as in 338, and coefficients n^2: a factor that the free constants take",
-        sums_and_averages,
-    ),
-)

@@ -1,18 +1,23 @@
-"""One row of the errata."""
+"""One row of the errata, and whether its example satisfies the hypotheses of the paper."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
-from pairgossip.graphs import Graph
-from pairgossip.losses import Proximal
+from pairgossip.algorithms import gossip_dual_averaging_sync as sync
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.graphs import Graph, complete
+from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.steps import PowerStep
+
+NO_HYPOTHESES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Evidence(NamedTuple):
@@ -20,8 +25,8 @@ class Evidence(NamedTuple):
 
     text: str
     shown: bool
-    hypotheses: Mapping[str, bool] = {}
-    """By the paper's hypotheses, whether the example satisfies them, computed from the example."""
+    hypotheses: Mapping[str, bool] = NO_HYPOTHESES
+    """For each hypothesis of the paper, whether the example satisfies it."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,9 @@ class Erratum:
     severity: Literal["A", "B", "C"]
     printed: str
     correct: str
-    evidence: Callable[[], Evidence]
-    assumed: Mapping[str, str] = field(default_factory=dict)
+    assumed: Mapping[str, str]
     """The hypotheses of what is printed, and the lines that state them."""
+    evidence: Callable[[], Evidence]
 
     @property
     def hypotheses(self) -> str:
@@ -46,10 +51,19 @@ class Erratum:
         return "; ".join(f"{words} ({lines})" for words, lines in self.assumed.items())
 
 
-# The hypotheses of the paper, and whether an example satisfies them.
-#
-# An erratum counts only where the paper's own hypotheses hold: every function here looks at the
-# example itself and returns its verdict under the words that the row uses.
+def erratum(
+    lines: str,
+    severity: Literal["A", "B", "C"],
+    printed: str,
+    correct: str,
+    assumed: Mapping[str, str] = NO_HYPOTHESES,
+) -> Callable[[Callable[[], Evidence]], Erratum]:
+    """Turn the function that computes a row's evidence into the row."""
+    return partial(Erratum, lines, severity, printed, correct, assumed)
+
+
+# An erratum counts only where the paper's own hypotheses hold: every function below checks the
+# example itself and returns the result under the words that the row uses.
 
 
 SYMMETRIC = "h symmetric"
@@ -61,29 +75,29 @@ FALLING = "step sizes not increasing"
 POWER = "step size proportional to t^alpha, -1 < alpha < 0"
 ASYNCHRONOUS_POWER = "step size c/t^(1/2 + alpha), 0 < alpha < 1/2"
 
-PROBES = 20
+_PROBES = 20
 """Pairs of models at which the gradients of a loss are compared."""
 
 
 def symmetric(*pair_values: FloatArray) -> dict[str, bool]:
-    """Look whether all matrices of pair values are symmetric."""
+    """Check that all matrices of pair values are symmetric."""
     return {SYMMETRIC: all(np.array_equal(H, H.T) for H in pair_values)}
 
 
 def not_bipartite(*graphs: Graph) -> dict[str, bool]:
-    """Look whether no graph is bipartite; that it is connected, `Graph` has checked."""
+    """Check that no graph is bipartite; every `Graph` is connected."""
     return {NOT_BIPARTITE: not any(graph.is_bipartite() for graph in graphs)}
 
 
 def not_complete(*graphs: Graph) -> dict[str, bool]:
-    """Look whether every graph lacks an edge."""
+    """Check that every graph lacks an edge."""
     return {NOT_COMPLETE: all(2 * g.edge_count < g.n * (g.n - 1) for g in graphs)}
 
 
 def convex(problem: LearningProblem, steepness: float) -> dict[str, bool]:
-    """Look whether the gradients at all pairs are monotone in the model, and short enough."""
+    """Check that the gradients at all pairs are monotone in the model, and short enough."""
     nodes, held = np.divmod(np.arange(problem.n**2), problem.n)
-    models = np.random.default_rng(0).normal(size=(2, PROBES, problem.dimension))
+    models = np.random.default_rng(0).normal(size=(2, _PROBES, problem.dimension))
     holds = True
     for first, second in zip(*models, strict=True):
         one, other = (
@@ -96,31 +110,128 @@ def convex(problem: LearningProblem, steepness: float) -> dict[str, bool]:
 
 
 def linear(slopes: FloatArray, steepness: float) -> dict[str, bool]:
-    """Look whether linear losses, convex by themselves, are flat enough."""
+    """Check that linear losses, which are always convex, are flat enough."""
     return {CONVEX: bool((np.abs(slopes) <= steepness).all())}
 
 
 def in_ball(models: FloatArray, radius: float) -> dict[str, bool]:
-    """Look whether no model, given in the last axis, is longer than the radius."""
+    """Check that no model, given in the last axis, is longer than the radius."""
     return {BALL: bool((np.linalg.norm(models, axis=-1) <= radius * (1 + 1e-12)).all())}
 
 
 def mapped_into_ball(proximal: Proximal, dimension: int, radius: float) -> dict[str, bool]:
-    """Look whether a map from accumulators to models ends in the ball, from however far."""
-    far = np.random.default_rng(0).normal(size=(PROBES, dimension)) * 1e6
+    """Check that a map from accumulators to models ends in the ball, even from far away."""
+    far = np.random.default_rng(0).normal(size=(_PROBES, dimension)) * 1e6
     return in_ball(proximal.map(far, 1.0, 1.0), radius)
 
 
 def not_increasing(step: Callable[[FloatArray], FloatArray], horizon: int) -> dict[str, bool]:
-    """Look at the step sizes up to the horizon."""
+    """Check the step sizes up to the horizon."""
     return {FALLING: bool((np.diff(step(np.arange(1.0, horizon + 1))) <= 0).all())}
 
 
 def power_step(step: PowerStep) -> dict[str, bool]:
-    """Look at the exponent of the synchronous theorems."""
+    """Check the exponent of the synchronous theorems."""
     return {POWER: 0 < step.exponent < 1}
 
 
 def asynchronous_step(step: PowerStep) -> dict[str, bool]:
-    """Look at the exponent of the asynchronous theorems."""
+    """Check the exponent of the asynchronous theorems."""
     return {ASYNCHRONOUS_POWER: 0.5 < step.exponent < 1}
+
+
+# The examples: small graphs and problems, and runs of the plain algorithms on them.
+
+
+def clique_with_pendant(clique: int) -> Graph:
+    """Return a complete graph with one more node attached to it: a small bottleneck."""
+    edges = complete(clique).edges.tolist()
+    return Graph(clique + 1, [*edges, [clique - 1, clique]])
+
+
+class Path(NamedTuple):
+    """The record of one synchronous run, at the models where gradients were taken."""
+
+    bias: FloatArray
+    """The mean gradient taken minus the mean gradient meant, shape (T, p)."""
+    network_model: FloatArray
+    """omega(t), the model of the mean accumulator, shape (T, p)."""
+    disagreement: FloatArray
+    """Mean distance of two nodes' models plus that of a model from omega(t), shape (T,)."""
+    objective: float
+    """Mean over nodes of F at the mean of a node's models."""
+
+    def bound_term(self, optimum: FloatArray) -> FloatArray:
+        """(theta* - omega(t)) . eps(t), shape (T,)."""
+        return np.einsum("tp,tp->t", optimum - self.network_model, self.bias)
+
+
+def ranking_problem(n: int = 10, seed: int = 0) -> LearningProblem:
+    """Return the ranking problem of two overlapping classes with three features."""
+    labels = np.arange(n) % 2
+    noise = np.random.default_rng(seed).normal(size=(n, 3))
+    features = noise + 0.8 * np.outer(labels, [1.0, -0.5, 0.3])
+    return LearningProblem(np.column_stack([features, labels]), "auc-logistic")
+
+
+def _apart(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Pair features between -1, for a node's own pair, and 1, for distant observations."""
+    return 1 - 2 * np.exp(-((first - second) ** 2))
+
+
+def biased_problem(n: int, seed: int = 0, phi: str = "smoothed-hinge") -> LearningProblem:
+    """Return a problem whose gradients point backward until the observations have moved."""
+    data = 10 * np.random.default_rng(seed).normal(size=(n, 2))
+    return LearningProblem(data, Loss(_apart, phi, name="apart"))
+
+
+def exchanges(graph: Graph, count: int, seed: int = 0) -> PairArray:
+    """Draw edges uniformly."""
+    drawn = np.random.default_rng(seed).integers(graph.edge_count, size=count)
+    return graph.edges[drawn]
+
+
+def run_path(
+    problem: LearningProblem,
+    graph: Graph,
+    horizon: int,
+    step: PowerStep,
+    proximal: Proximal,
+    seed: int = 0,
+) -> Path:
+    """Run the synchronous algorithm and record the terms of the general rate."""
+    everyone = np.arange(problem.n)
+    state = sync.init(problem.n, problem.dimension)
+    bias, network_model, disagreement = [], [], []
+    total = np.zeros_like(state.models.theta)
+    for t, pair in enumerate(exchanges(graph, horizon, seed)[:, None], start=1):
+        theta, z = state.models.theta, state.models.z
+        state = sync.step(state, pair, problem.gradient, proximal.map, step(t))
+        taken = problem.gradient(theta, everyone, state.held)
+        omega = proximal.map(z.mean(axis=0), step(t - 1), t - 1)
+        bias.append((taken - problem.own_gradients(theta)).mean(axis=0))
+        network_model.append(omega)
+        between = np.linalg.norm(theta[:, None] - theta[None], axis=2).mean()
+        disagreement.append(between + np.linalg.norm(theta - omega, axis=1).mean())
+        total += theta
+    objective = float(problem.objectives(total / horizon).mean())
+    return Path(np.array(bias), np.array(network_model), np.array(disagreement), objective)
+
+
+def optimum_of(problem: LearningProblem, proximal: Proximal, iterations: int = 400) -> FloatArray:
+    """Return the best model within the constraint, by projected gradient descent."""
+    theta = np.zeros(problem.dimension)
+    for _ in range(iterations):
+        theta = proximal.project(theta - mean_gradient(problem, theta))
+    return theta
+
+
+def mean_gradient(problem: LearningProblem, theta: FloatArray) -> FloatArray:
+    """Return the gradient of F at one model."""
+    return problem.own_gradients(np.tile(theta, (problem.n, 1))).mean(axis=0)
+
+
+def steepness(problem: LearningProblem) -> float:
+    """Return L, the largest norm of a gradient at a pair."""
+    assert isinstance(problem.loss, Loss)
+    return problem.loss.lipschitz(problem.data)

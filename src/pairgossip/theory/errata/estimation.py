@@ -1,4 +1,4 @@
-"""Errata of the estimation algorithms and their bounds."""
+"""Errata of the estimation algorithms, their bounds and their extensions."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph, complete, cycle
 from pairgossip.kernels import exact
 from pairgossip.losses import margin
-from pairgossip.theory.bounds import u1_gossip_bound
-from pairgossip.theory.constants import constants
+from pairgossip.theory.bounds import constants, u1_gossip_bound
 from pairgossip.theory.errata.erratum import (
     NOT_BIPARTITE,
     NOT_COMPLETE,
     SYMMETRIC,
-    Erratum,
     Evidence,
+    clique_with_pendant,
+    erratum,
     not_bipartite,
     not_complete,
     symmetric,
 )
 from pairgossip.theory.expectation import expected_estimates
 
-LATE = 10**6
+_LATE = 10**6
 """An iteration by which t * bias no longer changes."""
 
 
-def clique_with_pendant(clique: int) -> Graph:
-    """A complete graph with one more node hanging from it: a small bottleneck."""
-    edges = complete(clique).edges.tolist()
-    return Graph(clique + 1, [*edges, [clique - 1, clique]])
-
-
+@erratum(
+    "907",
+    "B",
+    "bias of U1-gossip at node k <= ||H e_k||/(2 x t)",
+    "(1/x - 1) sqrt(1 - 1/n) ||H_k - hbar_k||/t",
+    {SYMMETRIC: "238", NOT_BIPARTITE: "905"},
+)
 def u1_gossip() -> Evidence:
     """A pendant node that has to wait for its own observation to leave."""
     graph = clique_with_pendant(8)
     node = graph.n - 1
     H = np.zeros((graph.n, graph.n))
     H[node, node] = 1.0
-    measured = LATE * abs(
-        expected_estimates(H, graph, [LATE], method="u1")[0, node] - H[node].mean()
+    measured = _LATE * abs(
+        expected_estimates(H, graph, [_LATE], method="u1")[0, node] - H[node].mean()
     )
     c = constants(H, graph)
-    printed = LATE * u1_gossip_bound(c, LATE, printed=True)[node]
-    corrected = LATE * u1_gossip_bound(c, LATE)[node]
+    printed = _LATE * u1_gossip_bound(c, _LATE, printed=True)[node]
+    corrected = _LATE * u1_gossip_bound(c, _LATE)[node]
     return Evidence(
         f"complete graph on 8 nodes with a pendant node, kernel 1 at its own pair: t x bias = "
         f"{measured:.2f}, printed bound {printed:.2f}, corrected {corrected:.2f}",
@@ -52,6 +53,14 @@ def u1_gossip() -> Evidence:
     )
 
 
+@erratum(
+    "972",
+    "B",
+    "z(t) of U2-gossip = (1/t) sum W'_1(s:) B (I x W_1(s:)) h, in the proof",
+    "there the second walk starts where the first ended; E z(t) = (1/t) sum "
+    "diag(W_1^s H W_1^s), s = 0 .. t-1. The theorem itself (964) holds",
+    {SYMMETRIC: "238", NOT_BIPARTITE: "958"},
+)
 def u2_proof_formula() -> Evidence:
     """The proof's formula for the estimates against the exact expectation."""
     graph, t = cycle(5), 6
@@ -73,8 +82,13 @@ def u2_proof_formula() -> Evidence:
     )
 
 
+def _power_of_ten(value: float) -> str:
+    """Format a rounding error as a bound, so that its last digits do not matter."""
+    return "less than 1e-12" if value < 1e-12 else f"{value:.1e}"
+
+
 def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray:
-    """E of U2-gossip from the joint law of the two observations a node holds."""
+    """Return E of U2-gossip from the joint law of the two observations a node holds."""
     n, edges = graph.n, graph.edges
     # at[k, a] is the probability that observation a is at node k; both walks share the law.
     at = np.eye(n)
@@ -91,6 +105,37 @@ def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray
     return total
 
 
+@erratum(
+    "243",
+    "B",
+    "V - U is O_P(n^(-3/2))",
+    "O_P(1/n), as the factor n/(n - 1) in the same sentence says",
+    {SYMMETRIC: "238"},
+)
+def diagonal_order() -> Evidence:
+    """V - U shrinks like 1/n, not faster."""
+    rng = np.random.default_rng(0)
+    sizes = (100, 1_000, 10_000, 100_000)
+    scaled = []
+    for n in sizes:
+        data = rng.normal(size=n)
+        scaled.append(n * abs(exact(data, "gini") - exact(data, "gini", kind="u")))
+    listed = ", ".join(f"{value:.2f}" for value in scaled)
+    few = data[:50]
+    return Evidence(
+        f"Gini of normal data, n = 1e2 .. 1e5: n x |V - U| = {listed}",
+        max(scaled) / min(scaled) < 1.5,
+        symmetric(np.abs(np.subtract.outer(few, few))),
+    )
+
+
+@erratum(
+    "838",
+    "C",
+    "(A.1) <= ||h||/(t^2 (1 - lambda_2(2))), in the proof",
+    "||h||^2: a lost square, which 844 to 849 have",
+    {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
+)
 def deviation_proof_norm() -> Evidence:
     """One step of the proof bounds a squared norm by a norm: scaling the kernel breaks it."""
     graph = complete(4)
@@ -112,6 +157,13 @@ def deviation_proof_norm() -> Evidence:
     )
 
 
+@erratum(
+    "281-288, 805",
+    "C",
+    "Algorithm 1 updates before the exchange, the proof after it",
+    "both converge and obey the bounds; order= chooses",
+    {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
+)
 def update_orders() -> Evidence:
     """The two orders of GoSta-sync differ at every t and agree in the limit."""
     graph = cycle(7)
@@ -132,23 +184,7 @@ def update_orders() -> Evidence:
     )
 
 
-def diagonal_order() -> Evidence:
-    """V - U shrinks like 1/n, not faster."""
-    rng = np.random.default_rng(0)
-    sizes = (100, 1_000, 10_000, 100_000)
-    scaled = []
-    for n in sizes:
-        data = rng.normal(size=n)
-        scaled.append(n * abs(exact(data, "gini") - exact(data, "gini", kind="u")))
-    listed = ", ".join(f"{value:.2f}" for value in scaled)
-    few = data[:50]
-    return Evidence(
-        f"Gini of normal data, n = 1e2 .. 1e5: n x |V - U| = {listed}",
-        max(scaled) / min(scaled) < 1.5,
-        symmetric(np.abs(np.subtract.outer(few, few))),
-    )
-
-
+@erratum("202", "C", "the hinge max(0, 1 - u) bounds the indicator of u >= 0", "of u <= 0")
 def hinge_direction() -> Evidence:
     """The hinge loss at a well ordered pair."""
     u = 2.0
@@ -158,85 +194,28 @@ def hinge_direction() -> Evidence:
     )
 
 
-def _power_of_ten(value: float) -> str:
-    """A rounding error as a bound, so that its last digits do not matter."""
-    return "less than 1e-12" if value < 1e-12 else f"{value:.1e}"
+# Errata of the extensions: several points per node, and differential privacy.
 
 
-ROWS = (
-    Erratum(
-        "907",
-        "B",
-        "bias of U1-gossip at node k <= ||H e_k||/(2 x t)",
-        "(1/x - 1) sqrt(1 - 1/n) ||H_k - hbar_k||/t",
-        u1_gossip,
-        {SYMMETRIC: "238", NOT_BIPARTITE: "905"},
-    ),
-    Erratum(
-        "972",
-        "B",
-        "z(t) of U2-gossip = (1/t) sum W'_1(s:) B (I x W_1(s:)) h, in the proof",
-        "there the second walk starts where the first ended; E z(t) = (1/t) sum "
-        "diag(W_1^s H W_1^s), s = 0 .. t-1. The theorem itself (964) holds",
-        u2_proof_formula,
-        {SYMMETRIC: "238", NOT_BIPARTITE: "958"},
-    ),
-    Erratum(
-        "243",
-        "B",
-        "V - U is O_P(n^(-3/2))",
-        "O_P(1/n), as the factor n/(n - 1) in the same sentence says",
-        diagonal_order,
-        {SYMMETRIC: "238"},
-    ),
-    Erratum(
-        "838",
-        "C",
-        "(A.1) <= ||h||/(t^2 (1 - lambda_2(2))), in the proof",
-        "||h||^2: a lost square, which 844 to 849 have",
-        deviation_proof_norm,
-        {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
-    ),
-    Erratum(
-        "281-288, 805",
-        "C",
-        "Algorithm 1 updates before the exchange, the proof after it",
-        "both converge and obey the bounds; order= chooses",
-        update_orders,
-        {SYMMETRIC: "238", NOT_BIPARTITE: "323"},
-    ),
-    Erratum(
-        "202",
-        "C",
-        "the hinge max(0, 1 - u) bounds the indicator of u >= 0",
-        "of u <= 0",
-        hinge_direction,
-    ),
-)
-
-
-# Errata of the extensions: several points per node, differential privacy.
-
-
-ASSUMED = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
+_ASSUMED = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
 
 
 def _adjacency(graph: Graph) -> FloatArray:
     return np.diag(graph.degrees.astype(np.float64)) - graph.laplacian_dense()
 
 
-def tensor_product(graph: Graph, k: int) -> FloatArray:
-    """The adjacency matrix of G x K_k: neighbors differ in node and in point."""
+def _tensor_product(graph: Graph, k: int) -> FloatArray:
+    """Return the adjacency matrix of G x K_k: neighbors differ in node and in point."""
     return np.asarray(np.kron(np.ones((k, k)) - np.eye(k), _adjacency(graph)), dtype=np.float64)
 
 
 def blow_up(graph: Graph, k: int) -> FloatArray:
-    """The adjacency matrix of the proof: every point is joined to all points of neighbors."""
+    """Return the adjacency matrix of the proof: points of neighbors are all joined."""
     return np.asarray(np.kron(np.ones((k, k)), _adjacency(graph)), dtype=np.float64)
 
 
 def lexicographic(graph: Graph, k: int) -> FloatArray:
-    """The adjacency matrix of the text: the blow-up, and the points of a node joined too."""
+    """Return the adjacency matrix of the text: the blow-up, with the points of a node joined."""
     return blow_up(graph, k) + np.kron(np.ones((k, k)) - np.eye(k), np.eye(graph.n))
 
 
@@ -249,10 +228,18 @@ def _edges(adjacency: FloatArray) -> float:
     return float(adjacency.sum() / 2)
 
 
+@erratum(
+    "652, 656",
+    "B",
+    "the virtual graph is the tensor product of G and K_k, with k^2|E| edges and gap k lambda",
+    "the blow-up of the proof (2266), for which both are right; the sentence before describes "
+    "the lexicographic product, k^2|E| + nk(k - 1)/2 edges and gap k lambda",
+    _ASSUMED,
+)
 def virtual_graph() -> Evidence:
     """The three graphs that the name, the proof and the sentence describe."""
     graph, k = cycle(5), 2
-    built = [build(graph, k) for build in (tensor_product, blow_up, lexicographic)]
+    built = [build(graph, k) for build in (_tensor_product, blow_up, lexicographic)]
     counts, gaps = [int(_edges(one)) for one in built], [_gap(one) for one in built]
     expected, scaled = k**2 * graph.edge_count, k * graph.spectral_gap()
     within = graph.n * k * (k - 1) // 2
@@ -267,6 +254,7 @@ def virtual_graph() -> Evidence:
     )
 
 
+@erratum("2284", "C", "(phi_j, lambda/k) is an eigenpair of L", "of D, as in 2282", _ASSUMED)
 def eigenpair_of_the_proof() -> Evidence:
     """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
     graph, k = clique_with_pendant(3), 2
@@ -288,6 +276,7 @@ def eigenpair_of_the_proof() -> Evidence:
     )
 
 
+@erratum("2290", "C", "1 - lambda_2(2) = lambda/|E|", "lambda/(2|E|)", _ASSUMED)
 def averaging_gap() -> Evidence:
     """The second eigenvalue of the averaging step on the virtual graph."""
     graph, k = cycle(5), 2
@@ -309,6 +298,15 @@ def averaging_gap() -> Evidence:
     )
 
 
+@erratum(
+    "679-682",
+    "A",
+    "randomized response can be easily combined with the algorithms, since it gives unbiased "
+    "estimates of the pairwise function",
+    "of two people's reports; at a node's own report the debiased kernel is biased, so set own "
+    "reports aside, or debias the diagonal by itself",
+    {SYMMETRIC: "238"},
+)
 def private_diagonal() -> Evidence:
     """What a debiased kernel is worth, on average, where a person meets their own report."""
     k, epsilon = 4, 1.0
@@ -331,42 +329,3 @@ def private_diagonal() -> Evidence:
         bool(np.allclose(two, A)) and abs(float(pairs.mean()) - truth) > 0.1,
         symmetric(A),
     )
-
-
-EXTENSION_ROWS = (
-    Erratum(
-        "652, 656",
-        "B",
-        "the virtual graph is the tensor product of G and K_k, with k^2|E| edges and gap k lambda",
-        "the blow-up of the proof (2266), for which both are right; the sentence before describes "
-        "the lexicographic product, k^2|E| + nk(k - 1)/2 edges and gap k lambda",
-        virtual_graph,
-        ASSUMED,
-    ),
-    Erratum(
-        "2284",
-        "C",
-        "(phi_j, lambda/k) is an eigenpair of L",
-        "of D, as in 2282",
-        eigenpair_of_the_proof,
-        ASSUMED,
-    ),
-    Erratum(
-        "2290",
-        "C",
-        "1 - lambda_2(2) = lambda/|E|",
-        "lambda/(2|E|)",
-        averaging_gap,
-        ASSUMED,
-    ),
-    Erratum(
-        "679-682",
-        "A",
-        "randomized response can be easily combined with the algorithms, since it gives unbiased "
-        "estimates of the pairwise function",
-        "of two people's reports; at a node's own report the debiased kernel is biased, so set own "
-        "reports aside, or debias the diagonal by itself",
-        private_diagonal,
-        {SYMMETRIC: "238"},
-    ),
-)

@@ -18,29 +18,39 @@ from pairgossip.theory.errata.erratum import (
     CONVEX,
     FALLING,
     NOT_BIPARTITE,
-    Erratum,
     Evidence,
     asynchronous_step,
+    clique_with_pendant,
     convex,
+    erratum,
+    exchanges,
     mapped_into_ball,
+    mean_gradient,
     not_bipartite,
     not_increasing,
+    ranking_problem,
+    steepness,
 )
-from pairgossip.theory.errata.estimation import clique_with_pendant
-from pairgossip.theory.errata.network import exchanges, mean_gradient, ranking_problem, steepness
 
-EXCHANGES = 1_000
-NETWORK = clique_with_pendant(7)
+_EXCHANGES = 1_000
+_NETWORK = clique_with_pendant(7)
 """Of the asynchronous runs: it is not bipartite, and its degrees differ."""
-DATA = ranking_problem(NETWORK.n)
-CONSTRAINT = Ball(5.0)
-STEP = power(1.0, 0.6)
-PLACE = "complete graph on 7 nodes with a pendant node"
-ASSUMED = {NOT_BIPARTITE: "1927", CONVEX: "338", BALL: "338", ASYNCHRONOUS_POWER: "1928"}
-State = asynchronous.State
-Flaw = Callable[[State], State]
+_DATA = ranking_problem(_NETWORK.n)
+_CONSTRAINT = Ball(5.0)
+_STEP = power(1.0, 0.6)
+_PLACE = "complete graph on 7 nodes with a pendant node"
+_ASSUMED = {NOT_BIPARTITE: "1927", CONVEX: "338", BALL: "338", ASYNCHRONOUS_POWER: "1928"}
+_State = asynchronous.State
+_Flaw = Callable[[_State], _State]
 
 
+@erratum(
+    "390, 404, 474, 1025, 1103, 1117, 1273, 1302, 1351, 1374, 1913, 2054",
+    "A",
+    "theta <- pi_t(z), with z the sum of the gradients and pi_t of 353 or 1026",
+    "theta <- pi_t(-z), as in 2092",
+    {CONVEX: "338", BALL: "338", FALLING: "415"},
+)
 def ascent_sign() -> Evidence:
     """Centralized dual averaging with the map of z and with the map of -z."""
     problem, ball, gamma, last = ranking_problem(), Ball(5.0), inverse_sqrt(1.0), 300
@@ -67,6 +77,13 @@ def ascent_sign() -> Evidence:
     )
 
 
+@erratum(
+    "1904",
+    "A",
+    "z_k <- (z_i + z_j)/2 inside the loop over k",
+    "average once, before either is overwritten (or loop over i and j in random order)",
+    {NOT_BIPARTITE: "1927"},
+)
 def averaging_inside_the_loop() -> Evidence:
     """How much each node's gradients weigh in the limit, exactly, from the expected exchange."""
     graph = clique_with_pendant(8)
@@ -85,7 +102,7 @@ def averaging_inside_the_loop() -> Evidence:
 
 
 def gradient_weights(graph: Graph, exchanged: PairArray, *, sequential: bool) -> FloatArray:
-    """The weights of the nodes' gradients in the growth of the accumulators, summing to 1.
+    """Return the weights of the nodes' gradients in the accumulators' growth, summing to 1.
 
     An exchange of the pair (i, j), i first, takes z to M z + B g; in expectation z grows by
     v . B g per iteration, with v the left eigenvector of the mean of M at eigenvalue 1.
@@ -106,36 +123,45 @@ def gradient_weights(graph: Graph, exchanged: PairArray, *, sequential: bool) ->
     return np.asarray(weights / weights.sum())
 
 
+@erratum("1907", "A", "z_k <- (1/p_k) gradient", "z_k <- average + (1/p_k) gradient", _ASSUMED)
 def overwritten_accumulator() -> Evidence:
     """Clearing the accumulators before each exchange leaves only the newest gradient."""
 
-    def forget(state: State) -> State:
+    def forget(state: _State) -> _State:
         return state._replace(z=np.zeros_like(state.z))
 
     printed, corrected, start = _reached(forget), _reached(), _start()
     return Evidence(
-        f"{PLACE}, {EXCHANGES:,} exchanges: F falls from {start:.3f} to {corrected:.3f} "
+        f"{_PLACE}, {_EXCHANGES:,} exchanges: F falls from {start:.3f} to {corrected:.3f} "
         f"corrected, to {printed:.3f} with this line as printed and the others corrected",
         corrected < start - 0.04 and printed > start - 0.02,
         _hypotheses(),
     )
 
 
+@erratum("1916", "A", "mean_k <- (1 - 1/(m_k p_k)) mean_k", "... + theta_k/(m_k p_k)", _ASSUMED)
 def missing_mean_term() -> Evidence:
     """A running mean that starts at 0 and is only ever multiplied."""
-    mean, picks = np.zeros((DATA.n, DATA.dimension)), np.zeros(DATA.n)
-    for pair in exchanges(NETWORK, EXCHANGES):
+    mean, picks = np.zeros((_DATA.n, _DATA.dimension)), np.zeros(_DATA.n)
+    for pair in exchanges(_NETWORK, _EXCHANGES):
         picks[pair] += 1
         mean[pair] *= (1 - 1 / picks[pair])[:, None]
     largest, start, corrected = float(np.abs(mean).max()), _start(), _reached()
     return Evidence(
-        f"{PLACE}, {EXCHANGES:,} exchanges: the largest coordinate of any model is {largest:g} as "
-        f"printed, so F stays at {start:.3f}; {corrected:.3f} corrected",
+        f"{_PLACE}, {_EXCHANGES:,} exchanges: the largest coordinate of any model is {largest:g} "
+        f"as printed, so F stays at {start:.3f}; {corrected:.3f} corrected",
         largest == 0 and corrected < start - 0.04,
         _hypotheses(),
     )
 
 
+@erratum(
+    "2011, 2015, 2021",
+    "C",
+    "P(i picked | j not picked) = (p_i - 2/|E|)/(1 - p_j)",
+    "(p_i - 1/|E|)/(1 - p_j), with which the 1/p_j of 2022 is right",
+    {NOT_BIPARTITE: "1955"},
+)
 def picks_given_a_neighbor() -> Evidence:
     """How often a node is picked between two picks of its neighbor."""
     graph = clique_with_pendant(8)
@@ -158,70 +184,26 @@ def picks_given_a_neighbor() -> Evidence:
     )
 
 
-def _reached(flaw: Flaw | None = None) -> float:
-    """F after an asynchronous run, with a flaw that strikes before every exchange."""
-    state = asynchronous.init(DATA.n, DATA.dimension)
-    probabilities = NETWORK.pick_probabilities("uniform-edges")
-    for pair in exchanges(NETWORK, EXCHANGES)[:, None]:
+def _reached(flaw: _Flaw | None = None) -> float:
+    """Return F after an asynchronous run, with a flaw applied before every exchange."""
+    state = asynchronous.init(_DATA.n, _DATA.dimension)
+    probabilities = _NETWORK.pick_probabilities("uniform-edges")
+    for pair in exchanges(_NETWORK, _EXCHANGES)[:, None]:
         state = asynchronous.step(
             flaw(state) if flaw else state,
-            pair, DATA.gradient, CONSTRAINT.map, STEP, probabilities,
+            pair, _DATA.gradient, _CONSTRAINT.map, _STEP, probabilities,
         )  # fmt: skip
-    return float(DATA.objectives(state.mean).mean())
+    return float(_DATA.objectives(state.mean).mean())
 
 
 def _start() -> float:
-    return float(DATA.objectives(np.zeros((1, DATA.dimension)))[0])
+    return float(_DATA.objectives(np.zeros((1, _DATA.dimension)))[0])
 
 
 def _hypotheses() -> dict[str, bool]:
     return (
-        not_bipartite(NETWORK)
-        | convex(DATA, steepness(DATA))
-        | mapped_into_ball(CONSTRAINT, DATA.dimension, CONSTRAINT.radius)
-        | asynchronous_step(STEP)
+        not_bipartite(_NETWORK)
+        | convex(_DATA, steepness(_DATA))
+        | mapped_into_ball(_CONSTRAINT, _DATA.dimension, _CONSTRAINT.radius)
+        | asynchronous_step(_STEP)
     )
-
-
-ROWS = (
-    Erratum(
-        "390, 404, 474, 1025, 1103, 1117, 1273, 1302, 1351, 1374, 1913, 2054",
-        "A",
-        "theta <- pi_t(z), with z the sum of the gradients and pi_t of 353 or 1026",
-        "theta <- pi_t(-z), as in 2092",
-        ascent_sign,
-        {CONVEX: "338", BALL: "338", FALLING: "415"},
-    ),
-    Erratum(
-        "1904",
-        "A",
-        "z_k <- (z_i + z_j)/2 inside the loop over k",
-        "average once, before either is overwritten (or loop over i and j in random order)",
-        averaging_inside_the_loop,
-        {NOT_BIPARTITE: "1927"},
-    ),
-    Erratum(
-        "1907",
-        "A",
-        "z_k <- (1/p_k) gradient",
-        "z_k <- average + (1/p_k) gradient",
-        overwritten_accumulator,
-        ASSUMED,
-    ),
-    Erratum(
-        "1916",
-        "A",
-        "mean_k <- (1 - 1/(m_k p_k)) mean_k",
-        "... + theta_k/(m_k p_k)",
-        missing_mean_term,
-        ASSUMED,
-    ),
-    Erratum(
-        "2011, 2015, 2021",
-        "C",
-        "P(i picked | j not picked) = (p_i - 2/|E|)/(1 - p_j)",
-        "(p_i - 1/|E|)/(1 - p_j), with which the 1/p_j of 2022 is right",
-        picks_given_a_neighbor,
-        {NOT_BIPARTITE: "1955"},
-    ),
-)
