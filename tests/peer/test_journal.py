@@ -319,7 +319,7 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
             notes.append(witness_of(path).read_bytes())
         base, content = path.read_bytes(), log.read_bytes()
     assert synced < len(content)
-    monkeypatch.setattr(witness, "running_system", lambda: b"started anew".ljust(16))
+    monkeypatch.setattr(witness, "_running_system", lambda: b"started anew".ljust(16))
     found = []
     # Of the witness any version may be on the disk, whatever there is of the log.
     for length, note in product(range(synced, len(content) + 1, 997), (*notes[::3], notes[-1])):

@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 def start_machine_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """In whatever way it went down."""
-    monkeypatch.setattr(witness, "running_system", lambda: b"started anew".ljust(16))
+    monkeypatch.setattr(witness, "_running_system", lambda: b"started anew".ljust(16))
 
 
 def saved(path: Path, syncs: list[bool]) -> list[State]:
@@ -201,7 +201,7 @@ def test_a_note_that_power_has_cut_leaves_the_one_before(path: Path) -> None:
 def test_where_the_system_has_no_name_only_what_was_synced_counts(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness, "BOOT", path / "nowhere")
+    monkeypatch.setattr(witness, "_BOOT", path / "nowhere")
     states = saved(path, [True, False])
     lose_saves(path, 1)
     assert loaded(path) == states[1]
