@@ -9,8 +9,8 @@ auxiliary observation (the paper's ``y_k`` is ``x[held[k]]``), and ``h(nodes, he
 the kernel on pairs of nodes.
 """
 
-from pairgossip.algorithms.catalog import BUILT_IN
 from pairgossip.algorithms.methods import (
+    BUILT_IN,
     METHODS,
     Expectation,
     Method,

@@ -2,7 +2,7 @@
 
 Whatever else the package knows of a method it finds here, and a method that says nothing of
 something has none of it: without a ``Twin`` it runs on the plain engine only, without an
-``Expectation`` there is no theory of it. Built-in methods are registered in `catalog`.
+``Expectation`` there is no theory of it. Built-in methods are in `BUILT_IN`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, NamedTuple, get_args
 
+from pairgossip.algorithms import (
+    averaging,
+    gosta_async,
+    gosta_sync,
+    u1_gossip,
+    u2_gossip,
+    weighted_gosta,
+)
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import CLOCKS, ORDERS, choice
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -173,22 +181,83 @@ class Method:
         return self.averaged_numbers * components + self.weighs_by_picks
 
 
-METHODS: dict[str, Method] = {}
-"""All methods by name; `register` enters them."""
-_built_in: set[str] = set()
+BUILT_IN = (
+    Method(
+        name="gosta",
+        description="swap auxiliary observations and average estimates (Algorithm 1)",
+        plain={
+            "sync": Plain(gosta_sync.init, gosta_sync.step),
+            "async": Plain(gosta_async.init, gosta_async.step),
+        },
+        estimates="statistic",
+        averaged_numbers=1,
+        updates="either",
+        twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_PICKS},
+        expectations={"sync": Expectation.GOSTA},
+    ),
+    Method(
+        name="weighted-gosta",
+        description=(
+            "swap auxiliary observations, average weighted sums and weights: withstands restarts"
+        ),
+        plain={"async": Plain(weighted_gosta.init, weighted_gosta.step, weighted_gosta.read)},
+        estimates="statistic",
+        averaged_numbers=1,
+        weighs_by_picks=True,
+        twins={"async": Twin.WEIGHTED_PICKS},
+    ),
+    Method(
+        name="u1",
+        description="swap only; each node estimates the mean of its own row of pairs",
+        plain={"sync": Plain(u1_gossip.init, u1_gossip.step)},
+        estimates="row-mean",
+        averaged_numbers=0,
+        twins={"sync": Twin.ONE_WALK},
+        expectations={"sync": Expectation.U1},
+    ),
+    Method(
+        name="u2",
+        description="two independent swapping walks, no averaging",
+        plain={"sync": Plain(u2_gossip.init, u2_gossip.step)},
+        estimates="statistic",
+        averaged_numbers=0,
+        exchanges_per_iteration=2,
+        updates="first",
+        smallest_network=3,
+        because=(
+            "on two nodes both of its walks swap together and never meet the other observation"
+        ),
+        twins={"sync": Twin.TWO_WALKS},
+        expectations={"sync": Expectation.U2},
+    ),
+    Method(
+        name="averaging",
+        description="classic gossip averaging of one value per node, no pairs",
+        plain={
+            "sync": Plain(averaging.init, averaging.step),
+            "async": Plain(averaging.init, averaging.step),
+        },
+        estimates="mean",
+        averaged_numbers=1,
+        swaps=False,
+        twins={"sync": Twin.AVERAGING, "async": Twin.AVERAGING},
+        expectations={"sync": Expectation.AVERAGING, "async": Expectation.AVERAGING},
+    ),
+)
+"""The one place where an algorithm of this folder becomes a method."""
+METHODS = {method.name: method for method in BUILT_IN}
+"""All methods by name; `register` enters others."""
 
 
-def register(method: Method, *, built_in: bool = False) -> Method:
+def register(method: Method) -> Method:
     """Enter a method, so that `estimate`, the command line and the page know it by its name.
 
     A method of your own may be entered again, as a notebook does when a cell runs twice; the name
     of a built-in one is taken.
     """
-    if method.name in _built_in:
+    if any(method.name == known.name for known in BUILT_IN):
         raise InputError(f"The name '{method.name}' is that of a built-in method: choose another.")
     METHODS[method.name] = method
-    if built_in:
-        _built_in.add(method.name)
     return method
 
 
