@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
@@ -21,7 +21,7 @@ from pairgossip.checks import (
     whole,
 )
 from pairgossip.engine.schedule import root_seed
-from pairgossip.engine.trials import Experiment, Outcome, Record, run_trials
+from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
 from pairgossip.errors import InterruptedRun
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
@@ -29,8 +29,6 @@ from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
-
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(kw_only=True)

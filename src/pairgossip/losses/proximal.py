@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -79,24 +78,11 @@ _SLACK = 1e-9
 """How far outside its set a model may be, relative to the set's size, by rounding alone."""
 
 
-class ProximalCode(IntEnum):
-    """The numbers by which compiled code recognizes the proximal maps."""
-
-    NONE = 0
-    BALL = 1
-    L2 = 2
-    L2_BALL = 3
-    L1 = 4
-    BOX = 5
-    L1_BALL = 6
-    L1_BOX = 7
-    PSD = 8
-
-
 class Proximal(ABC):
     """What every proximal map has; a number that one does not use has a value of no effect."""
 
-    code: ProximalCode = ProximalCode.NONE
+    on_line: bool = True
+    """Whether T(z; gamma, t) is always a multiple of z."""
     radius: float = math.inf
     strength: float = 0.0
     low: float = -math.inf
@@ -137,7 +123,6 @@ class Ball(Proximal):
     """Models of Euclidean norm up to a radius."""
 
     radius: float = field()
-    code = ProximalCode.BALL
 
     def __post_init__(self) -> None:
         _check_radius(self.radius)
@@ -156,7 +141,7 @@ class Box(Proximal):
 
     low: float = field()
     high: float = field()
-    code = ProximalCode.BOX
+    on_line = False
 
     def __post_init__(self) -> None:
         numbers = is_number(self.low) and is_number(self.high)
@@ -179,7 +164,7 @@ class L1(Proximal):
     """The penalty strength ||theta||_1, which sets small coordinates to 0."""
 
     strength: float = field()
-    code = ProximalCode.L1
+    on_line = False
 
     def __post_init__(self) -> None:
         _check_strength(self.strength)
@@ -196,7 +181,6 @@ class SquaredL2(Proximal):
     """The penalty strength ||theta||^2."""
 
     strength: float = field()
-    code = ProximalCode.L2
 
     def __post_init__(self) -> None:
         _check_strength(self.strength)
@@ -219,7 +203,7 @@ class PSD(Proximal):
     """
 
     radius: float = field()
-    code = ProximalCode.PSD
+    on_line = False
 
     def __init__(self, radius: float | None = None) -> None:
         if radius is not None:
@@ -255,10 +239,10 @@ class Combined(Proximal):
                 f"{kinds[0].__name__} with {kinds[1].__name__} is not offered: "
                 f"combine SquaredL2 or L1 with Ball, or L1 with Box."
             )
-        numbers = {"code": _COMBINATIONS[kinds], "strength": self.penalty.strength}
-        numbers.update({name: getattr(self.constraint, name) for name in ("radius", "low", "high")})
-        for name, number in numbers.items():
-            object.__setattr__(self, name, number)
+        object.__setattr__(self, "on_line", self.penalty.on_line and self.constraint.on_line)
+        object.__setattr__(self, "strength", self.penalty.strength)
+        for name in ("radius", "low", "high"):
+            object.__setattr__(self, name, getattr(self.constraint, name))
 
     def project(self, theta: FloatArray) -> FloatArray:
         """Return the nearest models that obey the constraint."""
@@ -271,11 +255,7 @@ class Combined(Proximal):
         return self.penalty.psi(theta) + self.constraint.psi(theta)
 
 
-_COMBINATIONS: dict[tuple[type, type], ProximalCode] = {
-    (SquaredL2, Ball): ProximalCode.L2_BALL,
-    (L1, Ball): ProximalCode.L1_BALL,
-    (L1, Box): ProximalCode.L1_BOX,
-}
+_COMBINATIONS = ((SquaredL2, Ball), (L1, Ball), (L1, Box))
 
 
 def as_proximal(constraint: Any = None, penalty: Any = None) -> Proximal:

@@ -14,7 +14,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss
 from pairgossip.losses.learning import PairwiseLearning
-from pairgossip.losses.proximal import Proximal, ProximalCode
+from pairgossip.losses.proximal import PSD, Proximal
 
 Steps = Callable[[FloatArray], FloatArray]
 
@@ -68,7 +68,7 @@ def check_descent_engine(name: str, descent: Descent) -> None:
             "engine",
             "plain",
         )
-    if not descent.problem.compilable or descent.proximal.code is ProximalCode.PSD:
+    if not descent.problem.compilable or isinstance(descent.proximal, PSD):
         raise InputError(
             f"Engine '{name}' runs losses of the form w phi(theta . a + b) without a matrix "
             "constraint: use {argument}.",

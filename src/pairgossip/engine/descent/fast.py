@@ -12,7 +12,7 @@ from pairgossip.engine.descent.engines import Descent, Snapshot
 from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import LearningProblem, is_ordering
-from pairgossip.losses.proximal import Proximal, ProximalCode
+from pairgossip.losses.proximal import L1, Proximal
 
 _PairParts = tuple[FloatArray, FloatArray, FloatArray]
 """Features, weights and offsets of pairs."""
@@ -67,7 +67,7 @@ class _Engine:
 
 def _limits(proximal: Proximal) -> tuple[float, float, float, float, float]:
     """Return what compiled code needs: l1 and l2 strengths, radius, and the ends of the box."""
-    is_l1 = proximal.code in (ProximalCode.L1, ProximalCode.L1_BALL, ProximalCode.L1_BOX)
+    is_l1 = isinstance(getattr(proximal, "penalty", proximal), L1)
     return (
         float(proximal.strength) if is_l1 else 0.0,
         0.0 if is_l1 else float(proximal.strength),

@@ -22,7 +22,7 @@ from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
-from pairgossip.losses import L1, Proximal, ProximalCode, SquaredL2
+from pairgossip.losses import L1, PSD, Proximal, SquaredL2
 from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.learning import reports_of, with_reports
@@ -81,12 +81,9 @@ class DescentSetup:
         return Meter(self.graph, payload, compiled=self.engine != "plain")
 
 
-_LINE_CODES = (ProximalCode.NONE, ProximalCode.BALL, ProximalCode.L2, ProximalCode.L2_BALL)
-
-
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
-    compiled = descent.problem.compilable and descent.proximal.code is not ProximalCode.PSD
+    compiled = descent.problem.compilable and not isinstance(descent.proximal, PSD)
     if name == "plain" or (name == "auto" and not compiled):
         return PlainDescent(descent)
     check_descent_engine(name, descent)
@@ -94,7 +91,7 @@ def build_descent(name: str, descent: Descent) -> DescentEngine:
         from pairgossip.engine.descent.fast import AsyncDescent, LineDescent, VectorDescent
     if descent.clock == "async":
         return AsyncDescent(descent)
-    lines = descent.proximal.code in _LINE_CODES and name != "vectors"
+    lines = descent.proximal.on_line and name != "vectors"
     return LineDescent(descent) if lines else VectorDescent(descent)
 
 
