@@ -13,8 +13,8 @@ from pairgossip.experiments import estimation_comparison
 from pairgossip.experiments.estimation_comparison import _METHODS, AUC, SCATTER, _Measured
 from pairgossip.experiments.framework import Plan
 from pairgossip.experiments.paper_setup import GRAPHS, deal_rows, price
+from pairgossip.kernels import row_means
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
-from pairgossip.kernels.exact import row_means
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
 VERDICTS = {

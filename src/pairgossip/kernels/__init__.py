@@ -12,9 +12,9 @@ from pairgossip.kernels.builtin import (
     within_cluster_scatter,
 )
 from pairgossip.kernels.data import check_data
-from pairgossip.kernels.exact import Summary, describe, exact, row_means
+from pairgossip.kernels.exact import Summary, describe
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
-from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets
+from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets, exact, row_means
 
 __all__ = [
     "CATALOG",

@@ -8,17 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairFunction
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import STATISTICS, choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.builtin import formula_function
-from pairgossip.kernels.data import check_data
 from pairgossip.kernels.kernel import (
     CATALOG,
     Kernel,
     Progress,
     Ratio,
-    as_kernel,
     blocked_rows,
     blocked_total,
     diagonal_total,
@@ -198,43 +196,6 @@ def _check_closed_form(
             f"{owner} that gives {claimed.ravel()[index]:g} on {len(rows)} rows where its function "
             f"adds up to {sums[index]:g}: correct it, or leave it out."
         )
-
-
-def exact(
-    data: Any,
-    kernel: Kernel | Ratio | PairFunction | str,
-    kind: str = "v",
-    labels: Any = None,
-    progress: Progress | None = None,
-) -> float:
-    """Average a kernel over all ordered pairs of observations.
-
-    Parameters
-    ----------
-    data, labels
-        The observations, as `check_data` takes them.
-    kernel
-        A kernel, a ratio (of the two averages; NaN if the lower one is 0), the name of a
-        built-in kernel, or a function of two blocks of observations.
-    kind
-        "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
-    progress
-        Called with the fraction done, from 0 to 1.
-    """
-    table, checked = check_data(data, labels), as_kernel(kernel)
-    kind = check_kind(kind, len(table))
-    checked.check(table, labels)
-    probe(checked, table)
-    return statistic(table, checked, kind, progress)
-
-
-def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None) -> FloatArray:
-    """Return (1/n) times the sum over l of h(x_k, x_l), for every observation k."""
-    table, checked = check_data(data, labels), as_kernel(kernel)
-    single = single_kernel(checked)
-    single.check(table, labels)
-    probe(single, table)
-    return checked_row_means(table, single)
 
 
 def check_kind(kind: str, n: int) -> str:

@@ -131,6 +131,39 @@ class Pairs:
         )
 
 
+def exact(
+    data: Any,
+    kernel: Kernel | Ratio | PairFunction | str,
+    kind: str = "v",
+    labels: Any = None,
+    progress: Progress | None = None,
+) -> float:
+    """Average a kernel over all ordered pairs of observations.
+
+    Parameters
+    ----------
+    data, labels
+        The observations, as `check_data` takes them.
+    kernel
+        A kernel, a ratio (of the two averages; NaN if the lower one is 0), the name of a
+        built-in kernel, or a function of two blocks of observations.
+    kind
+        "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
+    progress
+        Called with the fraction done, from 0 to 1.
+    """
+    pairs = Pairs(data, kernel, kind, labels)
+    pairs.check()
+    return pairs.exact(progress)
+
+
+def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None) -> FloatArray:
+    """Return (1/n) times the sum over l of h(x_k, x_l), for every observation k."""
+    pairs = Pairs(data, kernel, labels=labels)
+    pairs.check()
+    return pairs.row_means()
+
+
 # What the engines ask of a pairwise problem, whatever stands behind its numbers.
 
 
