@@ -164,7 +164,9 @@ class EstimationRequest(Request):
         find_method(self.method, self.clock, problem.n)
         check_engine(self.engine, problem, self._method, self.clock)
         grid = self.grid(problem.n)
-        keep_history = self._keep_history(len(self.trial_numbers) * len(grid) * problem.n * 8)
+        keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
+        if self.record is not None:
+            keep_history = choice("record", self.record, ("nodes", "summary")) == "nodes"
         target = self._exact(problem)
         privacy_error = None
         if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets):
@@ -274,11 +276,6 @@ class EstimationRequest(Request):
         show = False if callable(self.progress) else self.progress
         with progress_bar("exact value", 1000, show) as advance:
             return problem.exact(_in_steps(advance))
-
-    def _keep_history(self, history_bytes: int) -> bool:
-        if self.record is None:
-            return history_bytes <= _LARGEST_HISTORY_BYTES
-        return choice("record", self.record, ("nodes", "summary")) == "nodes"
 
 
 def _choose_order(order: str | None, method: Method, clock: str) -> str:

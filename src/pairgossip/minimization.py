@@ -164,7 +164,8 @@ class LearningRequest(Request):
         judged = whole(
             "The number of judged nodes", self.judged, default=default_judged(rows, _LARGEST_JUDGED)
         )
-        nodes = _evenly_spaced(problem.n, judged)
+        evenly_spaced = np.linspace(0, problem.n - 1, min(problem.n, judged))
+        nodes = np.unique(evenly_spaced.astype(np.int64))
         return DescentSetup(
             descent=descent,
             graph=graph,
@@ -330,8 +331,3 @@ def _default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
             "step",
         )
     return inverse_sqrt(radius / steepest)
-
-
-def _evenly_spaced(n: int, most: int) -> IntArray:
-    """Return all of n nodes, or evenly spaced ones of them."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -90,15 +90,6 @@ def probe(loss: Any, parts_at: PairFunction, data: FloatArray, labels: Any) -> F
     return parts
 
 
-def check_weights(name: str, weights: FloatArray) -> None:
-    """Raise `InputError` if a weight is negative, which would make the loss concave."""
-    if np.any(weights < 0):
-        raise InputError(
-            f"Loss '{name}' has a negative weight, {weights.min():g}, at some pair: "
-            f"a pair's weight must be >= 0."
-        )
-
-
 def check_risk(name: str, claimed: FloatArray, mean: FloatArray, sizes: FloatArray) -> None:
     """Raise `InputError` if a closed form of the risk differs from means over all pairs."""
     for index in np.flatnonzero(~(np.abs(claimed - mean) <= 1e-5 * sizes + 1e-9))[:1]:

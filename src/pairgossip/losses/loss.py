@@ -24,7 +24,6 @@ from pairgossip.losses.general import (
     check_functions,
     check_models,
     check_risk,
-    check_weights,
     probe,
 )
 
@@ -48,6 +47,9 @@ def _steepness(
     return np.multiply(pull, steep, out=np.zeros(len(pull)), where=moving)
 
 
+_ROUNDED_UP = 1.0 + 1e-12
+
+
 def label_bounds(data: FloatArray) -> tuple[float, float]:
     """Bound ||x - x'|| over pairs of a higher and a lower label."""
     features, labels = data[:, :-1], data[:, -1]
@@ -55,14 +57,14 @@ def label_bounds(data: FloatArray) -> tuple[float, float]:
     reach = np.linalg.norm(center(features), axis=1)
     higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
     apart = float(higher.max() + lower.max()) if len(higher) else 0.0
-    return _rounded_up(min(apart, _diagonal(features))), 0.0
+    return min(apart, _diagonal(features)) * _ROUNDED_UP, 0.0
 
 
 def squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
     """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
     features = data[:, :-1]
     reach = float(np.linalg.norm(center(features), axis=1).max())
-    return _rounded_up(min(2.0 * reach, _diagonal(features)) ** 2), -abs(threshold)
+    return min(2.0 * reach, _diagonal(features)) ** 2 * _ROUNDED_UP, -abs(threshold)
 
 
 def center(features: FloatArray) -> FloatArray:
@@ -72,10 +74,6 @@ def center(features: FloatArray) -> FloatArray:
 
 def _diagonal(features: FloatArray) -> float:
     return float(np.linalg.norm(np.ptp(features, axis=0)))
-
-
-def _rounded_up(bound: float) -> float:
-    return bound * (1.0 + 1e-12)
 
 
 # Decreasing convex functions of a margin u: small where a pair is ordered well.
@@ -306,7 +304,12 @@ class Loss:
         """
         parts = probe(self, self._parts, data, labels)
         check_dimension(self.name, parts.shape[1] - 2, self.dimension(column_count(data)))
-        check_weights(self.name, parts[:, -2])
+        lowest = parts[:, -2].min()
+        if lowest < 0:  # the loss would be concave
+            raise InputError(
+                f"Loss '{self.name}' has a negative weight, {lowest:g}, at some pair: "
+                f"a pair's weight must be >= 0."
+            )
         if self.risk is not None or self.bounds is not None:
             self._check_shortcuts(distinct_rows(data))
 
