@@ -41,7 +41,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(pairgossip\.(engine|algorithms|kernels\.pairs|privacy\.estimation|results\.(joining|provenance)"
         r"|errors\.Notice|experiments\.framework\.figures)\b.*"
-        r"|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
+        r"|Setup|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]
 
