@@ -21,9 +21,9 @@ from pairgossip.experiments.auc_maximization import (
 from pairgossip.experiments.framework import Experiment, Plan, Section
 from pairgossip.experiments.paper_setup import (
     GRAPHS,
+    _dispersion_verdict,
+    _faster_verdict,
     deal_rows,
-    dispersion_verdict,
-    faster_verdict,
     paper_graph,
 )
 from tests.experiments.running import results_of
@@ -145,7 +145,7 @@ def test_doctored_results_change_the_verdicts(found: tuple[Experiment, dict[str,
     ],
 )
 def test_the_rule_of_speed(objectives: tuple[float, float, float], verdict: str) -> None:
-    assert faster_verdict(*objectives) == verdict
+    assert _faster_verdict(*objectives) == verdict
 
 
 def test_numbers_in_the_findings_come_from_the_results(
@@ -181,7 +181,7 @@ def test_chance_makes_no_verdict_better(least: float, most: float, verdict: str)
     ],
 )
 def test_the_rule_of_dispersion(spreads: tuple[float, float, float], verdict: str) -> None:
-    assert dispersion_verdict(*spreads) == verdict
+    assert _dispersion_verdict(*spreads) == verdict
 
 
 def test_one_trial_gives_no_nonsense(found: tuple[Experiment, dict[str, Any]]) -> None:

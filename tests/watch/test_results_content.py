@@ -144,7 +144,7 @@ def test_the_panels_of_a_report() -> None:
     low, high = np.array([0.5, 0.4, 0.1]), np.array([2.0, 1.0, 0.3])
     panel.plot(T, [1.0, 0.5, 0.2], "error", "#0072B2", band=(low, high))
     panel.plot(T, [3.0, 2.0, 1.0], "bound", "#009E73", ":", legend=False)
-    panel.finish("iterations", "|E|", "ring", y_log=True)
+    panel.finish("iterations", "|E|", "ring", legend=True)
     empty.axes.imshow(np.eye(3))  # which is no curve
     (shown,) = panels(sheet)
     error, bound = shown["curves"]
@@ -171,7 +171,7 @@ def test_levels_points_bars_and_names() -> None:
     panel.bars(np.array([1.0, 2.0]), np.array([3.0, 4.0]), "bars", "gray")
     panel.plot([], [], "nothing", "black")
     panel.legend_entry("for the figure alone", "black", ":")
-    panel.finish("", "", x_log=False)
+    panel.finish("", "", x_log=False, y_log=False, legend=True)
     panel.name_places(x=["complete", "torus"])
     (shown,) = panels(sheet)
     found = {curve["label"]: curve for curve in shown["curves"]}

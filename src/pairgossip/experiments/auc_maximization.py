@@ -17,8 +17,8 @@ from pairgossip.experiments.paper_setup import (
     MATTERS,
     NodeRows,
     describe_order,
-    dispersion_verdict,
-    faster_verdict,
+    dispersion_claim,
+    faster_claim,
     paper_graph,
     patients,
 )
@@ -228,12 +228,10 @@ def _faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> fw.Claim:
     best, middle, worst = (float(relative[name][-1]) for name in GRAPHS)
     apart = worst / best - 1.0
     ahead = "ahead of" if middle < worst else "not ahead of"
-    return fw.Claim(
-        f"faster-{clock}",
-        "Better-connected networks exhibit faster convergence; the complete and "
-        "Watts-Strogatz graphs outperform the grid.",
+    return faster_claim(
+        clock,
         _SAID[clock].format(641),
-        faster_verdict(best, middle, worst),
+        (best, middle, worst),
         "Features as in the file. Relative to zero the mean objective ends at "
         f"{best:.4f} (complete), {middle:.4f} (Watts-Strogatz) and {worst:.4f} (torus): the torus "
         f"is {100 * apart:+.1f} % from the complete graph, and the Watts-Strogatz graph is {ahead} "
@@ -245,11 +243,10 @@ def _faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> fw.Claim:
 def _dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
     curves = [fits[name].spread for name in GRAPHS]
     spreads = [float(curve[-1]) for curve in curves]
-    return fw.Claim(
-        f"dispersion-{clock}",
-        "The dispersion of the local estimates decreases as network connectivity improves.",
+    return dispersion_claim(
+        clock,
         _SAID[clock].format(641),
-        dispersion_verdict(*spreads),
+        spreads,
         "Features as in the file. Standard deviation of the objective over nodes at the end: "
         + fw.list_values(dict(zip(GRAPHS, spreads, strict=True)), ".2e")
         + ". "
@@ -312,8 +309,9 @@ def _objective_picture(fits: Mapping[str, Fit]) -> fw.Picture:
         band = (fit.objective - fit.spread, fit.objective + fit.spread)
         left.plot(x, fit.objective, name, color, band=band)
         right.plot(x, fit.spread, name, color)
-    left.finish("iterations", "objective", "objective of the nodes' models")
-    right.finish("iterations", "standard deviation over nodes", "its spread over nodes", y_log=True)
+    title, y = "objective of the nodes' models", "standard deviation over nodes"
+    left.finish("iterations", "objective", title, y_log=False, legend=True)
+    right.finish("iterations", y, "its spread over nodes", legend=True)
     trials = next(iter(fits.values())).trials
     return fw.Picture(
         "objective",
@@ -333,9 +331,9 @@ def _bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> 
         left.plot(fit.iterations, mean, name, COLORS[name], band=band)
         _draw_sizes(middle, fit, plotted, name)
         _draw_sizes(right, fit, in_bound, name)
-    left.finish("iterations", "bias term", "as plotted in the paper")
-    middle.finish("iterations", "size of the bias term", "as plotted, size", y_log=True)
-    right.finish("iterations", "size of the bias term", "as in the bound, size", y_log=True)
+    left.finish("iterations", "bias term", "as plotted in the paper", y_log=False, legend=True)
+    middle.finish("iterations", "size of the bias term", "as plotted, size", legend=True)
+    right.finish("iterations", "size of the bias term", "as in the bound, size", legend=True)
     return fw.Picture(
         "bias",
         "The bias of the gradients. Left: bias . network model, as the paper plots it, mean and "

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pairgossip.experiments import framework as fw
-from pairgossip.theory.errata import ERRATA
+from pairgossip.theory.errata import ERRATA, Erratum
+
+_COLUMNS = ("lines", "severity", "printed", "correct", "hypotheses")
 
 
 def _cases(_: fw.Plan) -> Sequence[fw.Case]:
@@ -14,28 +16,22 @@ def _cases(_: fw.Plan) -> Sequence[fw.Case]:
 
 
 def _evidence() -> Mapping[str, Any]:
-    rows = []
-    for erratum in ERRATA:
-        evidence = erratum.evidence()
-        rows.append(
-            {
-                "lines": erratum.lines,
-                "severity": erratum.severity,
-                "printed": erratum.printed,
-                "correct": erratum.correct,
-                "hypotheses": erratum.hypotheses,
-                "evidence": evidence.text,
-                "shown": bool(evidence.shown),
-                "inside": all(evidence.hypotheses.get(words) for words in erratum.assumed),
-            }
-        )
-    return {"rows": rows}
+    return {"rows": [_row(erratum) for erratum in ERRATA]}
+
+
+def _row(erratum: Erratum) -> dict[str, Any]:
+    evidence = erratum.evidence()
+    return {name: getattr(erratum, name) for name in _COLUMNS} | {
+        "evidence": evidence.text,
+        "shown": bool(evidence.shown),
+        "inside": all(evidence.hypotheses.get(words) for words in erratum.assumed),
+    }
 
 
 def _report(results: fw.Results) -> fw.Section:
     rows = results["errata"]["rows"]
     shown = sum(row["shown"] and row["inside"] for row in rows)
-    columns = ("lines", "severity", "printed", "correct", "hypotheses", "evidence")
+    columns = (*_COLUMNS, "evidence")
     return fw.Section(
         [
             "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "

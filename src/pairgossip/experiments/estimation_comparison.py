@@ -169,7 +169,7 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
         for graph, target in targets.items()
     }
     return fw.Section(
-        [_about(statistic, targets), *_notes(found), _about_gap(found, targets), _about_rules()],
+        [_about(statistic, targets), *_notes(found, targets)],
         [
             _error_picture(found, targets, "iterations"),
             _error_picture(found, targets, "messages"),
@@ -205,9 +205,11 @@ def _about(statistic: str, targets: Mapping[str, Any]) -> str:
     )
 
 
-def _notes(found: _Found) -> list[str]:
+def _notes(found: _Found, targets: fw.Results) -> list[str]:
     first = found[GRAPHS[0]]["gosta-sync"]
     apart = [m["gosta-async"].final / m["gosta-sync"].final for m in found.values()]
+    powers = _gap_exponents(found, targets).values()
+    weaker = min(powers) > _EXPONENT
     return [
         f"{first.run.trials} trials of {first.iterations[-1]:,} iterations, rows dealt to nodes at "
         "random. Errors are root mean squares over nodes and trials, divided by the statistic. "
@@ -218,6 +220,13 @@ def _notes(found: _Found) -> list[str]:
         "the asynchronous one; the two clocks are compared at equal exchanges, where the error "
         f"of GoSta with the asynchronous clock ends at {min(apart):.2f} to {max(apart):.2f} times "
         "that with the synchronous one.",
+        "The bound of line 325 varies with the gap lambda_(n-1) / |E| like its power "
+        f"{_EXPONENT:g}; it is an upper bound, and errors need not. At equal iterations, errors "
+        f"follow powers from {min(powers):.2f} to {max(powers):.2f}"
+        + (": the graph matters less than in the bound." if weaker else "."),
+        f"Two constants of the rules below were set after a look at quick runs: the tolerance "
+        f"{_SLOPE_TOLERANCE:g} of slopes, and the relative error {_MEANINGFUL:g} from which on "
+        "methods are compared at equal messages.",
     ]
 
 
@@ -269,18 +278,6 @@ def _gap_exponents(found: _Found, targets: Mapping[str, Any]) -> dict[str, float
     }
 
 
-def _about_gap(found: _Found, targets: Mapping[str, Any]) -> str:
-    """Say how much of the spectral gap's part in the bound is seen in the errors."""
-    powers = _gap_exponents(found, targets).values()
-    weaker = min(powers) > _EXPONENT
-    return (
-        "The bound of line 325 varies with the gap lambda_(n-1) / |E| like its power "
-        f"{_EXPONENT:g}; it is an upper bound, and errors need not. At equal iterations, errors "
-        f"follow powers from {min(powers):.2f} to {max(powers):.2f}"
-        + (": the graph matters less than in the bound." if weaker else ".")
-    )
-
-
 def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
     """List what the graphs cost beside what they cost in the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
@@ -296,15 +293,6 @@ def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
     )
 
 
-def _about_rules() -> str:
-    """Own up to what was set after a look at results."""
-    return (
-        f"Two constants of the rules below were set after a look at quick runs: the tolerance "
-        f"{_SLOPE_TOLERANCE:g} of slopes, and the relative error {_MEANINGFUL:g} from which on "
-        "methods are compared at equal messages."
-    )
-
-
 def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> fw.Picture:
     sheet = Sheet(len(found), sharey=True)
     for panel, (graph, by_method) in zip(sheet.panels, found.items(), strict=True):
@@ -317,7 +305,7 @@ def _error_picture(found: _Found, targets: Mapping[str, Any], against: str) -> f
             _guide(panel, getattr(m, against), away * m.final, power)
         panel.axes.set_xlim(left=_FIRST)
         y = "relative error" if panel is sheet.panels[0] else ""
-        panel.finish(_AXES[against], y, graph, y_log=True, legend=False)
+        panel.finish(_AXES[against], y, graph)
     sheet.add_legend(columns=len(found["complete"]) + 1)
     trials = found["complete"]["u2"].run.trials
     return fw.Picture(
@@ -338,7 +326,7 @@ def _graphs_picture(found: _Found) -> fw.Picture:
             m = by_method[method]
             _draw_error(panel, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
         y = "relative error" if panel is sheet.panels[0] else ""
-        panel.finish("iterations", y, _STYLES[method][2], y_log=True, legend=False)
+        panel.finish("iterations", y, _STYLES[method][2])
         panel.axes.set_xlim(left=_FIRST)
         panel.axes.legend(loc="lower left", fontsize="small", edgecolor="none")
     return fw.Picture(

@@ -50,8 +50,8 @@ def _gap_picture(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.Pi
         left.plot(np.arange(2, len(values) + 2), values, name, color)
         gap, label = PRINTED_GAPS[name], f"{name}: printed gap"
         left.plot([2], [gap], label, color, "o", mfc="none", legend=False)
-    rank = "rank of the eigenvalue, from the smallest"
-    left.finish(rank, "eigenvalue / |E|", "spectra", y_log=True)
+    x = "rank of the eigenvalue, from the smallest"
+    left.finish(x, "eigenvalue / |E|", "spectra", legend=True)
     _draw_gaps(right, graphs, others, drawn)
     return fw.Picture(
         "spectra",
@@ -74,7 +74,7 @@ def _draw_gaps(panel: Panel, graphs: fw.Results, others: fw.Results, drawn: _Dra
         panel.plot(gaps, [place] * len(gaps), name, color, "o", alpha=0.6, legend=False)
     for name, printed in PRINTED_GAPS.items():
         panel.axes.axvline(printed, color=COLORS[name], linestyle="--", linewidth=1.0)
-    panel.finish("lambda_(n-1) / |E|", "", "gaps", legend=False)
+    panel.finish("lambda_(n-1) / |E|", "", "gaps", y_log=False)
     panel.name_places(y=[name.replace(", ", "\n") for name, _, _ in rows], fontsize="small")
     panel.axes.invert_yaxis()
 

@@ -71,8 +71,7 @@ def _variation_picture(found: fw.Results) -> fw.Picture:
         label = "mixing time, corrected"
         panel.plot([item["corrected"]], [_EPSILON], label, color, "s", mfc="white")
         y = "total variation" if panel in (row[0] for row in sheet.rows) else ""
-        title = f"{name}, {item['nodes']} nodes"
-        panel.finish("iterations t", y, title, y_log=True, legend=False)
+        panel.finish("iterations t", y, f"{name}, {item['nodes']} nodes")
         panel.axes.legend(fontsize="small", frameon=False, loc="lower left")
         panel.axes.set_ylim(_EPSILON / 100, 30)
     return fw.Picture(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.datasets import breast_cancer_wisconsin, engel
-from pairgossip.experiments.framework import Verdict
+from pairgossip.experiments import framework as fw
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
 from pairgossip.results import Run
 from pairgossip.theory import expected_estimates
@@ -35,27 +35,42 @@ _BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 MATTERS = 0.1
 """Objectives closer than this, relatively, count as the same."""
+_ALIKE = 0.05
+"""Spreads closer than this, relatively, count as the same."""
 
 
-def faster_verdict(best: float, middle: float, worst: float) -> Verdict:
-    """Judge from objectives, best-connected first, whether better-connected graphs are faster.
+def faster_claim(name: str, source: str, ends: Sequence[float], evidence: str) -> fw.Claim:
+    """Judge what the paper says of speed from final objectives, best-connected graph first."""
+    return fw.Claim(
+        f"faster-{name}",
+        "Better-connected networks exhibit faster convergence; the complete and "
+        "Watts-Strogatz graphs outperform the grid.",
+        source,
+        _faster_verdict(*ends),
+        evidence,
+    )
 
-    In part, where only the best-connected one is ahead, or by less than matters.
-    """
+
+def _faster_verdict(best: float, middle: float, worst: float) -> fw.Verdict:
+    """Hold in part where only the best-connected graph is ahead, or by less than matters."""
     if best >= min(middle, worst):
         return "does not hold"
     return "holds" if middle < worst and worst > (1 + MATTERS) * best else "holds in part"
 
 
-_ALIKE = 0.05
-"""Spreads closer than this, relatively, count as the same."""
+def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence: str) -> fw.Claim:
+    """Judge what the paper says of dispersion from final spreads, best-connected graph first."""
+    return fw.Claim(
+        f"dispersion-{name}",
+        "The dispersion of the local estimates decreases as network connectivity improves.",
+        source,
+        _dispersion_verdict(*spreads),
+        evidence,
+    )
 
 
-def dispersion_verdict(best: float, middle: float, worst: float) -> Verdict:
-    """Judge from spreads, best-connected first, whether better-connected graphs spread less.
-
-    In part, where only the best-connected one spreads least.
-    """
+def _dispersion_verdict(best: float, middle: float, worst: float) -> fw.Verdict:
+    """Hold in part where only the best-connected graph spreads least."""
     if best > (1 - _ALIKE) * min(middle, worst):
         return "does not hold"
     return "holds" if middle < (1 + _ALIKE) * worst else "holds in part"

@@ -133,6 +133,7 @@ def _run_experiment(
     progress: bool | None,
 ) -> None:
     """Run all cases of an experiment and save each; Ctrl-C keeps the finished trials."""
+    (store.results / experiment.name).mkdir(exist_ok=True)
     for case in experiment.cases(plan):
         if isinstance(case, Simulation):
             done = store.finished_trials(experiment.name, case, plan) if resume else None

@@ -377,10 +377,10 @@ def _nodes_picture(families: _Families) -> fw.Picture:
         bounds = [p.exact["late_bound"] for p in found], [p.exact["error_bound"][-1] for p in found]
         for panel, bound in zip(sheet.panels, bounds, strict=True):
             panel.plot(nodes, bound, f"{name}: bound", color, ":", legend=False)
-    run = families["complete"][next(iter(families["complete"]))].run
-    left.finish("nodes", f"t x bias ({FRANCS})", "bias, t to infinity", y_log=True, legend=False)
+    run = families["complete"][_COMMON].run
+    left.finish("nodes", f"t x bias ({FRANCS})", "bias, t to infinity")
     title = f"error after {run.iterations[-1]:,} iterations"
-    right.finish("nodes", f"RMS error ({FRANCS})", title, y_log=True, legend=False)
+    right.finish("nodes", f"RMS error ({FRANCS})", title)
     for panel in sheet.panels:
         low, high = panel.axes.get_xlim()
         panel.number_ticks([tick for tick in _TICKS if low <= tick <= high])
@@ -410,8 +410,8 @@ def _time_picture(families: _Families) -> fw.Picture:
     _guide(left, -1.0, "slope -1")
     _guide(right, -0.5, "slope -1/2")
     unit = "iterations / (|E|/lambda)"
-    left.finish(unit, f"bias ({FRANCS})", "exact bias", y_log=True, legend=False)
-    right.finish(unit, f"RMS error ({FRANCS})", "error and its parts", y_log=True, legend=False)
+    left.finish(unit, f"bias ({FRANCS})", "exact bias")
+    right.finish(unit, f"RMS error ({FRANCS})", "error and its parts")
     sheet.add_legend(columns=4)
     return fw.Picture(
         "time",

@@ -268,11 +268,8 @@ def _rates_picture(found: _Found) -> fw.Picture:
         left.plot(run.iterations[shown], error[shown], name, color)
         left.plot(run.iterations, bound, f"{name}: bound", color, ":", legend=False)
         _draw_parts(right, name, m.gosta, m.parts)
-    left.finish(
-        "iterations", "error / its start", "mean: averaging", x_log=False, y_log=True, legend=False
-    )
-    title = "Gini mean difference: GoSta"
-    right.finish("iterations", "relative error", title, y_log=True, legend=False)
+    left.finish("iterations", "error / its start", "mean: averaging", x_log=False)
+    right.finish("iterations", "relative error", "Gini mean difference: GoSta")
     left.axes.set_ylim(_FLOOR, 2)
     sheet.add_legend(columns=3)
     return fw.Picture(

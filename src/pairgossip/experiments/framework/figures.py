@@ -120,8 +120,8 @@ class Panel:
         title: str = "",
         *,
         x_log: bool = True,
-        y_log: bool = False,
-        legend: bool = True,
+        y_log: bool = True,
+        legend: bool = False,
     ) -> None:
         """Label the panel and scale its axes."""
         self.x_label, self.y_label, self.title = x, y, title

@@ -9,13 +9,7 @@ from typing import Any
 
 import pairgossip
 from pairgossip.errors import InputError
-from pairgossip.experiments.framework import (
-    Case,
-    Computation,
-    Experiment,
-    Plan,
-    Simulation,
-)
+from pairgossip.experiments.framework import Case, Computation, Experiment, Plan, Simulation
 from pairgossip.files import read_bytes, write_text
 from pairgossip.results import Fit, Run
 from pairgossip.results.loading import load
@@ -57,13 +51,12 @@ class Store:
 
     def open(self, plan: Plan, *, resume: bool) -> None:
         """Make the folder ready for a plan; refuse what would destroy or mix results."""
-        settings = _settings(plan)
+        settings = {"pairgossip": pairgossip.__version__} | plan._asdict()
         path = self.folder / _SETTINGS
         if path.exists():
             before = _read_json(path, _KINDS)
             _check_same(self.folder, before, settings, resume=resume)
-        leftovers = sorted(self.results.glob(f"*/*{_UNFINISHED}"))
-        if leftovers and not resume:
+        if not resume and any(self.results.glob(f"*/*{_UNFINISHED}")):
             raise InputError(
                 f"{self.folder} holds an interrupted reproduction: add {{argument}} to go on "
                 "with it, or give another folder.",
@@ -128,23 +121,17 @@ class Store:
 
     def keep_trials(self, experiment: str, case: Simulation, trials: Run | Fit) -> None:
         """Save the trials finished so far."""
-        path = self._unfinished_path(experiment, case)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        trials.save(path)
+        trials.save(self._unfinished_path(experiment, case))
 
     def finish(self, experiment: str, case: Simulation, result: Run | Fit) -> None:
         """Save a case with all its trials."""
-        path = self._path(experiment, case)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        result.save(path)
+        result.save(self._path(experiment, case))
         self._unfinished_path(experiment, case).unlink(missing_ok=True)
 
     def keep_computation(
         self, experiment: str, case: Computation, result: Mapping[str, Any], plan: Plan
     ) -> None:
         """Save what was computed, with the seed, the machine and the versions."""
-        path = self._path(experiment, case)
-        path.parent.mkdir(parents=True, exist_ok=True)
         document = {
             "seed": plan.seed,
             "trials": plan.trials,
@@ -152,7 +139,7 @@ class Store:
             "versions": versions(),
             "result": result,
         }
-        write_text(path, [_to_json(document)])
+        write_text(self._path(experiment, case), [_to_json(document)])
 
     def results_of(self, experiment: Experiment, plan: Plan) -> dict[str, Any] | None:
         """Return all results of an experiment, read from disk; None if any is missing."""
@@ -170,10 +157,6 @@ class Store:
 
 
 _KINDS: Mapping[str, type] = {"quick": int, "trials": int, "seed": int}
-
-
-def _settings(plan: Plan) -> dict[str, Any]:
-    return {"pairgossip": pairgossip.__version__} | plan._asdict()
 
 
 def _check_same(

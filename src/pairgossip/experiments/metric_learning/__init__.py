@@ -30,13 +30,12 @@ from pairgossip.experiments.paper_setup import (
     GRAPHS,
     MATTERS,
     describe_order,
-    dispersion_verdict,
-    faster_verdict,
+    dispersion_claim,
+    faster_claim,
 )
 from pairgossip.results import Fit
 
-_MIXTURE_TASK = Task(mixture, (25, 40), 0.03)
-_DIGITS_TASK = Task(images, (25, 48), 0.01)
+_TASKS = {"mixture": Task(mixture, (25, 40), 0.03), "digits": Task(images, (25, 48), 0.01)}
 _STEPS = (0.01, 0.03)
 """Numerators of step sizes that were tried."""
 _SCORED = 4
@@ -100,63 +99,46 @@ def _measure(task: Task, results: fw.Results) -> _Measures:
     )
 
 
-def _mixture_report(results: fw.Results) -> fw.Section:
-    measured = _measure(_MIXTURE_TASK, results)
-    share = {name: _shares(fit) for name, fit in measured.fits.items()}
-    first = measured.fits[GRAPHS[0]]
-    findings = [
-        f"{first.nodes:,} points of ten Gaussian classes in {DIMENSIONS} dimensions, one per node; "
-        f"the classes' centers differ in {INFORMATIVE} dimensions only, and every dimension is "
-        "scaled to variance 1, so that no scale gives them away. "
-        + _describe_setup(_MIXTURE_TASK.step, measured),
+def _report(name: str, results: fw.Results) -> fw.Section:
+    measured = _measure(_TASKS[name], results)
+    share = {graph: _shares(fit) for graph, fit in measured.fits.items()}
+    shared = (_convergence_claim, _faster_claim, _dispersion_claim)
+    claims = [claim(name, measured) for claim in shared]
+    if name == "mixture":
+        findings, weights = _about_mixture(measured, share), _weights_picture
+        claims += [_concentration_claim(share), _mixture_claim(measured)]
+    else:
+        findings, weights = _about_digits(measured), _images_picture
+        claims.append(_digits_claim(measured))
+    return fw.Section(
+        findings,
+        [picture(measured) for picture in (_convergence_picture, weights, _accuracy_picture)],
+        [_results_table(measured, share if name == "mixture" else None)],
+        claims,
+    )
+
+
+def _about_mixture(measured: _Measures, share: Mapping[str, FloatArray]) -> list[str]:
+    return [
+        f"{measured.fits[GRAPHS[0]].nodes:,} points of ten Gaussian classes in {DIMENSIONS} "
+        f"dimensions, one per node; the classes' centers differ in {INFORMATIVE} dimensions only, "
+        "and every dimension is scaled to variance 1, so that no scale gives them away. "
+        + _describe_setup("mixture", measured),
         f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
         f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
         f"centralized minimum: {100 * _share_of(measured.central['model']):.0f} %). "
         + _scores(measured),
     ]
-    return fw.Section(
-        findings,
-        [
-            _convergence_picture(measured),
-            _weights_picture(measured),
-            _accuracy_picture(measured),
-        ],
-        [_results_table(measured, share)],
-        [
-            _convergence_claim("mixture", measured),
-            _faster_claim("mixture", measured),
-            _dispersion_claim("mixture", measured),
-            _concentration_claim(share),
-            _mixture_claim(measured),
-        ],
-    )
 
 
-def _digits_report(results: fw.Results) -> fw.Section:
-    measured = _measure(_DIGITS_TASK, results)
-    first = measured.fits[GRAPHS[0]]
-    findings = [
-        f"{first.nodes:,} images of handwritten digits, 8 x 8 pixels, one per node; pixels are "
-        "scaled to variance 1 over the nodes' images. "
-        + _describe_setup(_DIGITS_TASK.step, measured),
+def _about_digits(measured: _Measures) -> list[str]:
+    return [
+        f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
+        "node; pixels are scaled to variance 1 over the nodes' images. "
+        + _describe_setup("digits", measured),
         _scores(measured) + " Gray levels as they are, unscaled, give "
         f"{100 * measured.central['unscaled']:.1f} % without any learning.",
     ]
-    return fw.Section(
-        findings,
-        [
-            _convergence_picture(measured),
-            _images_picture(measured),
-            _accuracy_picture(measured),
-        ],
-        [_results_table(measured)],
-        [
-            _convergence_claim("digits", measured),
-            _faster_claim("digits", measured),
-            _dispersion_claim("digits", measured),
-            _digits_claim(measured),
-        ],
-    )
 
 
 def _shares(fit: Fit) -> FloatArray:
@@ -165,16 +147,17 @@ def _shares(fit: Fit) -> FloatArray:
     return np.asarray((weights[..., :INFORMATIVE].sum(-1) / weights.sum(-1)).mean(axis=1))
 
 
-def _describe_setup(step: float, measured: _Measures) -> str:
+def _describe_setup(name: str, measured: _Measures) -> str:
     """Say what was run, and why the metric is diagonal."""
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
         f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
-        f"step size {step:g}/sqrt(t), logistic loss; of the numerators {tried} that were tried, "
-        "this one ended with the lower objective. The metric is diagonal with weights of 0 or "
-        "more: a whole matrix would send the square of as many numbers in every exchange and ask "
-        "for an eigendecomposition at each update. Objectives are those of a few nodes spread over "
-        "the network, the same in all trials; distances between metrics are those of all nodes."
+        f"step size {_TASKS[name].step:g}/sqrt(t), logistic loss; of the numerators {tried} that "
+        "were tried, this one ended with the lower objective. The metric is diagonal with weights "
+        "of 0 or more: a whole matrix would send the square of as many numbers in every exchange "
+        "and ask for an eigendecomposition at each update. Objectives are those of a few nodes "
+        "spread over the network, the same in all trials; distances between metrics are those of "
+        "all nodes."
     )
 
 
@@ -198,7 +181,7 @@ def _share_of(model: Sequence[float]) -> float:
     return float(np.sum(model[:INFORMATIVE]) / np.sum(model))
 
 
-def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None = None) -> fw.Table:
+def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
     """Tabulate the learned metrics beside those that need no network."""
     central = measured.central
     found: list[tuple[fw.Cell, ...]] = [
@@ -260,12 +243,10 @@ def _faster_claim(name: str, measured: _Measures) -> fw.Claim:
     }
     best, middle, worst = excess.values()
     apart = worst / best - 1.0
-    return fw.Claim(
-        f"faster-{name}",
-        "Better-connected networks exhibit faster convergence; the complete and "
-        "Watts-Strogatz graphs outperform the grid.",
+    return faster_claim(
+        name,
         _SAID,
-        faster_verdict(best, middle, worst),
+        (best, middle, worst),
         "At the end the objective of the mean of all nodes' metrics is above the centralized "
         f"minimum by {fw.list_values(excess, '.2e')}: the torus is {apart:+.0%} and the "
         f"Watts-Strogatz graph {middle / best - 1:+.0%} from the complete graph; {MATTERS:.0%} "
@@ -286,11 +267,10 @@ def _dispersion_claim(name: str, measured: _Measures) -> fw.Claim:
     spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
     curves = [measured.fits[graph].disagreement for graph in GRAPHS]
     order = describe_order(measured.fits[GRAPHS[0]].iterations, *curves)
-    return fw.Claim(
-        f"dispersion-{name}",
-        "The dispersion of the local estimates decreases as network connectivity improves.",
+    return dispersion_claim(
+        name,
         _SAID,
-        dispersion_verdict(*apart.values()),
+        list(apart.values()),
         "Root mean square distance of all nodes' metrics from their mean at the end: "
         f"{fw.list_values(apart, '.2e')}. {order} Standard deviation of the objective over the "
         f"nodes judged, which need not have that order: {fw.list_values(spreads, '.2e')}.",
@@ -379,9 +359,9 @@ def _convergence_picture(measured: _Measures) -> fw.Picture:
         right.plot(x, fit.disagreement, graph, color, style, markersize=3)
     start = central["objective_of_zero"] - central["objective"]
     left.level(start, "zero metric", _REFERENCE, ":", lw=1)
-    left.finish("iterations", "objective above the minimum", "nodes' metrics", y_log=True)
+    left.finish("iterations", "objective above the minimum", "nodes' metrics", legend=True)
     title = "their distance from their mean"
-    right.finish("iterations", "root mean square distance", title, y_log=True)
+    right.finish("iterations", "root mean square distance", title, legend=True)
     trials = next(iter(measured.fits.values())).trials
     highest = max(float(measured.excess(graph).max()) for graph in measured.fits)
     early = " Early steps overshoot: asynchronous nodes weigh gradients by about n/2."
@@ -408,7 +388,7 @@ def _weights_picture(measured: _Measures) -> fw.Picture:
         x, color, style = dimension + shift, COLORS[graph], _MARKERS[graph]
         panel.plot(x, mean, graph, color, style, error=error, markersize=3, elinewidth=0.8)
     panel.level(1 / len(best), "equal weights", _REFERENCE, ":", lw=1)
-    panel.finish("dimension", "share of the metric's weight", x_log=False)
+    panel.finish("dimension", "share of the metric's weight", x_log=False, y_log=False, legend=True)
     panel.axes.set_xlim(0.3, len(best) + 0.7)
     return fw.Picture(
         "weights",
@@ -456,7 +436,7 @@ def _accuracy_picture(measured: _Measures) -> fw.Picture:
     }
     for key, (style, label) in lines.items():
         panel.level(100 * measured.central[key], label, _REFERENCE, style, lw=1)
-    panel.finish("", "held-out accuracy (%)", x_log=False, legend=False)
+    panel.finish("", "held-out accuracy (%)", x_log=False, y_log=False)
     panel.name_places(x=list(measured.accuracies))
     panel.axes.set_xlim(-0.5, len(measured.accuracies) - 0.5)
     sheet.add_legend(columns=2, fontsize="small")
@@ -474,14 +454,14 @@ MIXTURE = fw.Experiment(
     "Ten classes differ in 5 of 40 dimensions. Do nodes with one labeled point each find these "
     "dimensions by gossip, on a complete, a small-world and a torus network, and does the metric "
     "they learn tell classes of new points apart?",
-    partial(cases, _MIXTURE_TASK),
-    _mixture_report,
+    partial(cases, _TASKS["mixture"]),
+    partial(_report, "mixture"),
 )
 DIGITS = fw.Experiment(
     "metric-digits",
     "Metric learning on handwritten digits",
     "One image per node: which pixels do nodes learn to look at by gossip, and does the metric "
     "help nearest neighbors on images set aside?",
-    partial(cases, _DIGITS_TASK),
-    _digits_report,
+    partial(cases, _TASKS["digits"]),
+    partial(_report, "digits"),
 )

@@ -330,8 +330,8 @@ def _draw_epsilons(panel: Panel, name: str, drawn: _ByEpsilon) -> None:
         color="#666666",
     )  # fmt: skip
     unit = FRANCS if name == "Gini" else "AUC"
-    people = f"{name}, {found[0]['n']} people"
-    panel.finish("epsilon", f"root mean square error ({unit})", people, y_log=True, legend=False)
+    title = f"{name}, {found[0]['n']} people"
+    panel.finish("epsilon", f"root mean square error ({unit})", title)
     panel.number_ticks(list(drawn))
 
 
@@ -347,7 +347,7 @@ def _size_picture(by_size: _BySize) -> fw.Picture:
     ends = np.array([sizes[0], sizes[-1]], dtype=float)
     guide = 0.5 * predicted[-1] * np.sqrt(ends[-1] / ends)
     panel.plot(ends, guide, "slope -1/2", "#000000", linewidth=0.9)
-    panel.finish("people n", f"standard error ({FRANCS})", "Gini's mean difference", y_log=True)
+    panel.finish("people n", f"standard error ({FRANCS})", "Gini's mean difference", legend=True)
     return fw.Picture(
         "people",
         "Standard deviation of the debiased statistic over draws of the reports (dots) and its "
@@ -369,7 +369,7 @@ def _bins_picture(choices: _ByEpsilon) -> fw.Picture:
             panel.plot([bins], y, label, color, marker, markersize=size, legend=False)
     for _, marker, size, how in marks:
         panel.legend_entry(f"advised {how}", "gray", marker, markersize=size)
-    panel.finish("bins", f"predicted error ({FRANCS})", "Gini's mean difference", y_log=True)
+    panel.finish("bins", f"predicted error ({FRANCS})", "Gini's mean difference", legend=True)
     panel.number_ticks((2, 4, 8, 16, 32, 64, 128, 256))
     people = next(iter(choices.values()))["n"]
     return fw.Picture(
@@ -394,8 +394,8 @@ def _gossip_picture(runs: Mapping[str, Run]) -> fw.Picture:
     assert first.privacy_error is not None
     size = first.privacy_error.size
     panel.level(size, "predicted error of the reports", "#444444", "-.", linewidth=1)
-    unit = f"root mean square distance ({FRANCS})"
-    panel.finish("iterations", unit, "gossip on reports", y_log=True)
+    y = f"root mean square distance ({FRANCS})"
+    panel.finish("iterations", y, "gossip on reports", legend=True)
     return fw.Picture(
         "gossip",
         f"{first.trials} trials, each with reports of its own: errors of the nodes to the true "

@@ -380,7 +380,7 @@ def _sent_picture(equal: _Curves) -> fw.Picture:
             title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
             title = title if against == "messages" else ""
             y = "relative error" if panel is row[0] else ""
-            panel.finish(label, y, title, y_log=True, legend=False)
+            panel.finish(label, y, title)
     sheet.add_legend(columns=3)
     trials = next(iter(equal.values()))["lexicographic"].run.trials
     return fw.Picture(
@@ -401,7 +401,7 @@ def _price_picture(curves: _Curves, facts: _Facts) -> fw.Picture:
             _draw_prices(panel, sizes, [curves[name] for name in places], against)
             y = f"{label}\nto an error of {_LEVEL:g}" if panel is row[0] else ""
             title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
-            panel.finish("rows per site k", y, title, y_log=True, legend=False)
+            panel.finish("rows per site k", y, title)
             panel.number_ticks(sizes)
     sheet.add_legend(columns=4)
     return fw.Picture(
@@ -424,13 +424,13 @@ def _unequal_picture(unequal: _Curves, facts: _Facts) -> fw.Picture:
         sizes = fact["sizes"]
         title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
         y = "relative error" if panel is above[0] else ""
-        panel.finish(_SENT["messages"], y, title, y_log=True, legend=False)
+        panel.finish(_SENT["messages"], y, title)
     for panel, by in zip(below, unequal.values(), strict=True):
         # Sites that forget sizes would send as many bytes as those that do not.
         weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
         _draw_errors(panel, weighted, "bytes")
         y = "relative error" if panel is below[0] else ""
-        panel.finish(_SENT["bytes"], y, y_log=True, legend=False)
+        panel.finish(_SENT["bytes"], y)
     sheet.add_legend(columns=5)
     return fw.Picture(
         "unequal",

@@ -83,7 +83,7 @@ def _report(results: fw.Results) -> fw.Section:
     measured = {name: _measure_example(run, name) for name, run in example_runs.items()}
     ratios = _deviation_ratios(runs, exact)
     return fw.Section(
-        [_about(runs), *_about_async(runs), _about_deviations(ratios)],
+        _findings(runs, ratios),
         [
             _bias_picture(runs, exact),
             _agreement_picture({name: item.scores for name, item in agreements.items()}),
@@ -143,38 +143,26 @@ def _deviation_ratios(
     }
 
 
-def _about(runs: _Runs) -> str:
-    run = runs["gosta", GRAPHS[0]]
+def _findings(runs: _Runs, deviations: _Deviations) -> list[str]:
+    run, gossip = runs["gosta", GRAPHS[0]], {g: runs["gosta-async", g] for g in GRAPHS}
     gaps = fw.list_values({g: runs["gosta", g].graph.normalized_gap() for g in GRAPHS}, ".2e")
-    return (
+    falls = ", ".join(
+        f"{run.bias[0]:.3g} to {run.bias[-1]:.2g} ({graph}; noise "
+        f"{run.error[-1] / np.sqrt(run.trials):.2g})"
+        for graph, run in gossip.items()
+    )
+    last = [float(ratios["centered"][-1]) for ratios in deviations.values()]
+    return [
         f"Gini mean difference of {run.nodes} of Engel's incomes (in Belgian francs), one per "
         f"node, {run.trials} trials of {run.iterations[-1]:,} iterations of every algorithm. "
-        f"Normalized gaps lambda/|E|: {gaps}."
-    )
-
-
-def _about_async(runs: _Runs) -> list[str]:
-    """GoSta-async has no closed form: say what its mean does by simulation alone."""
-    parts = []
-    for graph in GRAPHS:
-        run = runs["gosta-async", graph]
-        noise = run.error[-1] / np.sqrt(run.trials)
-        parts.append(f"{run.bias[0]:.3g} to {run.bias[-1]:.2g} ({graph}; noise {noise:.2g})")
-    first = runs["gosta-async", GRAPHS[0]].iterations[0]
-    return [
+        f"Normalized gaps lambda/|E|: {gaps}.",
         "GoSta-async has no closed form; by simulation, the root mean square bias over nodes "
-        f"falls between iteration {first} and the last from {', '.join(parts)}. The mean over "
-        "trials cannot show less than its noise, error/sqrt(trials)."
-    ]
-
-
-def _about_deviations(deviations: _Deviations) -> str:
-    last = [float(ratios["centered"][-1]) for ratios in deviations.values()]
-    return (
+        f"falls between iteration {gossip[GRAPHS[0]].iterations[0]} and the last from {falls}. The "
+        "mean over trials cannot show less than its noise, error/sqrt(trials).",
         "At the last iteration the root mean square error is between "
         f"{1 / max(last):.3g} and {1 / min(last):.3g} times smaller than the centered deviation "
-        "bound: the bound certifies a rate and is no estimate of the error."
-    )
+        "bound: the bound certifies a rate and is no estimate of the error.",
+    ]
 
 
 def _bias_table(agreements: Mapping[tuple[str, str], _Agreement], exact: fw.Results) -> fw.Table:
@@ -340,8 +328,7 @@ def _bias_picture(runs: _Runs, exact: fw.Results) -> fw.Picture:
     for algorithm, panel in zip(SYNC, sheet.panels, strict=True):
         for graph in GRAPHS:
             _draw_bias(panel, graph, runs[algorithm, graph], exact[graph], algorithm)
-        unit = f"bias ({FRANCS})"
-        panel.finish("iterations", unit, _TITLES[algorithm], y_log=True, legend=False)
+        panel.finish("iterations", f"bias ({FRANCS})", _TITLES[algorithm])
         panel.axes.label_outer()
     lines = {"exact": "-", "corrected bound": "--", "printed bound": "-.", "noise": ":"}
     for label, style in lines.items():
@@ -385,7 +372,7 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
     normal = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
     panel.plot(edges, normal, "normal law", "#000000", "--", linewidth=1)
     unit = "mean over trials minus exact expectation (s.e.)"
-    panel.finish(unit, "density", x_log=False, legend=False)
+    panel.finish(unit, "density", x_log=False, y_log=False)
     panel.axes.set_ylim(0, None)
     sheet.add_legend(columns=1, loc="outside right center")
     return fw.Picture(
@@ -417,7 +404,7 @@ def _examples_picture(
             panel.level(found["printed"], "printed bound", SERIES[1], "--")
         panel.level(found["corrected"], "corrected or extended bound", SERIES[2], "--")
         unit = "node's bias" if name == "u1" else "norm of the bias over nodes"
-        panel.finish("iterations t", f"t x {unit}", title, legend=False)
+        panel.finish("iterations t", f"t x {unit}", title, y_log=False)
         panel.axes.set_ylim(0, 1.25 * found["corrected"])
     sheet.add_legend(4, sheet.panels[1])
     return fw.Picture(
@@ -444,7 +431,7 @@ def _deviation_picture(runs: _Runs, exact: fw.Results) -> fw.Picture:
         t = runs["gosta", graph].iterations
         for number, (form, bound) in enumerate(exact[graph]["deviation"].items()):
             panel.plot(t, bound, f"bound, {form}", SERIES[1 + number], ":", lw=2)
-        panel.finish("iterations", f"error ({FRANCS})", graph, y_log=True, legend=False)
+        panel.finish("iterations", f"error ({FRANCS})", graph)
         panel.axes.label_outer()
     sheet.add_legend(columns=3)
     return fw.Picture(

@@ -124,12 +124,12 @@ def _bound(c: Constants, method: str, *, printed: bool) -> FloatArray:
     return bound(c, _DENSE, printed=printed)[:, None]
 
 
-def _first_only(x: FloatArray, y: FloatArray) -> FloatArray:
+def first_only(x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the first argument: a kernel beyond what the paper assumes, not symmetric."""
     return x + 0.0 * y
 
 
-def _pendant_row(x: FloatArray, y: FloatArray) -> FloatArray:
+def pendant_row(x: FloatArray, y: FloatArray) -> FloatArray:
     """A symmetric kernel that is zero unless one of the two is the marked observation.
 
     The columns are a value v and the mark m (0 or 1): h is the other one's v.
@@ -146,14 +146,14 @@ def _hard_problem(name: str) -> dict[str, Any]:
     if name == "gosta":
         graph = path(10)
         data = gossip_spectrum(graph).vectors[:, 1]
-        return {"data": data, "kernel": _first_only, "graph": graph}
+        return {"data": data, "kernel": first_only, "graph": graph}
     graph = clique_with_pendant(8)
     n = graph.n
     # What the sums of W_1^s weigh most: the row of the pendant node is aligned with it.
     weights = np.linalg.pinv(graph.laplacian_dense("uniform-edges")) + 1 / n - np.eye(n)
     row = weights[n - 1] / np.linalg.norm(weights[n - 1])
     data = np.column_stack([row, np.eye(n)[n - 1]])
-    return {"data": data, "kernel": _pendant_row, "graph": graph}
+    return {"data": data, "kernel": pendant_row, "graph": graph}
 
 
 def _examples() -> Mapping[str, Any]:
