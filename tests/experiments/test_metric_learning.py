@@ -15,9 +15,9 @@ from pairgossip.experiments.metric_learning import (
     DIGITS,
     MIXTURE,
     _digits_claim,
+    _informative_share,
     _Measures,
     _paired_difference,
-    _shares,
 )
 from pairgossip.experiments.metric_learning.metrics import (
     _JUDGED,
@@ -90,7 +90,7 @@ def test_table_agrees_with_all_pairs(of_mixture: tuple[dict[str, Any], Section])
     together = risks(fit.models.mean(axis=1), split.X, LOSS, split.y)
     assert section.tables[0].rows[2][2] == pytest.approx(together.mean(), rel=1e-12)
     kept = fit.models[..., :INFORMATIVE].sum(axis=2) / fit.models.sum(axis=2)
-    assert _shares(fit) == pytest.approx(kept.mean(axis=1))
+    assert _informative_share(fit.models).mean(axis=1) == pytest.approx(kept.mean(axis=1))
     assert (fit.models >= 0).all()
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pairgossip.experiments import framework as fw
 from pairgossip.theory.errata import ERRATA, Erratum
 
 _COLUMNS = ("lines", "severity", "printed", "correct", "hypotheses")
-
-
-def _cases(_: fw.Plan) -> Sequence[fw.Case]:
-    return [fw.Computation("errata", _evidence)]
 
 
 def _evidence() -> Mapping[str, Any]:
@@ -58,6 +54,6 @@ ERRATA_EVIDENCE = fw.Experiment(
     "errata",
     "Errata of the paper, with evidence",
     "What does the paper print wrong, what is right, and how can one tell?",
-    _cases,
+    lambda _: [fw.Computation("errata", _evidence)],
     _report,
 )

@@ -81,14 +81,14 @@ def _draw_gaps(panel: Panel, graphs: fw.Results, others: fw.Results, drawn: _Dra
 
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
     return [
-        fw.Computation("graphs", partial(_graphs, plan)),
+        fw.Computation("graphs", partial(_graphs, plan.seed)),
         fw.Computation("other-grids", _other_grids),
         fw.Computation("watts-strogatz", partial(_over_seeds, plan)),
     ]
 
 
-def _graphs(plan: fw.Plan) -> Mapping[str, Any]:
-    return {name: _facts(paper_graph(name, plan.seed), spectrum=True) for name in GRAPHS}
+def _graphs(seed: int) -> Mapping[str, Any]:
+    return {name: _facts(paper_graph(name, seed), spectrum=True) for name in GRAPHS}
 
 
 def _other_grids() -> Mapping[str, Any]:

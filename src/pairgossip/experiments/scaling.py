@@ -153,7 +153,8 @@ def _report(results: fw.Results) -> fw.Section:
         name: {nodes: _in_time(point) for nodes, point in points.items()}
         for name, points in families.items()
     }
-    gap = _in_gap({name: points[_COMMON] for name, points in families.items() if _COMMON in points})
+    common = [points[_COMMON] for points in families.values() if _COMMON in points]
+    gap = _fit_ends([1 / point.exact["gap"] for point in common], common)
     return fw.Section(
         [
             _about(families["complete"][_COMMON].run),
@@ -166,21 +167,12 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _in_nodes(points: Mapping[int, _Point]) -> _Fits:
-    """Fit exponents in the number of nodes: of t x bias, of the error at the end, of bounds."""
-    scales = [1 / point.exact["gap"] for point in points.values()]
-    return {"scale": fw.fit_power_law(list(points), scales), **_ends(list(points), points.values())}
-
-
-def _in_gap(points: Mapping[str, _Point]) -> _Fits:
-    """Fit exponents in |E|/lambda over networks of the same size that hold the same data."""
-    return _ends([1 / point.exact["gap"] for point in points.values()], points.values())
-
-
-def _ends(x: Sequence[float], points: Iterable[_Point]) -> dict[str, fw.Line]:
+def _fit_ends(x: Sequence[float], points: Iterable[_Point]) -> dict[str, fw.Line]:
+    """Fit exponents in x: of the limit of t x bias, of the others at the end, and of bounds."""
     ends = [
         {key: curve[-1] for key, curve in point.measured().items()}
         | {
+            "scale": 1 / point.exact["gap"],
             "bias": point.exact["late"],
             "bias_bound": point.exact["late_bound"],
             "error_bound": point.exact["error_bound"][-1],
@@ -276,7 +268,7 @@ def _slowest(slopes: Mapping[str, FloatArray], bias: FloatArray) -> str:
 
 
 def _nodes_table(families: _Families) -> fw.Table:
-    fitted = {name: _in_nodes(points) for name, points in families.items()}
+    fitted = {name: _fit_ends(list(points), points.values()) for name, points in families.items()}
     return fw.Table.from_records(
         "Exponents in the number of nodes n",
         [

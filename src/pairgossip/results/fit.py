@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -182,19 +181,9 @@ class Fit(Result):
 
         return plot_fit(self, what, against=against, ax=ax)
 
-    def save(self, path: str | Path) -> None:
-        """Write the fit to one .npz file; `pairgossip.load` reads it. The data is not in it."""
-        from pairgossip.results.storage import save_fit
-
-        save_fit(self, Path(path))
-
     def __repr__(self) -> str:
-        where = f"{self.nodes:,} nodes"
-        if self.groups is not None:
-            where = f"{self.rows:,} rows at {self.sites.n:,} sites"
         private = "" if self.privacy is None else f" epsilon {self.privacy.epsilon:g},"
         return (
-            f"<Fit {self.loss}, {self.clock}, on {where}: {self.trials} trials, "
-            f"{self.iterations[-1]:,} iterations,{private} objective {self.objective[-1]:.6g}, "
-            f"spread {self.spread[-1]:.2g}, {self.status}>"
+            f"<Fit {self.loss}, {self.clock}, on {self._extent},{private} objective "
+            f"{self.objective[-1]:.6g}, spread {self.spread[-1]:.2g}, {self.status}>"
         )

@@ -13,6 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import difference
 from pairgossip.results.run import Run
+from pairgossip.results.storage import FIT_CURVES, RUN_CURVES
 from pairgossip.results.traffic import join_traffic
 
 _Kind = TypeVar("_Kind", bound=Run | Fit)
@@ -22,11 +23,9 @@ _SAME = {
     "run": ("kernel", "method", "order", "target_kind", "target", *_SETTINGS),
     "fit": ("loss", "step", *_SETTINGS),
 }
-_RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-_FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 _JOINED = {
-    "run": (*_RUN_CURVES, "times", "estimates", "history", "private_values"),
-    "fit": (*_FIT_CURVES, "times", "reports"),
+    "run": (*RUN_CURVES, "times", "estimates", "history", "private_values"),
+    "fit": (*FIT_CURVES, "times", "reports"),
 }
 
 

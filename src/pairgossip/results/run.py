@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +22,6 @@ from pairgossip.privacy import (
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.traffic import AGAINST, Result, shared_fields, site_means
-from pairgossip.text import format_count
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:
@@ -287,26 +285,13 @@ class Run(Result):
             attrs=attributes | privacy,
         )
 
-    def save(self, path: str | Path) -> None:
-        """Write the run to one .npz file (arrays and a JSON header); `pairgossip.load` reads it.
-
-        The user's data is not in it.
-        """
-        from pairgossip.results.storage import save_run
-
-        save_run(self, Path(path))
-
     def __repr__(self) -> str:
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
         what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
-        where = format_count(self.nodes, "node")
-        if self.groups is not None:
-            where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
         return (
-            f"<Run {what} on {where}: {format_count(self.trials, 'trial')}, "
-            f"{self.iterations[-1]:,} iterations, target {target}, "
+            f"<Run {what} on {self._extent}, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )
 

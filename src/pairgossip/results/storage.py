@@ -161,43 +161,37 @@ FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")
 FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
-def save_run(run: Run, path: Path) -> None:
-    """Write a run."""
-    header = {name: getattr(run, name) for name in RUN_TEXTS} | _shared_header(run)
-    names = ("iterations", "target", "estimates", "history", "times", "trial_numbers", *RUN_CURVES)
-    arrays: dict[str, Any] = {name: getattr(run, name) for name in names} | _shared_arrays(run)
-    arrays["private_values"] = run.private_values
-    if run.privacy_error is not None:
-        header["privacy_error"] = list(run.privacy_error)
-    if run.known_theory is not None:
-        arrays |= {f"theory_{name}": c for name, c in run.known_theory._asdict().items()}
-    _write_archive(path, Archive(header, arrays), run.graph)
+_SHARED = ("iterations", "times", "trial_numbers", "groups")
+_ARRAYS = {
+    "run": (*_SHARED, "target", "estimates", "history", "private_values", *RUN_CURVES),
+    "fit": (*_SHARED, "judged", "reports", *FIT_CURVES),
+}
 
 
-def save_fit(fit: Fit, path: Path) -> None:
-    """Write a fit, with what it takes to go on from it."""
-    header = {name: getattr(fit, name) for name in FIT_TEXTS} | _shared_header(fit)
-    names = ("iterations", "times", "trial_numbers", "judged", *FIT_CURVES)
-    arrays: dict[str, Any] = {name: getattr(fit, name) for name in names} | _shared_arrays(fit)
-    arrays |= {f"state_{name}": array for name, array in fit.state._asdict().items()}
-    arrays["reports"] = fit.reports
-    if fit.bias is not None:
-        arrays |= {"bias_gradient": fit.bias.gradient, "bias_model": fit.bias.network_model}
-    _write_archive(path, Archive(header, arrays), fit.graph)
-
-
-def _shared_header(result: Run | Fit) -> dict[str, Any]:
-    # As text: a seed may exceed 64 bits.
-    header: dict[str, Any] = {"kind": result.kind, "seed": str(result.seed)}
-    header["fingerprint"] = result.fingerprint
+def save_result(result: Run | Fit, path: Path) -> None:
+    """Write a run, or a fit with what it takes to go on from it."""
+    header: dict[str, Any] = {"kind": result.kind, "fingerprint": result.fingerprint}
+    header["seed"] = str(result.seed)  # as text: a seed may exceed 64 bits
     if result.construction is not None:
         header["construction"] = result.construction
     if result.privacy is not None:
         header["privacy"] = as_record(result.privacy)
-    return header
+    arrays = {name: getattr(result, name) for name in _ARRAYS[result.kind]}
+    arrays |= _named("traffic", result.traffic)
+    if result.kind == "run":
+        header |= {name: getattr(result, name) for name in RUN_TEXTS}
+        if result.privacy_error is not None:
+            header["privacy_error"] = list(result.privacy_error)
+        arrays |= _named("theory", result.known_theory)
+    else:
+        header |= {name: getattr(result, name) for name in FIT_TEXTS}
+        arrays |= _named("state", result.state)
+        if result.bias is not None:
+            bias = result.bias
+            arrays |= {"bias_gradient": bias.gradient, "bias_model": bias.network_model}
+    _write_archive(path, Archive(header, arrays), result.graph)
 
 
-def _shared_arrays(result: Run | Fit) -> dict[str, Any]:
-    """Return the arrays about groups and what was sent."""
-    traffic = result.traffic._asdict().items()
-    return {f"traffic_{name}": array for name, array in traffic} | {"groups": result.groups}
+def _named(prefix: str, parts: Any) -> dict[str, Any]:
+    """Return the arrays of a named tuple, none of None."""
+    return {} if parts is None else {f"{prefix}_{n}": array for n, array in parts._asdict().items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.results.provenance import Fingerprint
+from pairgossip.text import format_count
 
 AGAINST = ("exchanges", "time", "messages", "bytes", "iterations")
 
@@ -95,6 +97,14 @@ class Result:
         return self.nodes if self.groups is None else len(self.groups)
 
     @property
+    def _extent(self) -> str:
+        where = format_count(self.nodes, "node")
+        if self.groups is not None:
+            where = f"{format_count(self.rows, 'row')} at {format_count(self.sites.n, 'site')}"
+        trials = format_count(self.trials, "trial")
+        return f"{where}: {trials}, {self.iterations[-1]:,} iterations"
+
+    @property
     def exchanges_per_iteration(self) -> int:
         """How many exchanges an iteration makes: two for U2-gossip."""
         # As counted: a file may come from a session with methods that this one does not know.
@@ -148,6 +158,15 @@ class Result:
         method averages: 8 bytes a number.
         """
         return self.trial_bytes.mean(axis=0)
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to one .npz file (arrays and a JSON header); `pairgossip.load` reads it.
+
+        The user's data is not in it.
+        """
+        from pairgossip.results.storage import save_result
+
+        save_result(self, Path(path))  # type: ignore[arg-type]
 
     def axis(self, against: str = "exchanges") -> FloatArray:
         """Return the x axis of curves: exchanges, messages, bytes, time or iterations.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.experiments import framework as fw
@@ -101,7 +102,9 @@ def _measure(task: Task, results: fw.Results) -> _Measures:
 
 def _report(name: str, results: fw.Results) -> fw.Section:
     measured = _measure(_TASKS[name], results)
-    share = {graph: _shares(fit) for graph, fit in measured.fits.items()}
+    share = {
+        graph: _informative_share(fit.models).mean(axis=1) for graph, fit in measured.fits.items()
+    }
     shared = (_convergence_claim, _faster_claim, _dispersion_claim)
     claims = [claim(name, measured) for claim in shared]
     if name == "mixture":
@@ -126,7 +129,7 @@ def _about_mixture(measured: _Measures, share: Mapping[str, FloatArray]) -> list
         + _describe_setup("mixture", measured),
         f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
         f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
-        f"centralized minimum: {100 * _share_of(measured.central['model']):.0f} %). "
+        f"centralized minimum: {100 * _informative_share(measured.central['model']):.0f} %). "
         + _scores(measured),
     ]
 
@@ -141,10 +144,10 @@ def _about_digits(measured: _Measures) -> list[str]:
     ]
 
 
-def _shares(fit: Fit) -> FloatArray:
-    """Return how much of a metric's weight is on the informative dimensions: mean of nodes."""
-    weights = fit.models
-    return np.asarray((weights[..., :INFORMATIVE].sum(-1) / weights.sum(-1)).mean(axis=1))
+def _informative_share(weights: ArrayLike) -> FloatArray:
+    """Return how much of metrics' weight is on the informative dimensions."""
+    known = np.asarray(weights)
+    return np.asarray(known[..., :INFORMATIVE].sum(-1) / known.sum(-1))
 
 
 def _describe_setup(name: str, measured: _Measures) -> str:
@@ -176,11 +179,6 @@ def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
     return float(np.mean([values.mean() for values in by_graph.values()]))
 
 
-def _share_of(model: Sequence[float]) -> float:
-    """Return the share of one metric's weight on the informative dimensions."""
-    return float(np.sum(model[:INFORMATIVE]) / np.sum(model))
-
-
 def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
     """Tabulate the learned metrics beside those that need no network."""
     central = measured.central
@@ -197,7 +195,7 @@ def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None) 
     ]
     found += [
         ("centralized minimum", central["objective"], None, None, central["accuracy"],
-         _share_of(central["model"])),
+         float(_informative_share(central["model"]))),
         ("Euclidean, scaled dimensions", None, None, None, central["euclidean"],
          INFORMATIVE / DIMENSIONS),
         ("Euclidean, data as they are", None, None, None, central["unscaled"], None),

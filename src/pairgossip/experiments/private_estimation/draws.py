@@ -57,7 +57,8 @@ def cases(plan: Plan) -> Sequence[Case]:
         computed[f"bins-{epsilon:g}"] = partial(_choose_bins, epsilon)
     for epsilon in SIZE_EPSILONS:
         for size in SIZES:
-            problem = partial(_size_problem, size, epsilon)
+            # The same distribution at any size.
+            problem = partial(_income_problem, income_quantiles(size), epsilon)
             computed[f"size-{epsilon:g}-{size}"] = partial(_draw_reports, problem, several, seed)
     computed["own-pairs"] = partial(_draw_own_pairs, own, seed)
     simulations = [
@@ -81,11 +82,6 @@ def _income_problem(values: FloatArray, epsilon: float, bins: int = INCOME_BINS)
     """Return Gini's mean difference of incomes, from one report per household."""
     mechanism = RandomizedResponse(epsilon, bins, _INCOME_RANGE)
     return PrivatePairs(values, "gini", mechanism, _TARGET)
-
-
-def _size_problem(nodes: int, epsilon: float) -> PrivatePairs:
-    """Return the same for the quantiles of the incomes: the same distribution at any size."""
-    return _income_problem(income_quantiles(nodes), epsilon)
 
 
 def _score_problem(epsilon: float) -> PrivatePairs:
