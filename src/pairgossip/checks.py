@@ -127,5 +127,5 @@ def check_jobs(n_jobs: int | None) -> None:
         known = False
     if not known:
         raise InputError(
-            f"n_jobs must be a number of workers, -1 for all cores, or None, not {n_jobs!r}."
+            "Invalid {argument}: give a number of workers, or -1 for all cores.", "n_jobs", n_jobs
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio, WholeSets
 from pairgossip.kernels.pairs import Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
-from pairgossip.progress import Advance, Show, progress_bar
+from pairgossip.progress import Show, in_steps, progress_bar
 from pairgossip.requests import Request
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
@@ -195,7 +195,7 @@ class EstimationRequest(Request):
                     "or use {argument}."
                 )
         elif self.kernel is None:
-            why = "needs a kernel, such as {argument} or a function of two blocks of observations."
+            why = "needs a kernel to average over pairs, such as {argument}."
             raise self._refusal(why, "kernel", "gini")
 
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
@@ -275,7 +275,7 @@ class EstimationRequest(Request):
         # A function counts iterations, and the exact value takes none.
         show = False if callable(self.progress) else self.progress
         with progress_bar("exact value", 1000, show) as advance:
-            return problem.exact(_in_steps(advance))
+            return problem.exact(in_steps(advance))
 
 
 def _choose_order(order: str | None, method: Method, clock: str) -> str:
@@ -293,21 +293,6 @@ def _choose_order(order: str | None, method: Method, clock: str) -> str:
             "order",
         )
     return chosen
-
-
-def _in_steps(advance: Advance | None) -> Callable[[float], None] | None:
-    """Report a growing fraction to a bar of 1000 steps."""
-    if advance is None:
-        return None
-    reported = 0
-
-    def report(fraction: float) -> None:
-        nonlocal reported
-        steps = int(1000 * fraction) - reported
-        advance(steps)
-        reported += steps
-
-    return report
 
 
 def _check_reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:

@@ -43,6 +43,21 @@ def progress_bar(what: str, total: int, show: Show = None) -> Iterator[Advance |
         bar.stop()
 
 
+def in_steps(advance: Advance | None) -> Callable[[float], None] | None:
+    """Return what reports a growing fraction to a bar of 1000 steps; None where there is none."""
+    if advance is None:
+        return None
+    reported = 0
+
+    def report(fraction: float) -> None:
+        nonlocal reported
+        steps = int(1000 * fraction) - reported
+        advance(steps)
+        reported += steps
+
+    return report
+
+
 class _LateBar:
     def __init__(self, what: str, total: int) -> None:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
     CLOCKS,
+    CONSTRUCTIONS,
     ITERATIONS_PER_NODE,
     LAWS,
     LEXICOGRAPHIC,
@@ -57,6 +58,7 @@ class Request:
         self.clock = choice("clock", self.clock, CLOCKS)
         self.law = choice("edge law", self.law, LAWS)
         self.engine = choice("engine", self.engine, self.engines)
+        self.construction = choice("construction", self.construction, CONSTRUCTIONS)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
         self.root = root_seed(self.seed)

@@ -81,6 +81,11 @@ class Table:
         """Return one column as numbers; anything else in it is an error."""
         return self.with_columns([name]).columns[name]
 
+    def labels(self, name: str) -> FloatArray | list[str]:
+        """Return numbers if all entries are, else text: sorted as text, 10 would precede 2."""
+        texts = self.text(name)
+        return self.numbers(name) if self.holds_numbers(name) else texts
+
     def refuse_unknown(self, names: Sequence[str]) -> None:
         """Raise `InputError` for the first of these columns that there is not."""
         for name in names:

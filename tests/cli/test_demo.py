@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,12 +64,12 @@ def test_ctrl_c_in_the_theory_keeps_the_run(
 def test_ctrl_c_before_the_second_run_tells_of_the_first(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pairgossip.cli import demo
+    def estimate(data: object, kernel: str, graph: str, **options: Any) -> pg.Run:
+        if graph != "complete":
+            raise KeyboardInterrupt
+        return pg.estimate(data, kernel, graph, **options)
 
-    run = demo._run
-    monkeypatch.setattr(
-        demo, "_run", lambda name, *rest: run(name, *rest) if name == "complete" else stop()
-    )
+    monkeypatch.setattr("pairgossip.estimation.estimate", estimate)
     answer = cli("demo", "--quick", "--out", tmp_path)
     assert answer.code == 130 and "before there was anything" not in answer.err
     assert answer.out.endswith(f"Wrote {tmp_path / 'runs' / 'complete.npz'}\n")

@@ -99,7 +99,7 @@ def test_gaps_of_all_columns_are_listed_at_once(
         (["--iterations", "0"], "The number of iterations must be a whole number >= 1, not 0."),
         (["--trials", "0"], "The number of trials must be a whole number >= 1, not 0."),
         (["--checkpoints", "0"], "The number of checkpoints must be a whole number >= 1, not 0."),
-        (["--jobs", "0"], "The number of jobs is 0: give 1 or more, or -1 for one per core."),
+        (["--jobs", "0"], "Invalid --jobs 0: give a number of workers, or -1 for all cores."),
         (["--seed", "-1"], "The seed must be a whole number >= 0 or None, not -1."),
         (
             ["--graph", "torus", "--rows", "4"],
@@ -137,8 +137,7 @@ def test_wrong_options(
 
 def test_no_kernel(cli: CommandLine, single: Path) -> None:
     assert cli.error("estimate", single) == (
-        "Say what to average over pairs, such as --kernel gini; "
-        "'pairgossip kernels' lists the kernels."
+        "Method 'gosta' needs a kernel to average over pairs, such as --kernel gini."
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pairgossip as pg
-from pairgossip.cli.summaries.graph import Unknown, facts_of
+from pairgossip.cli.graph import _facts_of, _Unknown
 from pairgossip.errors import InputError
 
 from .running import CommandLine
@@ -90,7 +90,7 @@ def test_a_gap_out_of_reach_is_not_called_undefined(
 
 def test_a_label_does_not_stand_for_a_formula() -> None:
     labeled = pg.graphs.Graph(6000, pg.graphs.cycle(6000).edges, family="cycle")
-    assert facts_of(labeled)["diameter"] == Unknown("not computed above 5,000 nodes")
+    assert _facts_of(labeled)["diameter"] == _Unknown("not computed above 5,000 nodes")
 
 
 @pytest.mark.parametrize("name", ["net.graphml", "net.xml", "edges.txt"])

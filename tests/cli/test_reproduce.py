@@ -122,7 +122,7 @@ class TestWithToy:
         assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
     def test_no_scheduler(self, cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pairgossip.cli.reproduce.SECONDS_TO_CONNECT", 0.5)
+        monkeypatch.setattr("pairgossip.cli.reproduce._SECONDS_TO_CONNECT", 0.5)
         message = cli.error("reproduce", "--dask", "tcp://127.0.0.1:1")
         assert message.startswith("There is no Dask scheduler at tcp://127.0.0.1:1: start one")
 

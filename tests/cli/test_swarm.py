@@ -11,7 +11,7 @@ from rich.console import Console
 import pairgossip as pg
 from pairgossip.peer.reading import PeerReading, SwarmReading
 from pairgossip.tables import read_columns
-from pairgossip.watch.terminal.peers import PeersPicture
+from pairgossip.watch.terminal import PeersPicture
 
 from .running import CommandLine, run_really
 

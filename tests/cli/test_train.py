@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pairgossip.cli.summaries.model import read_model
+from pairgossip.cli.saved import read_model
 from pairgossip.datasets.dataset import breast_cancer_table
 from pairgossip.kernels import check_data
 from pairgossip.losses import L1, Ball, SquaredL2, auc_loss, inverse_sqrt
@@ -137,7 +137,7 @@ def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
         ),
         (["--l1", 1, "--l2", 1], "Give --l1 or --l2, not both."),
         (["--step", -1], "The step size starts at -1.0: give a finite number > 0."),
-        (["--jobs", 0], "The number of jobs is 0: give 1 or more, or -1 for one per core."),
+        (["--jobs", 0], "Invalid --jobs 0: give a number of workers, or -1 for all cores."),
         (["--column", "z"], "There is no column 'z' in {file}: it has x, y, state, class, grade."),
         (["--column", "class"], "Column 'class' is the label: leave it out of --column."),
         (["--graph", "ring"], "Unknown graph 'ring'"),

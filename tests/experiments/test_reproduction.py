@@ -184,7 +184,7 @@ def test_results_of_other_settings_are_not_mixed(
         ({"only": []}, "No experiment is named: choose among toy."),
         ({"trials": 0}, "The number of trials must be a whole number >= 1, not 0."),
         ({"seed": -1}, "The seed must be a whole number >= 0"),
-        ({"n_jobs": 0}, "n_jobs must be a number of workers"),
+        ({"n_jobs": 0}, "Invalid n_jobs=0"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(

@@ -17,9 +17,7 @@ from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.watch.results.content import find_chapters
-from pairgossip.watch.results.files import find_results
-from pairgossip.watch.results.view import ResultsView
+from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
 from .peers_to_watch import until
 from .viewing import Viewed, viewed

@@ -1,15 +1,86 @@
-"""Watched runs: the numbers of the front doors, and what a page shows besides them."""
+"""The settings, runs and frames of a simulation."""
 
 from __future__ import annotations
+
+import base64
+import json
+import math
 
 import numpy as np
 import pytest
 
 import pairgossip as pg
 from pairgossip.engine.schedule import Schedule, child, root_seed
+from pairgossip.errors import InputError
+from pairgossip.graphs import build
+from pairgossip.watch.server.requests import format_event
+from pairgossip.watch.simulation.frames import (
+    UNKNOWN,
+    _drawn_edges,
+    color_levels,
+    color_reach,
+    layout,
+)
 from pairgossip.watch.simulation.observations import Uploads
-from pairgossip.watch.simulation.runs import MOST_JUDGED, WatchedRun, build_runs
-from pairgossip.watch.simulation.settings import Settings
+from pairgossip.watch.simulation.runs import _MOST_JUDGED, WatchedRun, build_runs
+from pairgossip.watch.simulation.settings import Settings, read_speed
+
+GIVEN: dict[str, str | list[str]] = {"kernel": "gini", "column": ["income"]}
+
+
+def test_what_is_left_out_takes_its_default() -> None:
+    settings = Settings.read(GIVEN)
+    assert (settings.data, settings.nodes, settings.seed, settings.follow) == (
+        "engel",
+        None,
+        0,
+        None,
+    )
+    assert settings.columns == ("income",)
+    assert [tuple(run) for run in settings.runs] == [("complete", {}, "gosta", "sync")]
+
+
+def test_the_second_run_is_like_the_first_but_for_what_is_said() -> None:
+    fields = {"graph": "watts-strogatz", "graph-k": "6", "clock": "async", "graph-2": "cycle"}
+    first, second = Settings.read({**GIVEN, **fields}).runs
+    assert (first.graph, first.parameters, first.clock) == ("watts-strogatz", {"k": 6}, "async")
+    assert (second.graph, second.parameters, second.clock) == ("cycle", {}, "async")
+    same_graph = Settings.read({**GIVEN, **fields, "graph-2": "", "method-2": "weighted-gosta"})
+    assert same_graph.runs[1] == ("watts-strogatz", {"k": 6}, "weighted-gosta", "async")
+
+
+def test_speeds() -> None:
+    assert (read_speed("max"), read_speed("0.5"), read_speed("1e6")) == (math.inf, 0.5, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"kernel": "ginni"}, "Unknown kernel 'ginni': did you mean 'gini'?"),
+        ({"kernal": "gini"}, "Unknown setting 'kernal': did you mean 'kernel'?"),
+        ({"graph": "hexagon"}, "Unknown graph 'hexagon': choose one of "),
+        ({"nodes": "1"}, "The setting 'nodes' is '1': give a whole number from 2 to 20,000."),
+        ({"nodes": "1e9"}, "The setting 'nodes' is '1e9': give a whole number from 2 to 20,000."),
+        ({"seed": "-1"}, "The setting 'seed' is '-1': give a whole number from 0 to "),
+        ({"seed": "nan"}, "The setting 'seed' is 'nan': give a whole number from 0 to "),
+        ({"speed": "0"}, "The speed is '0': give exchanges per second, up to 10,000,000, or max."),
+        ({"speed": "inf"}, "The speed is 'inf': give exchanges per second"),
+        ({"graph": "erdos-renyi", "graph-p": "-1"}, "'graph-p' is '-1': give a number >= 0."),
+        ({"step": "0"}, "The setting 'step' is '0': give a number above 0."),
+        ({"loss": "auc-logistic"}, "Give a kernel to estimate or a loss to learn with, not both."),
+        ({"kernel": ""}, "Say what to average over pairs, such as kernel gini, or give a loss."),
+        ({"method": "u1", "clock": "async"}, "Method 'u1' has no asynchronous form"),
+        ({"method-2": "averaging"}, "choose it for both runs or for neither."),
+        ({"seed": ["1", "2"]}, "The setting 'seed' is given too often: give at most 1."),
+        ({"column": ["x"] * 101}, "The setting 'column' is given too often: give at most 100."),
+        ({"label": "x" * 1001}, "The setting 'label' is too long: shorten it."),
+    ],
+)
+def test_mistakes_are_named(fields: dict[str, str | list[str]], sentence: str) -> None:
+    with pytest.raises(InputError) as problem:
+        Settings.read({**GIVEN, **fields})
+    assert sentence in str(problem.value)
+
 
 Fields = dict[str, str | list[str]]
 INCOMES: Fields = {"data": "engel", "column": ["income"], "nodes": "60"}
@@ -47,7 +118,7 @@ def test_learning_shows_the_numbers_of_minimize() -> None:
         iterations=3000,
         seed=5,
         bias=False,
-        judged=MOST_JUDGED,
+        judged=_MOST_JUDGED,
     )
     objective, of_mean, disagreement = np.array(watched.curves).T
     np.testing.assert_array_equal(objective, fit.objective)
@@ -84,7 +155,7 @@ def test_an_observation_is_followed_where_it_goes() -> None:
     trail = run.follower.trail
     assert list(trail) == places[-len(trail) :]
     assert run.follower.moves == len(places) - 1
-    assert run.follower.place_of(7) == place
+    assert run.follower.held_at(place) == 7
     assert run.follower.held_at(place) == 7
 
 
@@ -108,3 +179,50 @@ def test_recent_exchanges_are_taken_once() -> None:
     run.advance(5)
     assert run.take_recent() == expected.tolist()
     assert run.take_recent() == []
+
+
+def test_levels_are_symmetric_and_clipped() -> None:
+    found = color_levels(np.array([-9.0, -1.0, -0.5, 0.0, 0.5, 1.0, 9.0, np.nan]), 1.0)
+    assert list(base64.b64decode(found)) == [0, 0, 63, 127, 191, 254, 254, UNKNOWN]
+
+
+@pytest.mark.parametrize(("far", "reach"), [(0.9, 1.0), (1.1, 2.0), (3e-7, 5e-7), (6e4, 1e5)])
+def test_the_range_of_colors_is_round(far: float, reach: float) -> None:
+    assert color_reach(np.array([far, -far, np.nan])) == pytest.approx(reach)
+
+
+def test_without_differences_there_is_no_range() -> None:
+    assert color_reach(np.zeros(3)) is None
+    assert color_reach(np.full(3, np.nan)) is None
+
+
+def test_events_are_one_line_of_json() -> None:
+    sent = format_event("frame", {"text": "a\nb", "nan": np.nan, "array": np.arange(2)})
+    assert sent.startswith(b"event: frame\ndata: {") and sent.endswith(b"}\n\n")
+    assert sent.count(b"\n") == 3
+    assert json.loads(sent.split(b"data: ")[1]) == {"text": "a\nb", "nan": None, "array": [0, 1]}
+
+
+@pytest.mark.parametrize("family", sorted(pg.graphs.FAMILIES))
+@pytest.mark.parametrize("n", [36, 2_500])
+def test_every_family_has_a_layout_inside_the_square(family: str, n: int) -> None:
+    is_random = pg.graphs.FAMILIES[family].is_random
+    graph = build(family, n, **({"seed": 0} if is_random else {}))
+    places = layout(graph, (family, n))
+    assert places.shape == (n, 2)
+    assert places.min() >= -1e-9 and places.max() <= 1 + 1e-9
+    assert len(np.unique(places.round(6), axis=0)) == n
+    edges = _drawn_edges(graph)
+    assert (edges is None) == (n > 2_000)
+    if edges is not None and family != "torus":
+        assert len(edges) == graph.edge_count
+
+
+def test_edges_around_a_torus_are_not_drawn() -> None:
+    edges = _drawn_edges(build("torus", 36))
+    assert edges is not None
+    assert len(edges) == 60  # as many as a 6 x 6 grid has
+
+
+def test_a_color_takes_one_byte() -> None:
+    assert len(color_levels(np.zeros(10_000), 1.0)) < 14_000

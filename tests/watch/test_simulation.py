@@ -16,8 +16,8 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.watch.simulation import observations
-from pairgossip.watch.simulation.observations import LARGEST_UPLOAD, MOST_UPLOADS, Uploads
-from pairgossip.watch.simulation.session import FRAME_SECONDS, MOST_PENDING
+from pairgossip.watch.simulation.observations import _MOST_UPLOADS, LARGEST_UPLOAD, Uploads
+from pairgossip.watch.simulation.session import _MOST_PENDING
 from pairgossip.watch.simulation.view import Simulations
 
 from .serving import GINI, Fields, Served, until_status
@@ -336,7 +336,7 @@ def test_an_upload_may_not_be_too_large(served: Served) -> None:
 
 def test_only_the_newest_uploads_are_kept() -> None:
     uploads = Uploads()
-    keys = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(MOST_UPLOADS + 1)]
+    keys = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(_MOST_UPLOADS + 1)]
     assert len(set(keys)) == len(keys)
     assert len(uploads.find(keys[1])) == 2
     with pytest.raises(pg.InputError, match="no longer here"):
@@ -344,7 +344,7 @@ def test_only_the_newest_uploads_are_kept() -> None:
 
 
 def test_uploads_are_kept_within_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observations, "LARGEST_UPLOADS", 15)
+    monkeypatch.setattr(observations, "_LARGEST_UPLOADS", 15)
     uploads = Uploads()
     first, second, third = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(3)]
     assert len(uploads.find(second)) == len(uploads.find(third)) == 2
@@ -394,7 +394,7 @@ def test_buttons_pressed_faster_than_the_run_can_follow() -> None:
     session = Simulations().open(GINI)
     session.close()
     session.join()  # from now on nothing that is pressed is ever done
-    for _ in range(MOST_PENDING):
+    for _ in range(_MOST_PENDING):
         session.control("step")
     with pytest.raises(pg.InputError, match="wait a moment"):
         session.control("step")
@@ -441,17 +441,13 @@ def test_a_run_waits_while_nobody_looks() -> None:
     assert measured == pytest.approx(run.error.tolist(), rel=1e-12)
 
 
-def test_frames_are_planned_at_least_ten_times_a_second() -> None:
-    assert FRAME_SECONDS <= 1 / 10
-
-
 def test_old_sessions_make_room_but_not_watched_ones() -> None:
     from pairgossip.watch.server.server import ServerAddress
-    from pairgossip.watch.simulation.view import MOST_SESSIONS
+    from pairgossip.watch.simulation.view import _MOST_SESSIONS
 
     server = Served(ServerAddress())
     try:
-        keys = [server.open(**GINI, seed=str(seed)) for seed in range(MOST_SESSIONS)]
+        keys = [server.open(**GINI, seed=str(seed)) for seed in range(_MOST_SESSIONS)]
         with server.watching(keys[0]) as events:
             until_status(events, "ready")
             server.open(**GINI, seed="99")

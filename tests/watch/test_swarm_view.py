@@ -15,8 +15,8 @@ from playwright.sync_api import Page, expect
 
 from pairgossip.cli import main
 from pairgossip.peer.reading import PeerReading
-from pairgossip.watch.peers.source import Swarm, swarm_in
-from pairgossip.watch.peers.view import SwarmView
+from pairgossip.watch.peers import Swarm, swarm_in
+from pairgossip.watch.peers_view import SwarmView
 
 from .peers_to_watch import (
     HOSTILE,

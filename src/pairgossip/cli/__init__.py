@@ -15,6 +15,7 @@ from pairgossip.cli.console import (
     EXIT_INTERRUPTED,
     EXIT_WRONG_INPUT,
     output,
+    refusal,
     silence_output,
     tell,
     with_options,
@@ -32,10 +33,7 @@ from pairgossip.cli.train import train_command
 from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
-# `pairgossip completion`: what lets a shell finish commands and options at the tab key.
-
-
-SHELLS = ("bash", "fish", "zsh")
+_SHELLS = ("bash", "fish", "zsh")
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
@@ -56,8 +54,7 @@ def completion_command(shell: str | None = None, /, *, install: Flag = False) ->
         Write the script to a file of its own. For bash and zsh, a line that reads it is added to
         ~/.bashrc or ~/.zshrc.
     """
-
-    chosen: Any = choice("shell", _current() if shell is None else shell, SHELLS)
+    chosen: Any = choice("shell", _current() if shell is None else shell, _SHELLS)
     if not install:
         # As it is: the console would make spaces of tabs.
         output().file.write(app.generate_completion(shell=chosen))
@@ -78,10 +75,10 @@ def _current() -> str:
     try:
         return detect_shell()
     except Exception:
-        raise InputError(f"Which shell? Name it: {', '.join(SHELLS)}.") from None
+        raise InputError(f"Which shell? Name it: {', '.join(_SHELLS)}.") from None
 
 
-HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
+_HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
 
 Every node of a network holds one observation and talks to its neighbors only.
 By gossip, each learns an average over all pairs of observations, such as
@@ -97,7 +94,7 @@ Gini's mean difference or the AUC. Begin with:
 
 app = App(
     name="pairgossip",
-    help=HELP,
+    help=_HELP,
     version=__version__,
     help_format="plaintext",  # Markdown alone would take a third of the time of --help.
     # No "--no-json" and "--empty-column": a flag left out says the same.
@@ -139,8 +136,6 @@ def main(tokens: Sequence[str] | None = None) -> int:
         )
         output().file.flush()
     except CycloptsError as problem:
-        from pairgossip.cli.console import refusal
-
         tell(f"Error: {refusal(problem)}")
         return EXIT_WRONG_INPUT
     except PairgossipError as problem:

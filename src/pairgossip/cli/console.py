@@ -37,8 +37,15 @@ EXIT_WRONG_INPUT = 2
 EXIT_INTERRUPTED = 130
 """What a shell expects of a program that Ctrl-C ended."""
 
-_OPTIONS: dict[object, str] = {"groups": "--group-by", ("together", False): "--columns apart"}
+_OPTIONS: dict[object, str] = {
+    "groups": "--group-by",
+    "n_jobs": "--jobs",
+    ("together", False): "--columns apart",
+}
 """The options of arguments, or of arguments with a value, that have another name here."""
+_TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
+"""What the commands call the one table they read."""
+_KINDS = {float: "a number such as 0.5", int: "a whole number"}
 
 
 def output() -> Console:
@@ -99,6 +106,20 @@ def new_table(columns: Sequence[str], *, numbers: bool = True) -> Table:
     return table
 
 
+def write_rows(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    title: str | None = None,
+    *,
+    numbers: bool = True,
+) -> None:
+    """Write a table of these rows; see `new_table`."""
+    table = new_table(columns, numbers=numbers)
+    for row in rows:
+        table.add_row(*row)
+    write_table(table, title)
+
+
 def format_value(value: object, digits: int = 6) -> str:
     """Format a value for a table; what is missing becomes "unknown"."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -152,16 +173,8 @@ def silence_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-# What the parser refuses, said like every other error: one sentence, and what to do.
-
-
-TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
-"""What the commands call the one table they read."""
-_KINDS = {float: "a number such as 0.5", int: "a whole number"}
-
-
 def refusal(problem: CycloptsError) -> str:
-    """Say in one sentence what is wrong with a command line."""
+    """Say in one sentence what is wrong with a command line that the parser refuses."""
     command = " ".join(("pairgossip", *(problem.command_chain or ())))
     match problem:
         case UnknownCommandError():
@@ -173,7 +186,7 @@ def refusal(problem: CycloptsError) -> str:
             return _too_many(problem.unused_tokens or [], problem, command)
         case RepeatArgumentError():
             option = str(problem.token.keyword)
-            if option in TABLE_ARGUMENTS:
+            if option in _TABLE_ARGUMENTS:
                 return one_table(command, [problem.token.value], _options(problem))
             return f"{option} is given twice: give it once."
         case CoercionError():
@@ -209,7 +222,7 @@ def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
 
 def _too_many(tokens: Sequence[str], problem: CycloptsError, command: str) -> str:
     options = _options(problem)
-    if not TABLE_ARGUMENTS.isdisjoint(options) and _names_file(tokens[0]):
+    if not _TABLE_ARGUMENTS.isdisjoint(options) and _names_file(tokens[0]):
         return one_table(command, tokens, options)
     return (
         f"{command} has no use for '{tokens[0]}': leave it out, or put a name with blanks in it "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cyclopts import Parameter
 
-from pairgossip.checks import CONSTRUCTIONS, LEXICOGRAPHIC, UNIFORM_EDGES, choice
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.cli.console import tell
 from pairgossip.cli.options import NETWORK
 from pairgossip.errors import InputError, canonical
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     Options = TypeVar("Options", bound=DataclassInstance)
     from pairgossip.arrays import FloatArray
     from pairgossip.tables import Table
-
-
-# Commands driven by a run specification: the file that peers agree on, run in the simulator.
-
-
-METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
-"""By what a specification calls mixing."""
 
 
 class Specified(NamedTuple):
@@ -121,9 +114,6 @@ def _format_option(value: Any) -> str:
     return ",".join(value) if isinstance(value, list) else str(value)
 
 
-# The options that say which rows are at which site of the network.
-
-
 @Parameter(name="*", group=NETWORK)
 @dataclass(frozen=True)
 class GroupOptions:
@@ -136,24 +126,18 @@ class GroupOptions:
     """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
     one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
 
-    def find_construction(self, spec: Path | None) -> str:
-        """Return the construction; refuse one without sites, and sites of a specification."""
+    def check(self, spec: Path | None) -> None:
+        """Raise `InputError` for a construction without sites, and for sites of a specification."""
+        if self.construction is not None and self.group_by is None:
+            raise InputError(
+                "--construction is about sites that hold several rows: give --group-by, the column "
+                "that says the site of each row, too."
+            )
         if self.group_by is not None and spec is not None:
             raise InputError(
                 f"{spec} is for peers, whose links ring alike however many rows they join: leave "
                 "--group-by out, or run without --spec."
             )
-        if self.construction is None:
-            return LEXICOGRAPHIC
-        if self.group_by is None:
-            raise InputError(
-                "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too."
-            )
-        return choice("construction", self.construction, CONSTRUCTIONS)
-
-
-NO_GROUPS = GroupOptions()
 
 
 class Observations(NamedTuple):
@@ -224,7 +208,7 @@ def read_observations(
         named = {"label": label, "site": group_by}
         _check_unnamed(table, names, named, every_column=every_column)
     table.refuse_gaps([*others, *names])
-    labels = None if label is None else _read_labels(table, label)
+    labels = None if label is None else table.labels(label)
     groups = None if group_by is None else _read_groups(table, group_by)
     values = table.with_columns(names).matrix()
     return Observations(tuple(names), values, labels, label, groups, group_by, table.lines)
@@ -294,14 +278,8 @@ def _check_unnamed(
     )
 
 
-def _read_labels(table: Table, column: str) -> Any:
-    """Return numbers if all are: sorted as text, 10 would come before 2."""
-    texts = table.text(column)
-    return table.numbers(column) if table.holds_numbers(column) else texts
-
-
 def _read_groups(table: Table, column: str) -> Any:
     """Return the site of every row, numbers or text; 007 is a name."""
     texts = table.text(column)
     has_padding = any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts)
-    return texts if has_padding else _read_labels(table, column)
+    return texts if has_padding else table.labels(column)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import (
     EXIT_INTERRUPTED,
@@ -21,24 +23,22 @@ from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from pairgossip.results import Run
 
-GRAPHS = ("complete", "watts-strogatz", "cycle")
-KERNEL, COLUMN = "gini", "income"
-DEFAULT_FOLDER = Path("pairgossip-demo")
+
+_GRAPHS = ("complete", "watts-strogatz", "cycle")
+_DEFAULT_FOLDER = Path("pairgossip-demo")
+_FULL: dict[str, Any] = {"iterations": 1_000_000, "trials": 20}
+_QUICK: dict[str, Any] = {"iterations": 100_000, "trials": 5}
+_NETWORK_SHOWN = "watts-strogatz"
+_EARLY_EXCHANGES_PER_NODE = 10
+"""When the network is drawn: everybody has met somebody, and nobody knows the answer yet."""
 
 
-class Length(NamedTuple):
-    """How long the demonstration runs."""
-
-    iterations: int
-    trials: int
-
-
-FULL, QUICK = Length(1_000_000, 20), Length(100_000, 5)
-
-
-def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: Seed = 0) -> int:
+def demo_command(*, quick: Flag = False, out: Path = _DEFAULT_FOLDER, seed: Seed = 0) -> int:
     """Run gossip on real incomes and draw how it converges on three networks.
 
     235 Belgian households of 1857 each know their own income. On a complete, a small-world and a
@@ -61,32 +61,38 @@ def demo_command(*, quick: Flag = False, out: Path = DEFAULT_FOLDER, seed: Seed 
     from pairgossip.engine.schedule import root_seed
 
     root_seed(seed)  # a wrong one is refused before there is a folder
-    runs_folder = out / "runs"
-    _make_folder(runs_folder)
-    figures = [out / "convergence.png", out / "graphs.png"]
-    files = {name: runs_folder / f"{name}.npz" for name in GRAPHS}
+    figures = {out / "convergence.png": _convergence_figure, out / "graphs.png": _graphs_figure}
+    files = {name: out / "runs" / f"{name}.npz" for name in _GRAPHS}
+    _make_folder(out / "runs")
     check_figures(figures)
     check_outputs([*figures, *files.values()])
     runs: dict[str, Run] = {}
-    is_done = _simulate(runs, files, QUICK if quick else FULL, seed)
+    is_done = _simulate(runs, files, _QUICK if quick else _FULL, seed)
     written = [files[name] for name in runs]
     if is_done:
+        is_done = False
         with optional_work("Figures", "the figures were"):
-            _draw(runs, *figures)
-            written = [*figures, *written]
-        is_done = len(written) > len(runs)
+            for path, draw in figures.items():
+                write_figure(draw(runs), path)
+            written, is_done = [*figures, *written], True
     _print(runs)
     for path in written:
         write_line(f"Wrote {path}")
     return 0 if is_done else EXIT_INTERRUPTED
 
 
-def _simulate(runs: dict[str, Run], files: dict[str, Path], length: Length, seed: int) -> bool:
+def _simulate(
+    runs: dict[str, Run], files: Mapping[str, Path], length: dict[str, Any], seed: int
+) -> bool:
     """Make the runs and save each at once; False if Ctrl-C came before the last one ended."""
+    from pairgossip.datasets import engel
+    from pairgossip.estimation import estimate
+
+    incomes = engel()["income"]
     try:
         for name, file in files.items():
             with tell_warnings():
-                run = _run(name, length, seed)
+                run = estimate(incomes, "gini", name, seed=seed, record="nodes", **length)
             run.save(file)
             runs[name] = run
             if run.status == "interrupted":
@@ -109,28 +115,6 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"Cannot create the folder {folder}: {problem.strerror}.") from None
 
 
-def _run(graph: str, length: Length, seed: int) -> Run:
-    from pairgossip.datasets import engel
-    from pairgossip.estimation import estimate
-
-    return estimate(
-        engel()[COLUMN],
-        KERNEL,
-        graph,
-        iterations=length.iterations,
-        trials=length.trials,
-        seed=seed,
-        record="nodes",
-    )
-
-
-def _draw(runs: dict[str, Run], convergence: Path, graphs: Path) -> None:
-    from pairgossip.cli.summaries.demo import convergence_figure, graphs_figure
-
-    write_figure(convergence_figure(runs), convergence)
-    write_figure(graphs_figure(runs), graphs)
-
-
 def _print(runs: dict[str, Run]) -> None:
     first = next(iter(runs.values()))
     title = (
@@ -143,15 +127,86 @@ def _print(runs: dict[str, Run]) -> None:
     )
     for name, run in runs.items():
         theory = run.known_theory  # None if Ctrl-C came before it was computed
-        bias, bound = (theory.expected_error, theory.expectation_bound) if theory else (None, None)
-        table.add_row(
-            name,
-            format_value(run.graph.normalized_gap(run.law), 3),
-            format_value(float(run.target), 6),
-            format_value(float(run.mean[-1]), 6),
-            format_value(float(run.error[-1]), 3),
-            format_value(None if bias is None else float(bias[-1]), 3),
-            format_value(float(run.bias[-1]), 3),
-            format_value(None if bound is None else float(bound[-1]), 2),
+        row = (
+            (run.graph.normalized_gap(run.law), 3),
+            (run.target, 6),
+            (run.mean[-1], 6),
+            (run.error[-1], 3),
+            (theory.expected_error[-1] if theory else math.nan, 3),
+            (run.bias[-1], 3),
+            (theory.expectation_bound[-1] if theory else math.nan, 2),
         )
+        table.add_row(name, *(format_value(float(value), digits) for value, digits in row))
     write_table(table, title)
+
+
+def _convergence_figure(runs: Mapping[str, Run]) -> Figure:
+    """Draw one column per graph: estimates above, errors and their bounds below."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 6.8), layout="constrained")
+    grid = figure.add_gridspec(4, len(runs), height_ratios=(1, 0.08, 1.1, 0.08))
+    for row, what in ((0, "estimate"), (2, "error")):
+        first: Axes | None = None
+        for column, run in enumerate(runs.values()):
+            panel = figure.add_subplot(grid[row, column], sharey=first)
+            run.plot(what, ax=panel)
+            _simplify_panel(panel, is_first=first is None)
+            first = first or panel
+        assert first is not None
+        first.set_ylabel(f"{what} (francs)")
+        _row_legend(figure.add_subplot(grid[row + 1, :]), first)
+    for panel, (name, run) in zip(figure.axes, runs.items(), strict=False):
+        panel.set_title(f"{name}\nnormalized gap {_gap(run)}", fontsize="large")
+        panel.set_xlabel("")
+    return figure
+
+
+def _graphs_figure(runs: Mapping[str, Run]) -> Figure:
+    """Draw the errors on all graphs together, and one network early in its run."""
+    from matplotlib.figure import Figure
+    from numpy import searchsorted
+
+    from pairgossip.results.plots import compare
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    curves, network = figure.subplots(1, 2, width_ratios=(1.3, 1))
+    compare({f"{name}, normalized gap {_gap(run)}": run for name, run in runs.items()}, ax=curves)
+    curves.set_ylabel("RMS error over nodes (francs)")
+    curves.set_title("measured error on three networks", fontsize="medium")
+    shown = runs[_NETWORK_SHOWN]
+    early = int(searchsorted(shown.iterations, _EARLY_EXCHANGES_PER_NODE * shown.nodes))
+    shown.plot_graph(checkpoint=early, ax=network)
+    title = f"{_NETWORK_SHOWN}: estimates after {shown.exchanges[early]:,} exchanges"
+    network.set_title(title, fontsize="medium")
+    return figure
+
+
+def _simplify_panel(panel: Axes, *, is_first: bool) -> None:
+    """Leave titles, legends and y labels to the row, and label every second decade only."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    panel.set_title("")
+    legend = panel.get_legend()
+    if legend is not None:
+        legend.remove()
+    if not is_first:
+        panel.set_ylabel("")
+        panel.tick_params(labelleft=False)
+    panel.xaxis.set_major_locator(LogLocator(numticks=5))
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def _row_legend(place: Axes, panel: Axes) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    place.set_axis_off()
+    legend = place.legend(
+        handles, labels, loc="center", ncols=5, frameon=False, fontsize=9, columnspacing=1.5
+    )
+    # It may be wider than the panels, which must not shrink to its width.
+    legend.set_in_layout(False)
+
+
+def _gap(run: Run) -> str:
+    mantissa, _, exponent = f"{run.graph.normalized_gap(run.law):.1e}".partition("e")
+    return rf"${mantissa} \times 10^{{{int(exponent)}}}$"

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import (
-    format_value,
-    new_table,
-    tell,
-    working_on,
-    write_json,
-    write_table,
-)
+from pairgossip.checks import LAWS
+from pairgossip.cli.console import format_value, tell, working_on, write_json, write_rows
 from pairgossip.cli.options import (
     NETWORK,
-    NO_PARAMETERS,
     OUTPUT,
     FamilyParameters,
-    Flag,
+    Json,
     Seed,
     Whole,
     build_family,
+    given,
     load_graph,
 )
 from pairgossip.cli.outputs import check_outputs
@@ -31,6 +27,11 @@ from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
+
+_MIXING_DISTANCE = 0.01
+_LARGEST_EXACT_MIXING = 1_500
+_LARGEST_DISTANCES = 5_000
+_Facts = dict[str, Any]
 
 
 def graph_command(
@@ -40,9 +41,9 @@ def graph_command(
     nodes: Annotated[Whole | None, Parameter(group=NETWORK)] = None,
     seed: Annotated[Seed, Parameter(group=NETWORK)] = 0,
     file: Annotated[Path | None, Parameter(group=NETWORK)] = None,
-    parameters: FamilyParameters = NO_PARAMETERS,
+    parameters: FamilyParameters = FamilyParameters(),
     save_edges: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
-    json: Annotated[Flag, Parameter(group=OUTPUT)] = False,
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Report how fast gossip spreads on a network; without a name, list the families.
 
@@ -68,66 +69,48 @@ def graph_command(
         A network of your own instead: GraphML (.graphml, .xml) or an edge list.
     save_edges
         Write the network: GraphML if the name ends in .graphml or .xml, else an edge list.
-    json
-        Print one JSON object instead of tables.
     """
     if family is None and file is None:
-        _refuse_lonely(nodes, parameters, save_edges)
+        if nodes is not None or given(parameters) or save_edges is not None:
+            raise InputError(
+                "Which network? Name a family, as in 'pairgossip graph cycle --nodes 20'."
+            )
         _list_families(json)
         return
     check_outputs([save_edges], [file])
-    graph = _chosen(family, nodes, file, parameters, seed)
+    graph = _choose(family, nodes, file, parameters, seed)
     if save_edges is not None:
-        _save(graph, save_edges)
-    _report(graph, json)
+        is_graphml = save_edges.suffix.lower() in (".graphml", ".xml")
+        (graph.to_graphml if is_graphml else graph.to_edge_list)(save_edges)
+        tell(f"Wrote {save_edges}")
+    with working_on(f"Spectrum and distances of {graph.n:,} nodes"):
+        facts = _facts_of(graph)
+    if json:
+        write_json(_without_reasons(facts))
+    else:
+        _print_facts(facts)
 
 
-def _refuse_lonely(nodes: int | None, parameters: FamilyParameters, save: Path | None) -> None:
-    if nodes is not None or parameters.given() or save is not None:
-        raise InputError("Which network? Name a family, as in 'pairgossip graph cycle --nodes 20'.")
-
-
-def _chosen(
+def _choose(
     family: str | None,
     nodes: int | None,
     file: Path | None,
     parameters: FamilyParameters,
     seed: int,
 ) -> Graph:
+    from pairgossip.graphs import FAMILIES
+
     if file is None:
         assert family is not None
-        _refuse_uncounted(family, nodes)
+        known = FAMILIES.get(canonical(family))
+        if known is not None and known.takes_n and nodes is None:
+            raise InputError(
+                f"How many nodes? Say so, as in 'pairgossip graph {family} --nodes 100'."
+            )
         return build_family(family, nodes, parameters, seed)
     if family is not None or nodes is not None:
         raise InputError(f"The network is read from {file}: leave out its family and --nodes.")
     return load_graph(file, parameters)
-
-
-def _refuse_uncounted(name: str, nodes: int | None) -> None:
-    from pairgossip.graphs import FAMILIES
-
-    family = FAMILIES.get(canonical(name))
-    if family is not None and family.takes_n and nodes is None:
-        raise InputError(f"How many nodes? Say so, as in 'pairgossip graph {name} --nodes 100'.")
-
-
-def _save(graph: Graph, path: Path) -> None:
-    if path.suffix.lower() in (".graphml", ".xml"):
-        graph.to_graphml(path)
-    else:
-        graph.to_edge_list(path)
-    tell(f"Wrote {path}")
-
-
-def _report(graph: Graph, as_json: bool) -> None:
-    from pairgossip.cli.summaries.graph import facts_of, print_facts, without_reasons
-
-    with working_on(f"Spectrum and distances of {graph.n:,} nodes"):
-        facts = facts_of(graph)
-    if as_json:
-        write_json(without_reasons(facts))
-    else:
-        print_facts(facts)
 
 
 def _list_families(as_json: bool) -> None:
@@ -141,7 +124,7 @@ def _list_families(as_json: bool) -> None:
             }
         )
         return
-    table = new_table(("family", "parameters (default)", "description"), numbers=False)
+    rows = []
     for name, family in FAMILIES.items():
         fixed = set(family.parameters) - set(family.derived_from_n) - {"seed"}
         defaults = family.defaults(2) if fixed else {}
@@ -150,5 +133,137 @@ def _list_families(as_json: bool) -> None:
             for option in family.parameters
         ]
         nodes = "--nodes or" if options and not family.takes_n else "--nodes"
-        table.add_row(name, " ".join([nodes, *options]), family.description)
-    write_table(table)
+        rows.append((name, " ".join([nodes, *options]), family.description))
+    write_rows(("family", "parameters (default)", "description"), rows, numbers=False)
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A fact that was not computed, and why."""
+
+    reason: str
+
+
+def _facts_of(graph: Graph) -> _Facts:
+    """Compute the facts, leaving out what takes too long on a large graph."""
+    low, mean, high = _degree_range(graph)
+    pair = _detour(graph)
+    return {
+        "family": graph.family,
+        "parameters": graph.parameters,
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+        "degree_min": low,
+        "degree_mean": mean,
+        "degree_max": high,
+        "bipartite": bool(graph.is_bipartite()),
+        "diameter": _diameter(graph),
+        "delta_tilde": pair if isinstance(pair, _Unknown) else pair.value,
+        "delta_tilde_pair": pair if isinstance(pair, _Unknown) else pair.pair,
+        "spectral_gap": _compute(graph, graph.spectral_gap),
+        "mixing_distance": _MIXING_DISTANCE,
+        "exact_mixing_time": _exact_mixing(graph),
+        "laws": {law: _law_facts(graph, law) for law in LAWS},
+    }
+
+
+def _without_reasons(facts: Any) -> Any:
+    """Return the facts for programs: None for whatever was not computed."""
+    if isinstance(facts, dict):
+        return {name: _without_reasons(entry) for name, entry in facts.items()}
+    return None if isinstance(facts, _Unknown) else facts
+
+
+def _print_facts(facts: _Facts) -> None:
+    """Print the facts as two tables: the network, and gossip under both edge laws."""
+    family = facts["family"] or "network"
+    parameters = ", ".join(f"{key}={value}" for key, value in facts["parameters"].items())
+    title = f"{family} ({parameters})" if parameters else family
+    low, mean, high = (facts[f"degree_{which}"] for which in ("min", "mean", "max"))
+    network = (
+        ("nodes", facts["nodes"]),
+        ("edges", facts["edges"]),
+        ("degree: min, mean, max", f"{low:,}, {mean:.4g}, {high:,}"),
+        ("bipartite", facts["bipartite"]),
+        ("diameter", facts["diameter"]),
+        ("mean detour between farthest nodes (Delta-tilde)", facts["delta_tilde"]),
+        ("spectral gap (lambda_{n-1})", facts["spectral_gap"]),
+        (f"mixing time to {_MIXING_DISTANCE}, exact, uniform edges", facts["exact_mixing_time"]),
+    )
+    write_rows(("network", ""), [(name, _format_fact(value)) for name, value in network], title)
+    laws = facts["laws"]
+    rates = (
+        ("normalized_gap", "normalized gap"),
+        ("exchanges_per_efold", "exchanges per e-fold of mixing (1 / gap)"),
+        ("mixing_time_bound", f"mixing time to {_MIXING_DISTANCE}, tau (bound)"),
+        ("pick_min", "least p_k (share of exchanges with node k)"),
+        ("pick_max", "largest p_k"),
+    )
+    rows = [(name, *(_format_fact(law[key]) for law in laws.values())) for key, name in rates]
+    write_rows(("gossip, by edge law", *laws), rows)
+
+
+def _law_facts(graph: Graph, law: str) -> _Facts:
+    gap = _compute(graph, lambda: graph.normalized_gap(law))
+    least, largest = _pick_range(graph, law)
+    return {
+        "normalized_gap": gap,
+        "exchanges_per_efold": gap if isinstance(gap, _Unknown) else 1 / gap,
+        "mixing_time_bound": _compute(graph, lambda: graph.mixing_time(_MIXING_DISTANCE, law)),
+        "pick_min": least,
+        "pick_max": largest,
+    }
+
+
+def _degree_range(graph: Graph) -> tuple[int, float, int]:
+    """Return the least, mean and largest degree; a complete graph may be too large for a list."""
+    if graph.is_complete:
+        return graph.n - 1, float(graph.n - 1), graph.n - 1
+    degrees = graph.degrees
+    return int(degrees.min()), float(degrees.mean()), int(degrees.max())
+
+
+def _pick_range(graph: Graph, law: str) -> tuple[float, float]:
+    """Return the least and the largest p_k."""
+    if graph.is_complete:
+        share = 2 / graph.n if graph.n > 1 else 0.0
+        return share, share
+    picks = graph.pick_probabilities(law)
+    return float(picks.min()), float(picks.max())
+
+
+def _exact_mixing(graph: Graph) -> Any:
+    if graph.n > _LARGEST_EXACT_MIXING and not graph.is_complete:
+        return _too_large(_LARGEST_EXACT_MIXING)
+    return _compute(graph, lambda: graph.exact_mixing_time(_MIXING_DISTANCE))
+
+
+def _diameter(graph: Graph) -> Any:
+    from pairgossip.graphs.distances import closed_diameter
+
+    if graph.n > _LARGEST_DISTANCES and closed_diameter(graph) is None:
+        return _too_large(_LARGEST_DISTANCES)
+    return _compute(graph, graph.diameter)
+
+
+def _detour(graph: Graph) -> Any:
+    if graph.n > _LARGEST_DISTANCES and not graph.is_complete:
+        return _too_large(_LARGEST_DISTANCES)
+    return _compute(graph, graph.delta_tilde)
+
+
+def _compute(graph: Graph, compute: Callable[[], Any]) -> Any:
+    """Compute a fact, or say that there is none or that it is out of reach."""
+    try:
+        return compute()
+    except InputError:
+        # One node has no gap, two never mix, and a detour needs a third.
+        return _Unknown("undefined" if graph.n < 3 else "not computed")
+
+
+def _too_large(limit: int) -> _Unknown:
+    return _Unknown(f"not computed above {limit:,} nodes")
+
+
+def _format_fact(value: Any) -> str:
+    return value.reason if isinstance(value, _Unknown) else format_value(value)

@@ -1,4 +1,4 @@
-"""`pairgossip kernels`: what can be averaged over pairs."""
+"""`pairgossip kernels`, `dataset` and `errata`: what the package holds, listed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pairgossip.cli.console import (
     working_on,
     write_json,
     write_line,
+    write_rows,
     write_table,
 )
-from pairgossip.cli.options import Flag
+from pairgossip.cli.options import Flag, Json
 from pairgossip.cli.outputs import check_outputs
 
 
-def kernels_command(*, json: Flag = False) -> None:
+def kernels_command(*, json: Json = False) -> None:
     """List the built-in kernels: what each averages over pairs, and the columns it needs.
 
     A kernel h(x, y) is a function of two observations; the statistic is its average over all
@@ -28,11 +29,6 @@ def kernels_command(*, json: Flag = False) -> None:
     For example:
 
         pairgossip kernels
-
-    Parameters
-    ----------
-    json
-        Print one JSON object instead of a table.
     """
     from pairgossip.kernels import describe
 
@@ -55,9 +51,6 @@ def _column(name: str) -> str:
     return f"[{name[:-1]}]" if name.endswith("?") else name
 
 
-# `pairgossip dataset`: the small data sets that ship with the package.
-
-
 def dataset_command(name: str | None = None, *, out: Path | None = None) -> None:
     """Write an embedded data set as a CSV file; without a name, list the data sets.
 
@@ -76,11 +69,11 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
     from pairgossip.files import write_text
 
     if name is None:
-        table = new_table(("data set", "rows", "columns", "what it holds"), numbers=False)
-        for known, loader in sorted(CATALOG.items()):
-            data = loader()
-            table.add_row(known, str(len(data)), data.column_list, data.description)
-        write_table(table)
+        rows = [
+            (known, str(len(data)), data.column_list, data.description)
+            for known, data in ((known, CATALOG[known]()) for known in sorted(CATALOG))
+        ]
+        write_rows(("data set", "rows", "columns", "what it holds"), rows, numbers=False)
         return
     known = choice("data set", name, CATALOG)
     check_outputs([out])
@@ -94,13 +87,7 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
     write_line(f"Wrote {out}: {len(data)} rows. {data.source}")
 
 
-# `pairgossip errata`: where the paper is wrong by its own hypotheses, with evidence.
-
-
-LINES_WIDTH = 9
-
-
-def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
+def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
     """List what the paper prints wrong, what is right, and the evidence, computed now.
 
     Every example satisfies the paper's own hypotheses, which are listed with their lines; what
@@ -117,8 +104,6 @@ def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
     ----------
     markdown
         Print the table in Markdown, as in the documentation.
-    json
-        Print one JSON object instead of a table.
     """
     from pairgossip.theory.errata import ERRATA, markdown_table
 
@@ -145,7 +130,7 @@ def errata_command(*, markdown: Flag = False, json: Flag = False) -> None:
         return
     table = new_table(("line", "class", "printed, correct, hypotheses, evidence"), numbers=False)
     # Some rows list many lines; the evidence needs the room.
-    table.columns[0].max_width = LINES_WIDTH
+    table.columns[0].max_width = 9
     for row, evidence in computed:
         told = [f"printed: {row.printed}", f"correct: {row.correct}", evidence.text]
         if row.assumed:

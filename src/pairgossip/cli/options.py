@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
-from pairgossip.checks import CLOCKS, LARGEST_NUMBER, UNIFORM_EDGES
+from pairgossip.checks import LARGEST_NUMBER, UNIFORM_EDGES
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from cyclopts import Token
 
     from pairgossip.graphs import Graph
 
-
-LARGEST_SEED = 2**128 - 1
-"""The seeds that Python draws for a run without one are that large."""
 
 # In the order of --help: what is needed most comes first.
 WATCHED = Group.create_ordered("What to watch")
@@ -33,38 +31,78 @@ CHAOS = Group.create_ordered("Chaos")
 SERVER = Group.create_ordered("Server")
 
 
-def whole_number(_: Any, tokens: Sequence[Token]) -> int:
-    """Read 1000000, 1_000_000 or 1e6."""
-    return _whole(tokens[0].value, LARGEST_NUMBER)
+def _read_whole(largest: int) -> Callable[[Any, Sequence[Token]], int]:
+    """Return what reads 1000000, 1_000_000 or 1e6."""
+
+    def read(_: Any, tokens: Sequence[Token]) -> int:
+        text = tokens[0].value
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal("nan")
+        if number.is_finite() and number > largest:
+            raise ValueError(f"'{text}' is too large: give at most {largest:,}.")
+        # Comparing first keeps 1e999999999 from being written out; abs() would overflow on it.
+        if not number.is_finite() or number < -largest or number != int(number):
+            raise ValueError(
+                f"give a whole number such as 1000000, 1_000_000 or 1e6, not '{text}'."
+            )
+        return int(number)
+
+    return read
 
 
-def seed_number(_: Any, tokens: Sequence[Token]) -> int:
-    """Read a whole number, however it is spelled, up to the largest seed."""
-    return _whole(tokens[0].value, LARGEST_SEED)
-
-
-def _whole(text: str, largest: int) -> int:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if number.is_finite() and number > largest:
-        raise ValueError(f"'{text}' is too large: give at most {largest:,}.")
-    # Comparing first keeps 1e999999999 from being written out; abs() would overflow on it.
-    if not number.is_finite() or number < -largest or number != int(number):
-        raise ValueError(f"give a whole number such as 1000000, 1_000_000 or 1e6, not '{text}'.")
-    return int(number)
-
-
-Whole = Annotated[int, Parameter(converter=whole_number)]
-Seed = Annotated[int, Parameter(converter=seed_number)]
+Whole = Annotated[int, Parameter(converter=_read_whole(LARGEST_NUMBER))]
+# The seeds that Python draws for a run without one have 128 bits.
+Seed = Annotated[int, Parameter(converter=_read_whole(2**128 - 1))]
 Flag = Annotated[bool, Parameter(show_default=False)]
+Json = Annotated[Flag, Parameter(help="Print one JSON object instead of tables.")]
+TableFile = Annotated[
+    Path,
+    Parameter(help="A CSV file whose first line names its columns; - for standard input."),
+]
+Columns = Annotated[
+    list[str] | None,
+    Parameter(
+        help="Column of numbers to use; repeat it, or separate names by commas, for several. May "
+        "be left out if the file has only one."
+    ),
+]
+Label = Annotated[
+    str | None,
+    Parameter(
+        help="Column of labels for kernels that compare classes. Text counts in alphabetical "
+        "order: for auc, the last class is the positive one; ranking-risk and concordance take "
+        "numbers only."
+    ),
+]
+HomeFolder = Annotated[
+    Path | None,
+    Parameter(help="The peer's folder; by default this one, or the only peer's in it."),
+]
+KERNEL = Parameter(
+    help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them."
+)
+KernelName = Annotated[str | None, KERNEL]
+TargetName = Annotated[
+    str | None,
+    Parameter(
+        help="v (unless given): over all pairs, a row with itself included; u: over pairs of "
+        "different rows."
+    ),
+]
+
+
+def given(*options: DataclassInstance) -> dict[str, Any]:
+    """Return by name the options that were given, those that are not None."""
+    named = {field.name: getattr(each, field.name) for each in options for field in fields(each)}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
-class RunOptions:
-    """How a run goes, and for how long."""
+class _RunOptions:
+    """How a run goes, and for how long; by the names of the arguments of `estimate`."""
 
     clock: str | None = None
     """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
@@ -78,29 +116,13 @@ class RunOptions:
     """Independent repetitions."""
     seed: Seed = 0
     """Seed of all randomness: the same seed gives the same numbers."""
-    jobs: Whole = -1
+    n_jobs: Annotated[Whole, Parameter(name="--jobs")] = -1
     """How many trials run at once; -1 for one per core."""
-
-    def check_jobs(self) -> None:
-        """Raise `InputError` for no jobs at all."""
-        if self.jobs == 0:
-            raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
-
-    @property
-    def canonical_clock(self) -> str:
-        """The clock, sync unless given."""
-        return CLOCKS[0] if self.clock is None else canonical(self.clock)
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `estimate` and `minimize` that these options give."""
-        given = {field.name: getattr(self, field.name) for field in fields(RunOptions)}
-        given["n_jobs"] = given.pop("jobs")
-        return given | {"clock": self.canonical_clock}
 
 
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
-class MethodOptions(RunOptions):
+class MethodOptions(_RunOptions):
     """How it is estimated, and for how long."""
 
     trials: Whole = 20
@@ -120,16 +142,13 @@ class MethodOptions(RunOptions):
 
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
-class DescentOptions(RunOptions):
+class DescentOptions(_RunOptions):
     """How it is learned, and for how long."""
 
     trials: Whole = 1
     """Independent repetitions, whose models are averaged."""
     step: float | None = None
     """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
-
-
-# The options that say which network, and the graph they describe.
 
 
 DEFAULT_FAMILY = "complete"
@@ -154,11 +173,6 @@ class FamilyParameters:
     """How near points must be to be joined, in a unit square (random-geometric)."""
     m: Whole | None = None
     """Nodes that each new node joins (barabasi-albert)."""
-
-    def given(self) -> dict[str, Any]:
-        """Return the parameters that were given, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
 
 
 @Parameter(name="*", group=NETWORK)
@@ -200,17 +214,13 @@ class NetworkOptions:
         return load_graph(self.graph_file, parameters)
 
 
-NO_PARAMETERS = FamilyParameters()
-NO_NETWORK = NetworkOptions()
-
-
 def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: int) -> Graph:
     """Build a graph by its family's name; the seed is for the random ones."""
     from pairgossip.graphs import FAMILIES, build
 
     family = FAMILIES.get(canonical(name))
     takes_seed = family is not None and family.is_random
-    return build(name, n, **parameters.given(), seed=seed if takes_seed else None)
+    return build(name, n, **given(parameters), seed=seed if takes_seed else None)
 
 
 def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
@@ -229,7 +239,7 @@ def load_graph(file: Path, parameters: FamilyParameters) -> Graph:
     """Read a graph file, which no parameter of a family goes with."""
     from pairgossip.graphs import Graph
 
-    superfluous = next(iter(parameters.given()), None)
+    superfluous = next(iter(given(parameters)), None)
     if superfluous is not None:
         raise InputError(f"The network is read from {file}: leave out --{superfluous}.")
     return Graph.load(file)

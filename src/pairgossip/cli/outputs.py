@@ -14,8 +14,9 @@ from cyclopts import Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import optional_work, tell
-from pairgossip.cli.options import OUTPUT, Flag
-from pairgossip.errors import InputError, PairgossipError, canonical, needed_for
+from pairgossip.cli.options import OUTPUT, Json
+from pairgossip.errors import InputError, PairgossipError, canonical
+from pairgossip.errors import needed_for
 from pairgossip.files import replacing, write_text
 from pairgossip.text import join_names
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from pairgossip.results import Run
 
 
-FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
-DOTS_PER_INCH = 200
+_FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
+_DOTS_PER_INCH = 200
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
@@ -45,9 +46,9 @@ def check_figures(figures: Iterable[Path | None]) -> None:
     """Raise unless the figures have a format that can be drawn, and the library to draw them."""
     wanted = [path for path in figures if path is not None]
     for path in wanted:
-        if path.suffix.lower() not in FIGURE_SUFFIXES:
+        if path.suffix.lower() not in _FIGURE_SUFFIXES:
             raise InputError(
-                f"{path} is not a figure: end its name in {join_names(FIGURE_SUFFIXES, 'or')}."
+                f"{path} is not a figure: end its name in {join_names(_FIGURE_SUFFIXES, 'or')}."
             )
     if wanted:
         with needed_for("Drawing"):
@@ -57,7 +58,7 @@ def check_figures(figures: Iterable[Path | None]) -> None:
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure in the format its name ends in."""
     drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=DOTS_PER_INCH)
+    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=_DOTS_PER_INCH)
     with replacing(path) as file:
         file.write(drawn.getbuffer())
 
@@ -76,9 +77,6 @@ def _check_place(path: Path) -> None:
         raise InputError(f"Cannot write {path}: {problem.strerror}.") from None
 
 
-# What `pairgossip estimate` writes: the run, its curves and its pictures.
-
-
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class RunOutputs:
@@ -95,14 +93,13 @@ class RunOutputs:
     """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
     csv: Path | None = None
     """Write the curves of every trial as a table."""
-    json: Flag = False
-    """Print one JSON object instead of tables."""
+    json: Json = False
 
     def check(self, inputs: Iterable[Path | None], clock: str) -> None:
         """Raise unless everything asked for can be written when the run has ended."""
         check_axis(self.against, clock)
         check_figures([self.plot, self.plot_graph])
-        check_outputs(self._files(), inputs)
+        check_outputs([self.save, self.csv, self.plot, self.plot_graph], inputs)
         if self.csv is not None:
             with needed_for("Writing curves as CSV"):
                 import pandas  # noqa: F401 - to know now, not after a long run
@@ -122,7 +119,7 @@ class RunOutputs:
 
         Ctrl-C after the simulation leaves out what is not written yet, and nothing else.
         """
-        written: list[Path] = []
+        written = []
         if self.save is not None:
             run.save(self.save)
             written.append(self.save)
@@ -131,12 +128,10 @@ class RunOutputs:
             written.append(self.csv)
         self._add_theory(run)
         with optional_work("Figures", "the figures not yet written were"):
-            if self.plot is not None:
-                write_figure(_convergence(run, canonical(self.against)), self.plot)
-                written.append(self.plot)
-            if self.plot_graph is not None:
-                write_figure(_network(run), self.plot_graph)
-                written.append(self.plot_graph)
+            for path, draw in ((self.plot, self._convergence), (self.plot_graph, _network)):
+                if path is not None:
+                    write_figure(draw(run), path)
+                    written.append(path)
         for path in written:
             tell(f"Wrote {path}")
 
@@ -156,12 +151,20 @@ class RunOutputs:
             if self.save is not None:
                 run.save(self.save)
 
-    def _files(self) -> list[Path]:
-        named = (self.save, self.csv, self.plot, self.plot_graph)
-        return [path for path in named if path is not None]
+    def _convergence(self, run: Run) -> Figure:
+        """Draw estimates, and errors unless the exact value is unknown."""
+        from matplotlib.figure import Figure
+        from numpy import isnan
 
+        from pairgossip.results.curves import describe
 
-NO_OUTPUTS = RunOutputs()
+        panels = ("estimate",) if isnan(run.error).all() else ("estimate", "error")
+        figure = Figure(figsize=(5.5 * len(panels), 4.5), layout="constrained")
+        has_theory = run.known_theory is not None
+        for ax, what in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            run.plot(what, against=canonical(self.against), theory=has_theory, ax=ax).set_title("")
+        figure.suptitle(describe(run), fontsize="medium")
+        return figure
 
 
 def check_axis(against: str, clock: str) -> None:
@@ -170,22 +173,6 @@ def check_axis(against: str, clock: str) -> None:
 
     if choice("axis", against, AGAINST) == "time" and clock == "sync":
         raise InputError("A synchronous run has no clock times: use --clock async.")
-
-
-def _convergence(run: Run, against: str) -> Figure:
-    """Draw estimates and errors; where the exact value is unknown there are no errors to draw."""
-    from matplotlib.figure import Figure
-    from numpy import isnan
-
-    from pairgossip.results.curves import describe
-
-    panels = ("estimate",) if isnan(run.error).all() else ("estimate", "error")
-    figure = Figure(figsize=(5.5 * len(panels), 4.5), layout="constrained")
-    has_theory = run.known_theory is not None
-    for ax, what in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        run.plot(what, against=against, theory=has_theory, ax=ax).set_title("")
-    figure.suptitle(describe(run), fontsize="medium")
-    return figure
 
 
 def _network(run: Run) -> Figure:

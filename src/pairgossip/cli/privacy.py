@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import tell
-from pairgossip.cli.options import PRIVACY
+from pairgossip.cli.options import PRIVACY, given
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.cli.data import Observations, Specified
     from pairgossip.privacy import RandomizedResponse
-
-COLUMNS = ("together", "apart")
-WHY_RANGE = (
-    "the values that are possible, as known before the data were; computed from private data it "
-    "would reveal them"
-)
 
 
 @Parameter(name="*", group=PRIVACY)
@@ -49,24 +43,31 @@ class PrivacyOptions:
     labels); apart: each with its part of epsilon (unless given, without)."""
 
     def mechanism(
-        self, observations: Observations, specified: Specified | None, advised: Advised | None
+        self,
+        observations: Observations,
+        specified: Specified | None,
+        statistic: tuple[str | None, str] | None,
     ) -> RandomizedResponse | None:
-        """Return the mechanism the options or the specification ask for; None if none."""
-        given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        """Return the mechanism the options or the specification ask for; None without one.
+
+        The statistic, a kernel or None for the mean and a target, is the one for which bins may
+        be chosen.
+        """
+        first = next(iter(given(self)), None)
         if specified is not None:
-            if given:
+            if first is not None:
                 raise InputError(
-                    f"{specified.path} says how observations are reported: leave --{given[0]} out, "
+                    f"{specified.path} says how observations are reported: leave --{first} out, "
                     "or change its table [privacy]."
                 )
             return specified.privacy
-        if self.epsilon is None:
-            if given:
-                raise InputError(
-                    f"--{given[0]} is about private reports, but --epsilon is missing: give it "
-                    f"too, such as --epsilon 1, or leave --{given[0]} out."
-                )
+        if first is None:
             return None
+        if self.epsilon is None:
+            raise InputError(
+                f"--{first} is about private reports, but --epsilon is missing: give it too, such "
+                f"as --epsilon 1, or leave --{first} out."
+            )
         from pairgossip.privacy import RandomizedResponse
         from pairgossip.privacy.response import check_epsilon
 
@@ -82,17 +83,20 @@ class PrivacyOptions:
         declared = RandomizedResponse(1.0, 2, ranges, classes=classes, together=False)
         _check_values(declared, observations)
         if bins is None:
-            bins = self._advised(observations, ranges, options, advised)
+            bins = self._advise(observations, ranges, options, statistic)
         return RandomizedResponse(self.epsilon, bins, ranges, **options)
 
     def _together(self) -> bool | None:
         if self.columns is None:
             return None
-        return choice("way to report columns", self.columns, COLUMNS) == "together"
+        return choice("way to report columns", self.columns, ("together", "apart")) == "together"
 
     def _ranges(self, columns: int) -> list[tuple[float, float]]:
         if not self.range:
-            raise InputError(f"Give --range lowest,highest: {WHY_RANGE}.")
+            raise InputError(
+                "Give --range lowest,highest: the values that are possible, as known before the "
+                "data were; computed from private data it would reveal them."
+            )
         if len(self.range) not in (1, columns):
             raise InputError(
                 f"There are {len(self.range)} ranges for {format_count(columns, 'column')}: give "
@@ -137,44 +141,35 @@ class PrivacyOptions:
             )
         return counts * columns if len(counts) == 1 else counts
 
-    def _advised(
+    def _advise(
         self,
         observations: Observations,
         ranges: list[tuple[float, float]],
         options: dict[str, Any],
-        advised: Advised | None,
+        statistic: tuple[str | None, str] | None,
     ) -> list[int]:
-        if advised is None or options["classes"] is not None:
-            why = "a model is learned" if advised is None else "there are labels"
+        if statistic is None or options["classes"] is not None:
+            why = "a model is learned" if statistic is None else "there are labels"
             raise InputError(
                 f"Give --bins, few of them, such as 8: they are not chosen where {why}."
             )
         from pairgossip.kernels import as_kernel
         from pairgossip.privacy import advise_bins
+        from pairgossip.privacy.estimation import middle
 
-        kernel = as_kernel(advised.kernel)
+        name, target = statistic
+        kernel = as_kernel(middle if name is None else name)
         if kernel.association:
             raise InputError(
                 f"Give --bins, such as 6: they are not chosen for kernel "
                 f"'{kernel.name}', about which values spread evenly say nothing."
             )
         advice = advise_bins(
-            len(observations.values), float(self.epsilon or 0), advised.kernel, ranges,
-            rounding=options["rounding"], together=options["together"], target=advised.target,
+            len(observations.values), float(self.epsilon or 0), kernel, ranges,
+            rounding=options["rounding"], together=options["together"], target=target,
         )  # fmt: skip
         tell(f"bins chosen for values spread evenly over the range: {advice}")
         return [advice.bins] * len(ranges)
-
-
-@dataclass(frozen=True)
-class Advised:
-    """The statistic for which a number of bins may be chosen."""
-
-    kernel: Any
-    target: str
-
-
-NO_PRIVACY = PrivacyOptions()
 
 
 def _check_values(declared: RandomizedResponse, observations: Observations) -> None:
@@ -187,9 +182,8 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
     for (name, values), column in zip(named, declared.columns, strict=False):
         outside = [row for row, fits in enumerate(column.contains(values)) if not fits]
         if outside:
-            count = f"{len(outside):,} value{'s' * (len(outside) > 1)}"
             complaints.append(
-                f"{count} of column '{name}' outside {column.domain} "
+                f"{format_count(len(outside), 'value')} of column '{name}' outside {column.domain} "
                 f"({observations.format_lines(outside)})"
             )
     if complaints:
@@ -203,15 +197,10 @@ def _limits(text: str) -> tuple[float, float]:
     parts = text.split(",")
     if len(parts) != 2:
         raise InputError(f"'{text}' is not a range: give --range lowest,highest, such as 0,5000.")
-    low, high = _numbers(parts)
-    return low, high
-
-
-def _numbers(texts: list[str]) -> list[float]:
     try:
-        return [float(text) for text in texts]
+        return float(parts[0]), float(parts[1])
     except ValueError:
-        raise InputError(f"'{','.join(texts)}' are not numbers: give them as in 0,1.") from None
+        raise InputError(f"'{text}' are not numbers: give them as in 0,1.") from None
 
 
 def _number(text: str) -> float | str:

@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import (
-    EXIT_INTERRUPTED,
-    new_table,
-    tell,
-    with_options,
-    write_line,
-    write_table,
-)
+from pairgossip.cli.console import EXIT_INTERRUPTED, tell, with_options, write_line, write_rows
 from pairgossip.cli.options import Flag, Seed, Whole
-from pairgossip.errors import InputError, needed_for
+from pairgossip.errors import InputError
+from pairgossip.errors import needed_for
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.experiments import Reproduction
 
-SECONDS_TO_CONNECT = 10
+_SECONDS_TO_CONNECT = 10
 
 
 def reproduce_command(
@@ -77,10 +72,11 @@ def reproduce_command(
         Address of a Dask scheduler, such as tcp://10.0.0.1:8786, whose workers run the trials.
     """
     if list_:
-        _list_experiments()
+        from pairgossip.experiments import CATALOG
+
+        rows = [(name, experiment.title) for name, experiment in CATALOG.items()]
+        write_rows(("name", "experiment"), rows, numbers=False)
         return 0
-    if jobs == 0:
-        raise InputError("The number of jobs is 0: give 1 or more, or -1 for one per core.")
     from pairgossip.experiments import reproduce
 
     begun = time.monotonic()
@@ -116,7 +112,7 @@ def _cluster(address: str | None) -> Iterator[None]:
     from joblib import parallel_config
 
     try:
-        client = Client(address, timeout=SECONDS_TO_CONNECT)  # type: ignore[no-untyped-call]
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError):
         raise InputError(
             f"There is no Dask scheduler at {address}: start one with 'dask scheduler' and give "
@@ -132,25 +128,16 @@ def _cluster(address: str | None) -> Iterator[None]:
             yield
 
 
-def _list_experiments() -> None:
-    from pairgossip.experiments import CATALOG
-
-    table = new_table(("name", "experiment"), numbers=False)
-    for name, experiment in CATALOG.items():
-        table.add_row(name, experiment.title)
-    write_table(table)
-
-
 def _print(outcome: Reproduction, seconds: float) -> None:
     from pairgossip.experiments.framework.report import MARKS
 
-    table = new_table(("verdict", "statement", "checked by"), numbers=False)
-    for name, section in outcome.sections.items():
-        for claim in section.claims:
-            table.add_row(f"{MARKS[claim.verdict]} {claim.verdict}", claim.statement, name)
-    count = len(outcome.claims)
-    counted = f"{count} statement{'' if count == 1 else 's'}"
-    write_table(table, f"{counted} checked in {seconds:.0f} s")
+    rows = [
+        (f"{MARKS[claim.verdict]} {claim.verdict}", claim.statement, name)
+        for name, section in outcome.sections.items()
+        for claim in section.claims
+    ]
+    title = f"{format_count(len(outcome.claims), 'statement')} checked in {seconds:.0f} s"
+    write_rows(("verdict", "statement", "checked by"), rows, title, numbers=False)
     for name, why in outcome.incomplete.items():
         tell(f"Warning: {name} is not in the report: {with_options(why)}")
     write_line(f"Wrote {outcome.report}")

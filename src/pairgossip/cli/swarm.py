@@ -2,64 +2,73 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from pairgossip.cli.console import EXIT_FAILED, EXIT_INTERRUPTED, tell
+from pairgossip.cli.console import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    format_value,
+    tell,
+    write_json,
+    write_line,
+    write_rows,
+)
 from pairgossip.cli.data import check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
     NETWORK,
-    NO_NETWORK,
-    NO_PARAMETERS,
     OUTPUT,
     STATISTIC,
+    Columns,
     FamilyParameters,
     Flag,
+    Json,
+    KernelName,
+    Label,
     NetworkOptions,
     Seed,
+    TargetName,
     Whole,
+    given,
 )
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.messages import Rows
+    from pairgossip.peer.reading import SwarmReading
     from pairgossip.swarm.chaos import Faults
     from pairgossip.swarm.plan import Plan
-    from pairgossip.swarm.running import SwarmOptions
+    from pairgossip.swarm.running import OnReading, Report, SwarmOptions
 
 
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
-class WhatOptions:
+class _WhatOptions:
     """What the peers compute."""
 
     data: Path
     """A CSV file whose rows are dealt to the peers, as evenly as possible."""
-    kernel: str | None = None
-    """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
+    kernel: KernelName = None
     spec: Path | None = None
     """A specification as `peer init` takes it, instead of --kernel, --column, --label, --target
     and --rate."""
-    column: list[str] | None = None
-    """Column of numbers to use; repeat it, or separate names by commas, for several. May be left
-    out if the file has only one."""
-    label: str | None = None
-    """Column of labels, for kernels that compare classes."""
-    target: str | None = None
-    """v, unless given: over all pairs, a row with itself included; u: over different rows."""
+    column: Columns = None
+    label: Label = None
+    target: TargetName = None
 
 
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
-class DurationOptions:
+class _DurationOptions:
     """How fast the peers are, and how long they run."""
 
     rate: float | None = None
@@ -79,7 +88,7 @@ class DurationOptions:
 
 @Parameter(name="*", group=CHAOS)
 @dataclass(frozen=True)
-class ChaosOptions:
+class _ChaosOptions:
     """Which faults there are."""
 
     chaos: Flag = False
@@ -96,7 +105,7 @@ class ChaosOptions:
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class SwarmOutputs:
+class _SwarmOutputs:
     """What is kept and shown."""
 
     home: Path | None = None
@@ -104,21 +113,20 @@ class SwarmOutputs:
     default a temporary one, which stays only if the audit fails."""
     within: float | None = None
     """Fail also if a peer is further than this from the exact value, relative to it."""
-    json: Flag = False
-    """Print one JSON object instead of tables."""
+    json: Json = False
 
 
-NO_DURATION = DurationOptions()
-NO_CHAOS = ChaosOptions()
-NO_OUTPUTS = SwarmOutputs()
-
-
-DEFAULT_SECONDS = 30.0
-DEFAULT_RATE = 10.0
-PART_IN_CHAOS = 0.75
+_DEFAULT_SECONDS = 30.0
+_DEFAULT_RATE = 10.0
+_PART_IN_CHAOS = 0.75
 """Of the seconds of a run; the rest is for peers to recover."""
-SECONDS_PER_FAULT = 0.5
+_SECONDS_PER_FAULT = 0.5
 """Where exchanges, not seconds, say when a run ends."""
+_AUDIT_FIGURES = ("records", "exchanges", "parked", "decided", "weight", "weight_due", "violations")
+_RUN_FIGURES = (
+    *("failures", "faults", "refused", "seconds", "cpu_seconds", "cpu_starting", "memory"),
+    "exact",
+)
 
 swarm_app = App(
     name="swarm",
@@ -131,13 +139,13 @@ swarm_app = App(
 @swarm_app.command(name="run", help_format="markdown")
 def run_command(
     *,
-    what: WhatOptions,
+    what: _WhatOptions,
     peers: Annotated[Whole, Parameter(group=NETWORK)],
-    network: NetworkOptions = NO_NETWORK,
-    parameters: FamilyParameters = NO_PARAMETERS,
-    how: DurationOptions = NO_DURATION,
-    chaos: ChaosOptions = NO_CHAOS,
-    outputs: SwarmOutputs = NO_OUTPUTS,
+    network: NetworkOptions = NetworkOptions(),
+    parameters: FamilyParameters = FamilyParameters(),
+    how: _DurationOptions = _DurationOptions(),
+    chaos: _ChaosOptions = _ChaosOptions(),
+    outputs: _SwarmOutputs = _SwarmOutputs(),
 ) -> int:
     """Start real peers on this machine, watch them, stop them, and audit what they did.
 
@@ -159,19 +167,24 @@ def run_command(
     peers
         How many peers; each gets one row at least.
     """
-    from pairgossip.cli.summaries.swarm import show_swarm, write_report
     from pairgossip.swarm.running import run_swarm
 
     plan = _plan(peers, what, network, parameters, how)
     options = _run_options(how, chaos)
     _check_within(outputs.within, plan)
-    with _folder(outputs.home) as place:
-        with show_swarm(plan) as on_reading:
-            report = run_swarm(plan, place.folder, options, on_reading)
-        is_well = write_report(report, plan, outputs.within, as_json=outputs.json)
-        place.is_kept = not is_well or outputs.home is not None
-    if place.is_kept:
-        tell(f"Everything is in {place.folder}")
+    # Unless a folder is named, one is made that goes away if all is well.
+    folder = outputs.home or Path(tempfile.mkdtemp(prefix="pairgossip-swarm-")) / "swarm"
+    is_kept = outputs.home is not None
+    try:
+        with _show_swarm(plan) as on_reading:
+            report = run_swarm(plan, folder, options, on_reading)
+        is_well = _write_report(report, plan, outputs.within, as_json=outputs.json)
+        is_kept = is_kept or not is_well
+    finally:
+        if not is_kept:
+            shutil.rmtree(folder.parent, ignore_errors=True)
+    if is_kept:
+        tell(f"Everything is in {folder}")
     if not is_well:
         return EXIT_FAILED
     return EXIT_INTERRUPTED if report.is_interrupted else 0
@@ -179,10 +192,10 @@ def run_command(
 
 def _plan(
     peers: int,
-    what: WhatOptions,
+    what: _WhatOptions,
     network: NetworkOptions,
     parameters: FamilyParameters,
-    how: DurationOptions,
+    how: _DurationOptions,
 ) -> Plan:
     from pairgossip.swarm.plan import make_plan
 
@@ -197,22 +210,21 @@ def _plan(
     return make_plan(text, rows, network.build(peers, parameters, how.seed), peers, how.seed)
 
 
-def _from_spec(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
+def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     from pairgossip.files import LARGEST_TOML, read_bytes
     from pairgossip.peer.spec.spec import read_spec
     from pairgossip.peer.storage.rows import read_rows
 
     assert what.spec is not None
-    for name in ("kernel", "column", "label", "target"):
-        if getattr(what, name) is not None:
+    asked = given(what, how)
+    for name in ("kernel", "column", "label", "target", "rate"):
+        if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
-    if how.rate is not None:
-        raise InputError("--spec says everything about it: leave out --rate.")
     spec = read_spec(what.spec)
     return read_bytes(what.spec, LARGEST_TOML).decode("utf-8-sig"), read_rows(what.data, spec)
 
 
-def _from_kernel(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
+def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
     import numpy as np
 
     from pairgossip.swarm.plan import kernel_spec
@@ -236,17 +248,17 @@ def _from_kernel(what: WhatOptions, how: DurationOptions) -> tuple[str, Rows]:
         what.label,
         table,
         target=canonical(what.target or "v"),
-        rate=DEFAULT_RATE if how.rate is None else how.rate,
+        rate=_DEFAULT_RATE if how.rate is None else how.rate,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 
 
-def _run_options(how: DurationOptions, chaos: ChaosOptions) -> SwarmOptions:
+def _run_options(how: _DurationOptions, chaos: _ChaosOptions) -> SwarmOptions:
     from pairgossip.swarm.running import SwarmOptions
 
     seconds = how.seconds
     if seconds is None and how.exchanges is None:
-        seconds = DEFAULT_SECONDS
+        seconds = _DEFAULT_SECONDS
     return SwarmOptions(
         seconds=seconds,
         exchanges=how.exchanges,
@@ -257,23 +269,18 @@ def _run_options(how: DurationOptions, chaos: ChaosOptions) -> SwarmOptions:
     )
 
 
-def _faults(chaos: ChaosOptions, seconds: float | None) -> Faults | None:
-    from pairgossip.swarm.chaos import Faults, usual_faults
+def _faults(chaos: _ChaosOptions, seconds: float | None) -> Faults | None:
+    from pairgossip.swarm.chaos import KINDS, Faults, usual_faults
 
-    given = (chaos.kills, chaos.freezes, chaos.partitions)
-    if not chaos.chaos and all(number is None for number in given):
+    asked = {name: number for name, number in given(chaos).items() if name != "chaos"}
+    if not chaos.chaos and not asked:
         return None
-    usual = usual_faults(PART_IN_CHAOS * (DEFAULT_SECONDS if seconds is None else seconds))
-    usual_numbers = (usual.kills, usual.freezes, usual.partitions)
-    if not chaos.chaos:  # just what was asked for
-        usual_numbers = (0, 0, 0)
-    kills, freezes, partitions = (
-        u if g is None else g for g, u in zip(given, usual_numbers, strict=True)
-    )
-    window = SECONDS_PER_FAULT * (kills + freezes + partitions)
+    usual = usual_faults(_PART_IN_CHAOS * (_DEFAULT_SECONDS if seconds is None else seconds))
+    counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in KINDS} | asked
+    window = _SECONDS_PER_FAULT * sum(counts.values())
     if seconds is not None:
-        window = PART_IN_CHAOS * seconds
-    return Faults(kills, freezes, partitions, window)
+        window = _PART_IN_CHAOS * seconds
+    return Faults(**counts, window=window)
 
 
 def _check_within(within: float | None, plan: Plan) -> None:
@@ -283,24 +290,141 @@ def _check_within(within: float | None, plan: Plan) -> None:
         raise InputError(f"--within is {within}: give a number > 0, such as 0.05.")
 
 
-@dataclass
-class _Place:
-    folder: Path
-    is_kept: bool = True
-
-
 @contextmanager
-def _folder(home: Path | None) -> Iterator[_Place]:
-    """Give the folder to make: the one asked for, or one that goes away if all is well."""
-    if home is not None:
-        yield _Place(home)
-        return
-    import shutil
+def _show_swarm(plan: Plan) -> Iterator[OnReading]:
+    """Yield a function that shows a reading: in a table on a terminal, in a line otherwise."""
+    from pairgossip.progress import PlainConsole
+    from pairgossip.swarm.chaos import format_faults
+    from pairgossip.watch.terminal import PeersPicture, show_live
 
-    above = Path(tempfile.mkdtemp(prefix="pairgossip-swarm-"))
-    place = _Place(above / "swarm", is_kept=False)
-    try:
-        yield place
-    finally:
-        if not place.is_kept:
-            shutil.rmtree(above, ignore_errors=True)
+    console = PlainConsole(stderr=True)
+    heading = f"{len(plan.names)} peers: {plan.spec.kernel or plan.spec.loss}"
+    picture = PeersPicture(console, heading, exact=None)
+
+    def show_line() -> None:
+        if (text := picture.line()) is not None:
+            tell(text)
+
+    live = show_live(console, picture.draw, transient=True)
+    with live if console.is_terminal else nullcontext(show_line) as show:
+
+        def on_reading(reading: SwarmReading, faults: Mapping[str, int]) -> None:
+            picture.add(reading, f"; {format_faults(faults)}" if faults else "")
+            show()
+
+        yield on_reading
+
+
+def _write_report(report: Report, plan: Plan, within: float | None, *, as_json: bool) -> bool:
+    """Write figures and the verdict; return whether all is well."""
+    is_near = within is None or _is_near(report, within)
+    is_well = report.is_sound and is_near
+    sentence = verdict(report, within)
+    if as_json:
+        write_json({"sound": is_well, "verdict": sentence, **_figures(report, plan)})
+        return is_well
+    _write_facts(report, plan)
+    for problem in (*report.audit.violations, *report.failures):
+        write_line(f"Problem: {problem}")
+    write_line(f"Verdict: {sentence}")
+    return is_well
+
+
+def verdict(report: Report, within: float | None = None) -> str:
+    """Say in one line how the run ended."""
+    from pairgossip.swarm.chaos import format_faults
+
+    audit = report.audit
+    faults = format_faults(report.faults)
+    after = f" after {faults}" if faults else ""
+    if audit.violations:
+        return f"NOT conserved{after}: {_first(audit.violations)}"
+    if report.failures:
+        return f"records and mass conserved{after}, but {_first(report.failures)}"
+    mass = "" if audit.weight is None else " and the mass"
+    kept = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
+    errors = report.errors()
+    if not errors:
+        return f"{kept}."
+    near = f"{kept}; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
+    if within is not None and not _is_near(report, within):
+        return f"{near}, which is NOT within {within:.2%}."
+    return f"{near}."
+
+
+def _is_near(report: Report, within: float) -> bool:
+    errors = report.errors()
+    return len(errors) == len(report.audit.findings) and max(errors) <= within
+
+
+def _first(problems: tuple[str, ...]) -> str:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return problems[0] + more
+
+
+def intervals_with(report: Report) -> tuple[int, int] | None:
+    """Count the peers whose interval holds the exact value, among those that have one."""
+    intervals = [one.interval for one in report.audit.findings if one.interval is not None]
+    if not intervals or report.exact is None:
+        return None
+    return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
+
+
+def _write_facts(report: Report, plan: Plan) -> None:
+    audit, errors, covered = report.audit, report.errors(), intervals_with(report)
+    rows = [
+        ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
+        ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
+        ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
+        *_kills(report),
+        ("frames refused", format_value(report.refused)),
+        ("processor", f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s"
+         f", and {report.cpu_starting:.1f} s to start"),
+    ]  # fmt: skip
+    if audit.weight is not None:
+        due = format_value(audit.weight_due, 12)
+        rows.append(("weight held", f"{format_value(audit.weight, 12)}, given {due}"))
+    if report.memory is not None:
+        resident, shared = (size / 1e6 for size in report.memory)
+        rows.append(
+            ("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")
+        )
+    if report.exact is not None:
+        rows.append((f"exact {plan.spec.kernel}", format_value(report.exact, 10)))
+    if errors:
+        mean = sum(errors) / len(errors)
+        rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
+    if plan.spec.privacy is not None and report.exact is not None:
+        # Intervals are about the value of the reports, which need not be near that of the rows.
+        rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
+    elif covered is not None:
+        rows.append(("intervals that hold it", f"{covered[0]} of {covered[1]}"))
+    size = f"{len(plan.names)} peers, {len(plan.links)} links"
+    write_rows(("swarm", size), rows, numbers=False)
+
+
+def _kills(report: Report) -> list[tuple[str, str]]:
+    """Say what the kills met; nothing where there were none."""
+    if not report.faults.get("kills"):
+        return []
+    count = format_value(report.faults["kills"])
+    return [
+        ("kills", f"{count}, each of a peer that had exchanged since its start"),
+        ("offers in flight then", f"{format_value(report.offers_in_flight)} different ones"),
+    ]
+
+
+def _figures(report: Report, plan: Plan) -> dict[str, Any]:
+    audit = report.audit
+    return {
+        "peers": len(plan.names),
+        "links": len(plan.links),
+        **{name: getattr(audit, name) for name in _AUDIT_FIGURES},
+        **{name: getattr(report, name) for name in _RUN_FIGURES},
+        "exchanges_per_second": report.rate,
+        "interrupted": report.is_interrupted,
+        "offers_in_flight_at_kills": report.offers_in_flight,
+        "errors": report.errors(),
+        "intervals_that_hold_it": intervals_with(report),
+        "estimates": {one.name: one.estimate for one in audit.findings},
+    }

@@ -11,7 +11,6 @@ from cyclopts import Group, Parameter
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data import (
-    NO_GROUPS,
     GroupOptions,
     Specified,
     StepOfPeers,
@@ -19,33 +18,30 @@ from pairgossip.cli.data import (
     read_observations,
 )
 from pairgossip.cli.options import (
-    NO_NETWORK,
     OUTPUT,
     STATISTIC,
     DescentOptions,
-    Flag,
+    Json,
     NetworkOptions,
+    TableFile,
     TrainingFamilyParameters,
+    given,
 )
 from pairgossip.cli.outputs import check_axis, check_figures, check_outputs, write_figure
-from pairgossip.cli.privacy import NO_PRIVACY, PrivacyOptions
-from pairgossip.cli.summaries.model import Model, versions, write_model
+from pairgossip.cli.privacy import PrivacyOptions
+from pairgossip.cli.saved import Model, versions, write_model
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pairgossip.cli.data import Observations
-    from pairgossip.graphs import Graph
     from pairgossip.results.fit import Fit
 
 
-# The options of `pairgossip train`.
+_DEFAULT_LOSS = "auc-logistic"
+_DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 
 
-DEFAULT_LOSS = "auc-logistic"
-DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
-
-
-@Parameter(name="*", group=DATA)
+@Parameter(name="*", group=_DATA)
 @dataclass(frozen=True)
 class LossOptions:
     """What is learned."""
@@ -72,7 +68,7 @@ class LossOptions:
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
-class TrainingOutputs:
+class _TrainingOutputs:
     """Where the results go."""
 
     model: Path
@@ -82,26 +78,20 @@ class TrainingOutputs:
     against: str = "iterations"
     """What to draw against: iterations, exchanges, time (asynchronous clock), messages or bytes;
     messages and bytes are those sent between sites."""
-    json: Flag = False
-    """Print one JSON object instead of a table."""
-
-
-NO_LOSS = LossOptions()
-NO_FAMILY_PARAMETERS = TrainingFamilyParameters()
-NO_DESCENT = DescentOptions()
+    json: Json = False
 
 
 def train_command(
-    file: Annotated[Path, Parameter(group=DATA)],
+    file: Annotated[TableFile, Parameter(group=_DATA)],
     /,
     *,
-    what: LossOptions = NO_LOSS,
-    outputs: TrainingOutputs,
-    network: NetworkOptions = NO_NETWORK,
-    parameters: TrainingFamilyParameters = NO_FAMILY_PARAMETERS,
-    groups: GroupOptions = NO_GROUPS,
-    privacy: PrivacyOptions = NO_PRIVACY,
-    how: DescentOptions = NO_DESCENT,
+    what: LossOptions = LossOptions(),
+    outputs: _TrainingOutputs,
+    network: NetworkOptions = NetworkOptions(),
+    parameters: TrainingFamilyParameters = TrainingFamilyParameters(),
+    groups: GroupOptions = GroupOptions(),
+    privacy: PrivacyOptions = PrivacyOptions(),
+    how: DescentOptions = DescentOptions(),
 ) -> int:
     """Learn by gossip a score that puts higher labels above lower ones.
 
@@ -115,34 +105,42 @@ def train_command(
 
         pairgossip dataset breast-cancer-wisconsin --out cells.csv
         pairgossip train cells.csv --label class --radius 10 --model cells.json
-
-    Parameters
-    ----------
-    file
-        A CSV file whose first line names its columns; - for standard input.
     """
+    import numpy as np
+
+    from pairgossip.minimization import LearningRequest, minimize
+
     # Everything that can be wrong is found out before a run that may take hours.
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [file, network.graph_file, what.spec])
     specified = None
-    construction = groups.find_construction(what.spec)
+    groups.check(what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
         what, how = _apply_spec(specified, what, how)
-    loss = _find_loss(what.loss)
-    settings = _settings(what, how) | {"construction": construction}
-    check_axis(outputs.against, how.canonical_clock)
+    arguments = _arguments(what, how)
+    if groups.construction is not None:
+        arguments["construction"] = groups.construction
+    check_axis(outputs.against, LearningRequest(data=None, **arguments).clock)
     observations = (
         specified.observations(file)
         if specified
-        else _observations(file, what, loss, groups.group_by)
+        else _observations(file, what, arguments["loss"], groups.group_by)
     )
-    settings["privacy"] = privacy.mechanism(observations, specified, None)
-    with tell_warnings():
+    arguments["privacy"] = privacy.mechanism(observations, specified, None)
+    # A run that diverges is reported in a sentence of its own.
+    with tell_warnings(), np.errstate(over="ignore", invalid="ignore"):
         graph = network.build(observations.nodes, parameters, how.seed, observations.sites)
         if specified and how.step is not None:
-            settings["step"] = StepOfPeers(how.step, graph.edge_count)
-        fit = _fit(observations, loss, graph, how, settings)
+            arguments["step"] = StepOfPeers(how.step, graph.edge_count)
+        fit = minimize(
+            observations.values,
+            observations.labels,
+            graph=graph,
+            groups=observations.groups,
+            bias=False,
+            **arguments,
+        )
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
 
@@ -169,12 +167,6 @@ def _apply_spec(
     return what, specified.fill_in(how, step=learning.step, clock="async")
 
 
-def _label(what: LossOptions) -> str:
-    if what.label is None:
-        raise InputError("Name the column of labels: give --label, or a --spec that names it.")
-    return what.label
-
-
 def _find_loss(name: str | None) -> str:
     from pairgossip.losses import CATALOG
 
@@ -184,18 +176,18 @@ def _find_loss(name: str | None) -> str:
             f"Loss '{canonical(name)}' learns a distance, not a score: choose an auc or a "
             "ranking loss, or use pairgossip.learn.GossipMetricLearner in Python."
         )
-    return choice("loss", DEFAULT_LOSS if name is None else name, scores)
+    return choice("loss", _DEFAULT_LOSS if name is None else name, scores)
 
 
-def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
-    """Make step, constraint and penalty of the options, before the file is read."""
+def _arguments(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
+    """Return the arguments of `minimize` that the options give."""
     from pairgossip.losses import L1, Ball, SquaredL2, inverse_sqrt
 
-    how.check_jobs()
     if what.l1 is not None and what.l2 is not None:
         raise InputError("Give --l1 or --l2, not both.")
     penalty = None if what.l1 is None else L1(what.l1)
-    return {
+    return given(how) | {
+        "loss": _find_loss(what.loss),
         "step": None if how.step is None else inverse_sqrt(how.step),
         "constraint": None if what.radius is None else Ball(what.radius),
         "penalty": penalty if what.l2 is None else SquaredL2(what.l2),
@@ -205,7 +197,9 @@ def _settings(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
 def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None) -> Observations:
     from pairgossip.losses import as_loss
 
-    label = _label(what)
+    label = what.label
+    if label is None:
+        raise InputError("Name the column of labels: give --label, or a --spec that names it.")
     observations = read_observations(file, what.column, label, group_by, every_column=True)
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
@@ -214,47 +208,22 @@ def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None
     return observations
 
 
-def _fit(
-    observations: Observations,
-    loss: str,
-    graph: Graph,
-    how: DescentOptions,
-    settings: dict[str, Any],
-) -> Fit:
-    import numpy as np
-
-    from pairgossip.minimization import minimize
-
-    # A run that diverges is reported in a sentence of its own.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return minimize(
-            observations.values,
-            observations.labels,
-            loss,
-            graph,
-            groups=observations.groups,
-            bias=False,
-            **how.arguments(),
-            **settings,
-        )
-
-
 def _write(
     fit: Fit,
     observations: Observations,
     what: LossOptions,
     how: DescentOptions,
-    outputs: TrainingOutputs,
+    outputs: _TrainingOutputs,
 ) -> None:
     """Write the model first, then the figure, then the report."""
-    from pairgossip.cli.summaries.run import describe_settings, draw, fit_summary, print_fit
+    from pairgossip.cli.summary import describe_settings, draw, fit_summary, print_fit
 
     found = fit_summary(fit, observations)
     model = Model(
         loss=fit.loss,
         columns=list(observations.columns),
         theta=found["theta"],
-        label=_label(what),
+        label=str(observations.label),
         classes=found["classes"],
         settings=describe_settings(fit, what, how),
         versions=versions(),

@@ -5,40 +5,38 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from cyclopts import Parameter
 
-from pairgossip.cli.console import one_table, tell, write_line
+from pairgossip.cli.console import one_table, output, tell, write_line
 from pairgossip.cli.options import (
     DEFAULT_FAMILY,
     METHOD,
     NETWORK,
-    NO_PARAMETERS,
     SERVER,
     STATISTIC,
     WATCHED,
     FamilyParameters,
     Flag,
+    KernelName,
     Seed,
     Whole,
+    given,
 )
 from pairgossip.errors import InputError, canonical
 from pairgossip.files import read_bytes
 
 if TYPE_CHECKING:
-    from pairgossip.watch.peers.source import Swarm
+    from pairgossip.watch.peers import Swarm
     from pairgossip.watch.server.requests import View
     from pairgossip.watch.simulation.observations import Uploads
 
 
-# The options of `pairgossip watch`: what to look at.
-
-
-FIRST_LOOK: dict[str, str | list[str]] = {
+_FIRST_LOOK: dict[str, str | list[str]] = {
     "data": "engel",
     "column": ["income"],
     "kernel": "gini",
@@ -49,7 +47,7 @@ FIRST_LOOK: dict[str, str | list[str]] = {
 
 @Parameter(name="*", group=WATCHED)
 @dataclass(frozen=True)
-class WatchedOptions:
+class _WatchedOptions:
     """Real peers or saved results, besides or instead of a simulation."""
 
     swarm: Path | None = None
@@ -76,8 +74,7 @@ class SimulatedOptions:
     """Column of numbers to use; repeat it for several."""
     label: str | None = None
     """Column of labels."""
-    kernel: str | None = None
-    """What is averaged over pairs, such as gini; `pairgossip kernels` lists them."""
+    kernel: KernelName = None
     loss: str | None = None
     """What is learned instead, such as auc-logistic."""
     target: str | None = None
@@ -109,7 +106,7 @@ class PaceOptions:
 
 @Parameter(name="*", group=SERVER)
 @dataclass(frozen=True)
-class ServerOptions:
+class _ServerOptions:
     """Where the page is served."""
 
     port: Whole | None = None
@@ -125,28 +122,22 @@ class ServerOptions:
     """Print the address without opening a browser."""
 
 
-NO_WATCHED = WatchedOptions()
-NO_SIMULATED = SimulatedOptions()
-NO_PACE = PaceOptions()
-ON_THIS_MACHINE = ServerOptions()
 Fields = dict[str, str | list[str]]
 
 
 def simulation_fields(what: SimulatedOptions, family: FamilyParameters, how: PaceOptions) -> Fields:
     """Spell the options as the page's address spells them; empty if none was given."""
-    found: Fields = {}
-    for options in (what, how):
-        for field in fields(options):
-            value = getattr(options, field.name)
-            if value is not None:
-                found[field.name] = value if isinstance(value, list) else str(value)
-    found |= {f"graph-{name}": str(value) for name, value in family.given().items()}
+    named = given(what, how) | {f"graph-{name}": value for name, value in given(family).items()}
+    found: Fields = {
+        name: value if isinstance(value, list) else str(value) for name, value in named.items()
+    }
     if "column" in found:
         found["column"] = [part for name in found["column"] for part in name.split(",")]
     says_what = {"data", "kernel", "loss", "column", "label"} & set(found)
     needs_pairs = not _averages(str(found.get("method", "gosta")))
-    complete = {**FIRST_LOOK, **found} if found and not says_what and needs_pairs else found
-    _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
+    complete = {**_FIRST_LOOK, **found} if found and not says_what and needs_pairs else found
+    if given(family):
+        _check_family(str(complete.get("graph", DEFAULT_FAMILY)), family)
     return complete
 
 
@@ -159,17 +150,15 @@ def _averages(method: str) -> bool:
 
 def _check_family(graph: str, family: FamilyParameters) -> None:
     """Refuse what a known family does not take; the page would leave it alone."""
-    if not family.given():
-        return
     from pairgossip.graphs import FAMILIES
 
     known = FAMILIES.get(canonical(graph))
-    for name in family.given():
+    for name in given(family):
         if known is not None and name not in known.parameters:
             raise InputError(f"The family '{canonical(graph)}' takes no --{name}: leave it out.")
 
 
-def check_watched(watched: WatchedOptions, files: tuple[Path, ...], simulated: Fields) -> None:
+def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated: Fields) -> None:
     """Refuse what does not go together."""
     if watched.swarm is not None and watched.peers:
         raise InputError("Give --swarm or --peers, not both.")
@@ -205,12 +194,12 @@ def _check_for_page(simulated: Fields) -> None:
 
 def watch_command(
     *files: Annotated[Path, Parameter(group=WATCHED)],
-    watched: WatchedOptions = NO_WATCHED,
-    what: SimulatedOptions = NO_SIMULATED,
-    family: FamilyParameters = NO_PARAMETERS,
-    how: PaceOptions = NO_PACE,
-    server: ServerOptions = ON_THIS_MACHINE,
-) -> int:
+    watched: _WatchedOptions = _WatchedOptions(),
+    what: SimulatedOptions = SimulatedOptions(),
+    family: FamilyParameters = FamilyParameters(),
+    how: PaceOptions = PaceOptions(),
+    server: _ServerOptions = _ServerOptions(),
+) -> None:
     """Open a web page on this machine in which gossip can be watched.
 
     Choose data, kernel or loss, network and algorithm in the page, and look on as estimates
@@ -231,52 +220,47 @@ def watch_command(
     files
         Saved runs, .npz files, to look into.
     """
+    import webbrowser
+
     from pairgossip.errors import needed_for
 
     simulated = simulation_fields(what, family, how)
-    check_watched(watched, files, simulated)
+    _check_watched(watched, files, simulated)
     if watched.text:
-        return show_text(watched, simulated)
+        _show_text(watched, simulated)
+        return
     with needed_for("The page", "pairgossip[watch]"):
         from pairgossip.watch.server.server import ServerAddress, Service
     place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
     place.check()
     service = Service(place, _views(watched, files))
-    address = _with_settings(service.address, simulated)
+    address = service.address
+    if simulated:
+        address += f"{'&' if '?' in address else '?'}{urlencode(simulated, doseq=True)}"
 
     def announce() -> None:
         write_line(address)
         tell("Ctrl-C ends it.")
         if not server.no_browser and _has_screen():
-            threading.Thread(target=_open, args=(address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     service.run(announce)
-    return 0
 
 
-def _views(watched: WatchedOptions, files: tuple[Path, ...]) -> list[View]:
+def _views(watched: _WatchedOptions, files: tuple[Path, ...]) -> list[View]:
     """Make the views that were asked for besides the simulation."""
-
     views: list[View] = []
-    swarm = watched_peers(watched)
+    swarm = _find_peers(watched)
     if files or watched.results:
-        from pairgossip.watch.results.content import find_chapters
-        from pairgossip.watch.results.files import find_results
-        from pairgossip.watch.results.view import ResultsView
+        from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
         found = find_results(files, watched.results or ())
         views.append(ResultsView(found, find_chapters(found.reproductions)))
     if swarm is not None:  # last, for it starts to look at once
-        from pairgossip.watch.peers.view import SwarmView
+        from pairgossip.watch.peers_view import SwarmView
 
         views.insert(0, SwarmView(swarm))
     return views
-
-
-def _with_settings(address: str, simulated: Fields) -> str:
-    if not simulated:
-        return address
-    return f"{address}{'&' if '?' in address else '?'}{urlencode(simulated, doseq=True)}"
 
 
 def _has_screen() -> bool:
@@ -286,55 +270,39 @@ def _has_screen() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _open(address: str) -> None:
-    import webbrowser
+def _show_text(watched: _WatchedOptions, simulated: Fields) -> None:
+    """Show peers or a simulation in the terminal until it ends, or until Ctrl-C."""
+    swarm = _find_peers(watched)
+    if swarm is None:
+        _show_simulation(simulated or dict(_FIRST_LOOK))
+        return
+    from pairgossip.watch.terminal import TextSwarm
 
-    webbrowser.open(address)
-
-
-# `pairgossip watch --text`: the same in a terminal, for machines without a browser.
-
-
-def show_text(watched: WatchedOptions, simulated: Fields) -> int:
-    """Show peers or a simulation until it ends, or until Ctrl-C."""
-    swarm = watched_peers(watched)
-    if swarm is not None:
-        return _show_peers(swarm)
-    return _show_simulation(simulated or dict(FIRST_LOOK))
+    if TextSwarm(swarm, output()).run():
+        tell("The swarm has ended.")
 
 
-def watched_peers(watched: WatchedOptions) -> Swarm | None:
+def _find_peers(watched: _WatchedOptions) -> Swarm | None:
     """Find the peers to look at, if any were named."""
-    from pairgossip.watch.peers.source import peers_at, swarm_in
+    from pairgossip.watch.peers import peers_at, swarm_in
 
     if watched.swarm is not None:
         return swarm_in(watched.swarm)
     return peers_at(watched.peers) if watched.peers else None
 
 
-def _show_peers(swarm: Swarm) -> int:
-    from pairgossip.watch.terminal.drawing import new_console
-    from pairgossip.watch.terminal.peers import TextSwarm
-
-    if TextSwarm(swarm, new_console()).run():
-        tell("The swarm has ended.")
-    return 0
-
-
-def _show_simulation(fields: Fields) -> int:
+def _show_simulation(fields: Fields) -> None:
     from pairgossip.watch.simulation.observations import Uploads
     from pairgossip.watch.simulation.runs import build_runs
     from pairgossip.watch.simulation.settings import Settings
-    from pairgossip.watch.terminal.drawing import new_console
-    from pairgossip.watch.terminal.simulation import TextSimulation
+    from pairgossip.watch.terminal import TextSimulation
 
     uploads = Uploads()
     settings = Settings.read(_with_file(fields, uploads))
     (run,) = build_runs(settings, uploads)
-    shown = TextSimulation(run, settings.speed if "speed" in fields else None, new_console())
+    shown = TextSimulation(run, settings.speed if "speed" in fields else None, output())
     if not shown.run():
         tell(f"Ended at {shown.summary()}")
-    return 0
 
 
 def _with_file(fields: Fields, uploads: Uploads) -> Fields:

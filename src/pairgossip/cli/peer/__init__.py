@@ -5,11 +5,10 @@ from __future__ import annotations
 from cyclopts import App, Parameter
 
 from pairgossip.cli.peer.operate import add_command, evict_command, export_command, run_command
-from pairgossip.cli.peer.result import result_command
 from pairgossip.cli.peer.setup import init_command, invite_command, join_command
-from pairgossip.cli.peer.status import status_command
+from pairgossip.cli.peer.status import result_command, status_command
 
-HELP = """Run one peer of a real network: what all members know, and no server.
+_HELP = """Run one peer of a real network: what all members know, and no server.
 
 Each member makes a peer of its rows, gives an invitation to its neighbors,
 joins with theirs, and runs. Rows travel from member to member as they are;
@@ -26,7 +25,7 @@ clinic-a:
 
 peer_app = App(
     name="peer",
-    help=HELP,
+    help=_HELP,
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
 )

@@ -8,17 +8,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import tell
-from pairgossip.cli.options import Flag
+from pairgossip.cli.console import EXIT_FAILED, tell
+from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
 
+_PATIENCE = 10.0
+"""Seconds for which a command waits until a running peer has done it."""
 
-def run_command(*, home: Path | None = None) -> int:
+
+def run_command(*, home: HomeFolder = None) -> int:
     """Run the peer until it is stopped with Ctrl-C or SIGTERM; it may be killed at any moment.
 
     It exchanges with its neighbors whenever they are there, and goes on after a restart where it
@@ -31,11 +35,6 @@ def run_command(*, home: Path | None = None) -> int:
     For example:
 
         pairgossip peer run --home clinic-a
-
-    Parameters
-    ----------
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     """
     place = find_home(home)
     if sys.argv[1:3] == ["peer", "run"] and sys.executable:
@@ -50,11 +49,8 @@ def run_command(*, home: Path | None = None) -> int:
         return run_peer(place)
 
 
-PATIENCE = 10.0
-
-
 def add_command(
-    home: Path | None = None,
+    home: HomeFolder = None,
     *,
     data: Path,
     ledger: Path | None = None,
@@ -75,8 +71,6 @@ def add_command(
 
     Parameters
     ----------
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     data
         A CSV file with the columns that the specification names, and none of the rows that the
         peer has already.
@@ -90,24 +84,26 @@ def add_command(
 
     place = find_home(home)
     asked = request_growth(place, data, ledger, budget)
-    what = f"{asked.added} row{'s' * (asked.added != 1)}"
+    what = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
         return
-    end = time.monotonic() + PATIENCE
-    while asked.file.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    if asked.file.exists():
+    if _is_waiting(asked.file):
         tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
     else:
         tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
         tell("What the one before has found is kept: see peer status.")
 
 
-DECLINED = 1
+def _is_waiting(request: Path) -> bool:
+    """Give the running peer a while; return whether it still has not taken up a request."""
+    end = time.monotonic() + _PATIENCE
+    while request.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    return request.exists()
 
 
-def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False) -> int:
+def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False) -> int:
     """Go on without a member that is lost for good; all members begin anew, and it cannot return.
 
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
@@ -126,8 +122,6 @@ def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False
     ----------
     member
         The name of the member, or its id.
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     yes
         Do not ask.
     """
@@ -142,15 +136,12 @@ def evict_command(member: str, /, *, home: Path | None = None, yes: Flag = False
         raise InputError(f"'{name}' was evicted before: there is nothing left to do.")
     if not yes and not _is_confirmed(seen, lost, name):
         tell("Nothing was done.")
-        return DECLINED
+        return EXIT_FAILED
     request = request_eviction(place, lost)
     if not place.is_running():
         tell(f"{name} is evicted as soon as this peer is started.")
         return 0
-    end = time.monotonic() + PATIENCE
-    while request.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    tell(f"{name} {'will be' if request.exists() else 'is'} evicted.")
+    tell(f"{name} {'will be' if _is_waiting(request) else 'is'} evicted.")
     return 0
 
 
@@ -165,7 +156,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
 
     status, rows = seen.status(), seen.context.present_rows[lost]
     tell(f"Evicting {name} cannot be undone:")
-    tell(f"- its {rows} row{'s' * (rows != 1)} count no more;")
+    tell(f"- its {format_count(rows, 'row')} count no more;")
     tell(f"- all members begin generation {status.generation + 1}, from their own rows alone;")
     tell(f"- {name} can come back only as a new peer, by new invitations.")
     ended = ended_generation(status)
@@ -176,7 +167,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def export_command(*, out: Path, home: Path | None = None, with_data: Flag = False) -> None:
+def export_command(*, out: Path, home: HomeFolder = None, with_data: Flag = False) -> None:
     """Write the peer's durable state as JSON: whose records it holds, offers, outcomes, sums.
 
     No observation is written unless asked for, and never the key. The peer may be running.
@@ -190,8 +181,6 @@ def export_command(*, out: Path, home: Path | None = None, with_data: Flag = Fal
     ----------
     out
         The JSON file to write.
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     with_data
         Also write the observations that the peer holds, its own and those of others.
     """

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell, write_line
-from pairgossip.cli.options import Flag
+from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.errors import InputError
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import Invitation
@@ -75,15 +76,11 @@ def init_command(
         ledger=ledger,
         budget=budget,
     )
-    rows = len(made.read_rows())
-    tell(f"Made {made.folder} with {rows} row{'s' * (rows != 1)}.")
+    tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
     for kept in accounts(made):
         tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
-
-
-MARK = "peer.toml"
 
 
 def find_home(folder: Path | None) -> Home:
@@ -95,9 +92,9 @@ def find_home(folder: Path | None) -> Home:
 
 def _only_one() -> Path:
     here = Path(".")
-    if (here / MARK).is_file():
+    if (here / "peer.toml").is_file():
         return here
-    below = sorted(found.parent for found in here.glob(f"[!.]*/{MARK}"))
+    below = sorted(found.parent for found in here.glob("[!.]*/peer.toml"))
     if len(below) == 1:
         return below[0]
     if not below:
@@ -106,11 +103,8 @@ def _only_one() -> Path:
     raise InputError(f"There are several peers in this folder: give --home with one of {names}.")
 
 
-EVERYWHERE = ("0.0.0.0", "[::]")
-
-
 def invite_command(
-    *, home: Path | None = None, address: str | None = None, unreachable: Flag = False
+    *, home: HomeFolder = None, address: str | None = None, unreachable: Flag = False
 ) -> None:
     """Print the peer's invitation, one line that neighbors give to `peer join`.
 
@@ -124,8 +118,6 @@ def invite_command(
 
     Parameters
     ----------
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     address
         Where neighbors reach this peer, as tls/HOST:PORT; by default where it listens.
     unreachable
@@ -147,7 +139,7 @@ def invite_command(
 
 def _listening(listen: str) -> str:
     host, _, port = listen.removeprefix("tls/").rpartition(":")
-    if host in EVERYWHERE:
+    if host in ("0.0.0.0", "[::]"):
         raise InputError(
             f"This peer listens everywhere ({listen}): say where neighbors reach it, as in "
             f"--address tls/clinic-a.example:{port}, or give --unreachable."
@@ -155,7 +147,7 @@ def _listening(listen: str) -> str:
     return listen
 
 
-def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Flag = False) -> None:
+def join_command(*invitations: str, home: HomeFolder = None, not_a_neighbor: Flag = False) -> None:
     """Add members by their invitations, as neighbors or as members whose records may pass.
 
     Both sides of a link must join each other. Every other member of the network must be joined
@@ -171,8 +163,6 @@ def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Fl
     ----------
     invitations
         What `peer invite` printed, or files that hold it; as many as there are.
-    home
-        The peer's folder; by default this one, or the only peer's in it.
     not_a_neighbor
         Let their records pass, but do not talk to them.
     """
@@ -189,7 +179,7 @@ def join_command(*invitations: str, home: Path | None = None, not_a_neighbor: Fl
     members.save(place.members)
     role = "member" if not_a_neighbor else "neighbor"
     for invited in all_invited:
-        rows = f"{invited.rows} row{'s' * (invited.rows != 1)}"
+        rows = format_count(invited.rows, "row")
         write_line(f"{role} {invited.name}, {rows}, {invited.id}")
     if place.is_running():
         tell("Warning: This peer is running and knows of that after a restart only.")

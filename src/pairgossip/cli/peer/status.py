@@ -1,38 +1,36 @@
-"""`pairgossip peer status`: what a peer has found, and whose records it has met."""
+"""`pairgossip peer status` and `result`: what a peer has found, shown or as a file."""
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import format_value, new_table, write_json, write_line, write_table
-from pairgossip.cli.options import Flag
+from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.options import HomeFolder, Json
+from pairgossip.cli.outputs import check_outputs
 from pairgossip.cli.peer.setup import find_home
+from pairgossip.cli.saved import Model, versions, write_model
+from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, NeighborStatus, Status
     from pairgossip.peer.storage.folder import Home
 
-MOST_SHOWN = 8
-MOST_ENDED_SHOWN = 3
+
+_MOST_SHOWN = 8
+_MOST_ENDED_SHOWN = 3
 """Generations; the JSON has them all."""
 
 
-def status_command(*, home: Path | None = None, json: Flag = False) -> None:
+def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
     """Show a peer's estimate, whose records it has met, its neighbors and counters; running or not.
 
     For example:
 
         pairgossip peer status --home clinic-a
-
-    Parameters
-    ----------
-    home
-        The peer's folder; by default this one, or the only peer's in it.
-    json
-        Print one JSON object instead of tables.
     """
     import msgspec
 
@@ -61,31 +59,27 @@ def status_command(*, home: Path | None = None, json: Flag = False) -> None:
     )
     _write_neighbors(status)
     if status.counts:
-        counts = new_table(("events since the start", "count"))
-        for name, count in sorted(status.counts.items()):
-            counts.add_row(name, format_value(count))
-        write_table(counts)
+        counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
+        write_rows(("events since the start", "count"), counts)
     for problem in status.problems:
         write_line(f"Problem: {problem}")
 
 
 def _write_facts(status: Status, state: str, more: list[tuple[str, str]]) -> None:
     covers = status.covers
-    facts = new_table(("peer", status.name), numbers=False)
+    without = f", without {', '.join(status.evicted)}" if status.evicted else ""
     rows = [
         (status.measure, _estimate(status)),
         ("has met", f"records of {covers.members} of {covers.of_members} members; "
          f"all have {format_value(covers.of_rows)} rows together"),
         ("exchanges", format_value(status.exchanges)),
-        ("generation", f"{status.generation}{_without(status)}"),
+        ("generation", f"{status.generation}{without}"),
         ("last exchange", _ago(status.staleness, status.updated)),
         ("state", state),
         ("id", status.id),
         *more,
     ]  # fmt: skip
-    for name, value in rows:
-        facts.add_row(name, value)
-    write_table(facts)
+    write_rows(("peer", status.name), rows, numbers=False)
 
 
 def _estimate(status: Status) -> str:
@@ -98,8 +92,8 @@ def _found(
     estimate: tuple[float, ...], interval: tuple[float, float] | None, is_private: bool
 ) -> str:
     if len(estimate) > 1:
-        shown = ", ".join(format_value(entry) for entry in estimate[:MOST_SHOWN])
-        return shown + (", ..." if len(estimate) > MOST_SHOWN else "")
+        shown = ", ".join(format_value(entry) for entry in estimate[:_MOST_SHOWN])
+        return shown + (", ..." if len(estimate) > _MOST_SHOWN else "")
     value = format_value(estimate[0])
     if interval is None:
         return value
@@ -122,7 +116,7 @@ def describe_ended(ended: Ended, status: Status) -> str:
 def _ended(status: Status) -> list[tuple[str, str]]:
     return [
         (f"generation {one.generation}", f"ended with {describe_ended(one, status)}")
-        for one in status.ended[-MOST_ENDED_SHOWN:]
+        for one in status.ended[-_MOST_ENDED_SHOWN:]
     ]
 
 
@@ -162,10 +156,6 @@ def _budgets(home: Home) -> dict[str, dict[str, str]]:
     }
 
 
-def _without(status: Status) -> str:
-    return f", without {', '.join(status.evicted)}" if status.evicted else ""
-
-
 def _state(status: Status, state: str, is_running: bool) -> str:
     from pairgossip.peer.reading import FROZEN
 
@@ -178,16 +168,16 @@ def _state(status: Status, state: str, is_running: bool) -> str:
     if not status.updated:
         return f"not running{offer}"
     how = "stopped" if status.stopped else "not running, last seen"
-    return f"{how} {_spoken(time.time() - status.updated)} ago{offer}"
+    return f"{how} {_format_seconds(time.time() - status.updated)} ago{offer}"
 
 
 def _ago(staleness: float | None, updated: float) -> str:
     if staleness is None:
         return "none since the start"
-    return f"{_spoken(staleness + max(time.time() - updated, 0.0))} ago"
+    return f"{_format_seconds(staleness + max(time.time() - updated, 0.0))} ago"
 
 
-def _spoken(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -195,15 +185,15 @@ def _spoken(seconds: float) -> str:
 
 
 def _write_neighbors(status: Status) -> None:
-    table = new_table(
-        ("neighbor", "connected", "runs the same", "last heard", "address"), numbers=False
-    )
+    if not status.neighbors:
+        return
+    columns = ("neighbor", "connected", "runs the same", "last heard", "address")
+    rows = []
     for name, one in sorted(status.neighbors.items()):
         heard = "never" if one.heard is None else _ago(one.heard, status.updated)
         address = one.address or "it connects"
-        table.add_row(name, format_value(one.connected), _agreement(one), heard, address)
-    if status.neighbors:
-        write_table(table)
+        rows.append((name, format_value(one.connected), _agreement(one), heard, address))
+    write_rows(columns, rows, numbers=False)
 
 
 def _agreement(neighbor: NeighborStatus) -> str:
@@ -212,3 +202,132 @@ def _agreement(neighbor: NeighborStatus) -> str:
     if neighbor.other_version is not None:
         return f"no, version {neighbor.other_version}"
     return format_value(neighbor.agreed)
+
+
+def result_command(*, out: Path, home: HomeFolder = None, generation: int | None = None) -> None:
+    """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
+
+    It is read from the peer's durable state, so the peer may be running or not; it goes on. What
+    earlier generations had found when they ended is in the file too.
+
+    For example:
+
+        pairgossip peer result --out model.json
+
+    Parameters
+    ----------
+    out
+        The JSON file to write.
+    generation
+        Write what this generation had found when it ended; the first is 1. By default what the
+        present one has found.
+    """
+    from pairgossip.files import write_text
+    from pairgossip.peer.service.assembly import read_snapshot
+
+    place = find_home(home)
+    check_outputs([out])
+    seen = read_snapshot(place)
+    found = _now(seen) if generation is None else _then(seen, generation)
+    if seen.spec.loss is not None and len(found.estimate) == len(seen.spec.columns):
+        write_model(_model(seen, found), out)
+    else:
+        write_text(out, [json.dumps(_result(seen, found), indent=2, allow_nan=False), "\n"])
+    tell(f"Wrote {out}")
+
+
+def _now(seen: PeerSnapshot) -> Ended:
+    """Return what the present generation has found so far."""
+    import msgspec
+
+    from pairgossip.peer.service.status import ended_generation, interval_of, status_of
+
+    shown = seen.status()
+    now = status_of(seen.context, seen.state)
+    interval = interval_of(seen.context, seen.state, shown)
+    found = ended_generation(msgspec.structs.replace(now, interval=interval, covers=shown.covers))
+    if found is None and shown.ended:
+        last = shown.ended[-1].generation
+        raise InputError(
+            f"This peer has made no exchange yet in generation {now.generation}: run it, or give "
+            f"--generation {last} for what that one had found."
+        )
+    if found is None:
+        raise InputError("This peer has made no exchange yet: run it, then ask again.")
+    return found
+
+
+def _then(seen: PeerSnapshot, generation: int) -> Ended:
+    """Return what a generation had found when it ended."""
+    from pairgossip.peer.protocol.messages import ordinal
+    from pairgossip.peer.service.status import read_ended
+
+    now = ordinal(seen.state.generation)
+    if generation == now:
+        return _now(seen)
+    ended = {one.generation: one for one in read_ended(seen.home.ended, now)}
+    if generation not in ended:
+        known = ", ".join(map(str, [*ended, now]))
+        raise InputError(f"--generation is {generation}: what is known is of {known}.")
+    return ended[generation]
+
+
+def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
+    import msgspec
+
+    spec = seen.spec
+    ended = [msgspec.to_builtins(one) for one in seen.status().ended]
+    entries = {"kernel": spec.kernel, "loss": spec.loss, "columns": list(spec.columns)}
+    return {
+        "format": "pairgossip-result",
+        "version": 1,
+        **{name: value for name, value in entries.items() if value is not None},
+        "label": spec.label,
+        "target": spec.target,
+        "estimate": found.estimate[0] if spec.kernel is not None else list(found.estimate),
+        "interval": found.interval,
+        "exchanges": found.exchanges,
+        "generation": found.generation,
+        "evicted": list(found.evicted),
+        "covers": msgspec.to_builtins(found.covers),
+        "ended": [one for one in ended if one["generation"] < found.generation],
+        "spec": spec.hash,
+        **_privacy_entries(seen),
+        "versions": versions(),
+    }
+
+
+def _privacy_entries(seen: PeerSnapshot) -> dict[str, object]:
+    """Say what is promised about the rows, and by how much that may have moved the estimate."""
+    if seen.spec.privacy is None:
+        return {}
+    from pairgossip.peer.service.privacy_noise import noise_of
+    from pairgossip.peer.service.status import guarantee_of
+
+    return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
+
+
+def _model(seen: PeerSnapshot, found: Ended) -> Model:
+    import msgspec
+
+    spec = seen.spec
+    assert spec.loss is not None and spec.label is not None
+    # A peer knows its own labels; of two classes all know the range, under privacy of all.
+    own = sorted({row[-1] for row in seen.context.own})
+    if spec.privacy is not None and spec.privacy.classes is not None:
+        own = list(spec.privacy.classes)
+    classes = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
+    return Model(
+        loss=spec.loss,
+        columns=list(spec.columns),
+        theta=list(found.estimate),
+        label=spec.label,
+        classes=classes,
+        settings={
+            "peer": seen.identity.name,
+            "exchanges": found.exchanges,
+            "generation": found.generation,
+            "spec": msgspec.to_builtins(spec),
+        },
+        versions=versions(),
+    )

@@ -23,10 +23,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 METHODS = ("GET", "HEAD", "POST")
-READING = ("GET", "HEAD")
-COOKIE = "__Host-pairgossip-"
+_READING = ("GET", "HEAD")
+_COOKIE = "__Host-pairgossip-"
 """How the cookie's name begins; browsers then take it from this very host alone."""
-HEADERS = {
+_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
         "frame-ancestors 'none'"
@@ -53,7 +53,7 @@ class Guard:
         self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts)
         self._token = token
         # Cookies know no ports: servers side by side must not overwrite each other's.
-        self._cookie = COOKIE + hashlib.sha256((token or "").encode()).hexdigest()[:8]
+        self._cookie = _COOKIE + hashlib.sha256((token or "").encode()).hexdigest()[:8]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -64,7 +64,7 @@ class Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         refusal = self._refusal(scope)
@@ -87,12 +87,12 @@ class Guard:
         origins = headers.getlist("origin")
         if origins and (len(origins) > 1 or origins[0].lower() not in self._origins):
             return False
-        if scope["method"] not in READING and not origins:
+        if scope["method"] not in _READING and not origins:
             return False
         site = headers.get("sec-fetch-site", "none")
         # A link from elsewhere may lead to the page, and to nothing else.
         navigates = headers.get("sec-fetch-mode") == "navigate" and scope["path"] == "/"
-        return site in ("none", "same-origin") or (navigates and scope["method"] in READING)
+        return site in ("none", "same-origin") or (navigates and scope["method"] in _READING)
 
     def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Let in whoever has the token: once in the address, from then on in a cookie."""
@@ -128,15 +128,15 @@ def _refuse(sentence: str, status: int) -> Response:
 
 
 MOST_CONNECTIONS = 256
-CROWDED = 128
+_CROWDED = 128
 """From this many on, each that comes takes the place of one that is still asking; the rest of the
 places is for those that have asked, and for what takes a moment to end."""
-CHECK_SECONDS = 1.0
-HEAD_SECONDS = 10.0
+_CHECK_SECONDS = 1.0
+_HEAD_SECONDS = 10.0
 """By then a request's head has arrived."""
-BODY_SECONDS = 60.0
+_BODY_SECONDS = 60.0
 """By then its body has."""
-UNREAD_SECONDS = 30.0
+_UNREAD_SECONDS = 30.0
 """Seconds after which a viewer that takes no byte of an answer is taken not to read it."""
 
 
@@ -151,7 +151,7 @@ class PromptProtocol(H11Protocol):
         """Find a place for a connection, and start its clock."""
         super().connection_made(transport)
         self._since = self.loop.time()
-        if len(self.connections) >= CROWDED:
+        if len(self.connections) >= _CROWDED:
             self._make_room()
         self._check()
 
@@ -187,15 +187,15 @@ class PromptProtocol(H11Protocol):
         if now - self._since >= patience:
             self.transport.abort()
             return
-        self._timer = self.loop.call_later(CHECK_SECONDS, self._check)
+        self._timer = self.loop.call_later(_CHECK_SECONDS, self._check)
 
     def _state(self) -> tuple[tuple[Any, ...], float]:
         """What has to move next, and how long that may take."""
         unread = self.transport.get_write_buffer_size()
         if unread:
             # A slow reader takes some bytes and thereby gets more time.
-            return ("unread", unread), UNREAD_SECONDS
+            return ("unread", unread), _UNREAD_SECONDS
         if self.is_asking:
-            patience = HEAD_SECONDS if self.conn.their_state is h11.IDLE else BODY_SECONDS
+            patience = _HEAD_SECONDS if self.conn.their_state is h11.IDLE else _BODY_SECONDS
             return (self.conn.their_state, id(self.cycle)), patience
         return ("ours",), float("inf")

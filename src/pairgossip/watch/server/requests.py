@@ -1,8 +1,11 @@
-"""Reading requests within limits, and answering mistakes with one sentence."""
+"""Requests read within limits, answers and their mistakes, and a board for streams of news."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -11,33 +14,58 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from pairgossip.errors import InputError, PairgossipError
-from pairgossip.watch.simulation.frames import encode_json
+from pairgossip.text import json_value
 
-LARGEST_REQUEST = 64 << 10
+_LARGEST_REQUEST = 64 << 10
+_HEARTBEAT_SECONDS = 5.0
 Answer = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")
 
 
-class TooLarge(PairgossipError):
+class View(Protocol):
+    """A part of the page with paths of its own."""
+
+    name: str
+    """As in the page's address."""
+    title: str
+
+    def routes(self) -> list[Route]:
+        """Return the paths it answers on."""
+
+    def close(self) -> None:
+        """End, and let every viewer go."""
+
+
+class _TooLarge(PairgossipError):
     """A request is larger than it may be."""
 
 
-def answering(answer: Answer) -> Answer:
-    """Turn a mistake of the user's into JSON with one sentence."""
+def make_route(path: str, answer: Answer, method: str = "GET") -> Route:
+    """Answer on a path; a mistake of the user's becomes JSON with one sentence."""
 
-    async def answered(request: Request) -> Response:
+    async def answer_mistakes(request: Request) -> Response:
         try:
             return await answer(request)
         except ClientDisconnect:  # in the middle of its request: nobody reads this
             return Response(status_code=400)
-        except TooLarge as problem:
+        except _TooLarge as problem:
             return JSONResponse({"error": str(problem)}, 413)
         except LookupError as absent:
             return JSONResponse({"error": str(absent.args[0])}, 404)
         except PairgossipError as problem:
             return JSONResponse({"error": str(problem)}, 400)
 
-    return answered
+    return Route(path, answer_mistakes, methods=[method])
+
+
+def encode_json(value: Any) -> bytes:
+    """Return JSON; a number that is not finite becomes null."""
+    return msgspec.json.encode(json_value(value))
+
+
+def format_event(name: str, value: Any) -> bytes:
+    """Return a value as one server-sent event: JSON, which has no line ends."""
+    return b"event: " + name.encode() + b"\ndata: " + encode_json(value) + b"\n\n"
 
 
 def json_answer(value: Any) -> Response:
@@ -52,11 +80,11 @@ def stream_answer(request: Request, messages: AsyncIterator[bytes]) -> Response:
     return StreamingResponse(messages, media_type="text/event-stream")
 
 
-async def body_of(request: Request, most: int, kind: str) -> bytes:
+async def read_body(request: Request, most: int, kind: str) -> bytes:
     """Read a body of one content type, and no more of it than allowed."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise InputError(f"The request must be {kind}.")
-    too_large = TooLarge(f"That is too large: at most {most / 2**20:.3g} MiB are taken.")
+    too_large = _TooLarge(f"That is too large: at most {most / 2**20:.3g} MiB are taken.")
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > most:
         raise too_large
@@ -69,40 +97,92 @@ async def body_of(request: Request, most: int, kind: str) -> bytes:
     return b"".join(parts)
 
 
-async def json_of(request: Request, kind: type[T]) -> T:
+async def read_json(request: Request, kind: type[T]) -> T:
     """Read JSON of exactly this shape."""
-    body = await body_of(request, LARGEST_REQUEST, "application/json")
+    body = await read_body(request, _LARGEST_REQUEST, "application/json")
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InputError(f"The request cannot be read: {problem}.") from None
 
 
-# What the server asks of a view besides the simulation, and which ones a page may show.
+class _Viewer:
+    """Woken from another thread when there is news."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.news = asyncio.Event()
+
+    def wake(self) -> None:
+        # The viewer's loop may have ended meanwhile.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.news.set)
 
 
-SIMULATION = ("simulation", "Simulation")
+class Board:
+    """The newest message of every kind, and who waits for the next.
 
+    Whoever posts never waits: a viewer that is slow finds only the newest message of every kind
+    when it is ready for more. One that comes late is first sent the `opening`; without one, the
+    newest of every kind is all it needs.
+    """
 
-class View(Protocol):
-    """A part of the page with paths of its own."""
+    def __init__(self, opening: Callable[[], list[bytes]] | None = None) -> None:
+        self._opening = opening
+        self._lock = threading.Lock()
+        self._slots: dict[str, tuple[int, bytes]] = {}
+        self._viewers: set[_Viewer] = set()
+        self._closed = False
 
-    name: str
-    """As in the page's address."""
-    title: str
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody looks on."""
+        return bool(self._viewers)
 
-    def routes(self) -> list[Route]:
-        """The paths it answers on."""
+    def post(self, kind: str, message: bytes, *, only_if_new: bool = False) -> None:
+        """Replace the message of a kind; from any thread."""
+        with self._lock:
+            version, before = self._slots.get(kind, (0, b""))
+            if only_if_new and message == before:
+                return
+            self._slots[kind] = (version + 1, message)
+        self._wake_all()
 
     def close(self) -> None:
-        """End, and let every viewer go."""
+        """Let every viewer go."""
+        self._closed = True
+        self._wake_all()
 
+    async def messages(self, on_join: Callable[[], None] = lambda: None) -> AsyncIterator[bytes]:
+        """Yield what has been, then whatever is posted, until the board is closed."""
+        viewer = _Viewer()
+        seen: dict[str, int] = {}
+        with self._lock:
+            self._viewers.add(viewer)
+            if self._opening is not None:
+                seen = {kind: version for kind, (version, _) in self._slots.items()}
+        try:
+            on_join()
+            for message in self._opening() if self._opening else ():
+                yield message
+            while not self._closed:
+                viewer.news.clear()
+                with self._lock:
+                    slots = list(self._slots.items())
+                for kind, (version, message) in slots:
+                    if version != seen.get(kind):
+                        seen[kind] = version
+                        yield message
+                try:
+                    await asyncio.wait_for(viewer.news.wait(), _HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    yield b": still here\n\n"
+        finally:
+            with self._lock:
+                self._viewers.discard(viewer)
 
-def views_route(views: Sequence[View]) -> Route:
-    """Tell the page which views there are; the first is the one to begin with."""
-    names = [*((view.name, view.title) for view in views), SIMULATION]
-
-    async def answer(_: Request) -> Response:
-        return json_answer({"views": names})
-
-    return Route("/api/views", answering(answer), methods=["GET"])
+    def _wake_all(self) -> None:
+        with self._lock:
+            viewers = list(self._viewers)
+        for viewer in viewers:
+            viewer.wake()

@@ -8,31 +8,58 @@ import logging
 import secrets
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePath
 from urllib.parse import urlencode
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from pairgossip.errors import InputError
 from pairgossip.text import LARGEST_PORT
 from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard, PromptProtocol
-from pairgossip.watch.server.page_files import not_found, page_routes
-from pairgossip.watch.server.requests import View, views_route
+from pairgossip.watch.server.requests import View, encode_json
 from pairgossip.watch.simulation.view import Simulations
 
-LOCAL = "127.0.0.1"
-LOCAL_NAMES = (LOCAL, "localhost")
+_LOCAL = "127.0.0.1"
+_LOCAL_NAMES = (_LOCAL, "localhost")
+_KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+def _list_files(folder: Traversable, prefix: str = "") -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _list_files(entry, f"{prefix}{entry.name}/")
+        elif PurePath(entry.name).suffix in _KINDS:
+            yield prefix + entry.name
+
+
+FOLDER = resources.files("pairgossip.watch") / "page"
+FILES = {
+    "/" if name == "index.html" else f"/{name}": (name, _KINDS[PurePath(name).suffix])
+    for name in sorted(_list_files(FOLDER))
+}
+"""The files of the page, by path: name and kind. No path of a request reaches the disk."""
 
 
 @dataclass(frozen=True)
 class ServerAddress:
     """Where to serve: the host as viewers type it, the port, and what another host needs."""
 
-    host: str = LOCAL
+    host: str = _LOCAL
     port: int = 0
     certificate: Path | None = None
     key: Path | None = None
@@ -40,7 +67,7 @@ class ServerAddress:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
-        return self.host in LOCAL_NAMES
+        return self.host in _LOCAL_NAMES
 
     def check(self) -> None:
         """Raise `InputError` for what cannot be served safely, before anything is opened."""
@@ -82,9 +109,9 @@ class Service:
         self._socket = _bind(place)
         self.port = int(self._socket.getsockname()[1])
         self._token = None if place.is_local else secrets.token_urlsafe(24)
-        self._simulations = Simulations()
+        every_view = [*views, Simulations()]
         config = uvicorn.Config(
-            build_app(self._simulations, self._hosts(), self._token, views),
+            _build_app(every_view, self._hosts(), self._token),
             http=PromptProtocol,
             ws="none",
             proxy_headers=False,
@@ -97,8 +124,7 @@ class Service:
             ssl_certfile=place.certificate,
             ssl_keyfile=place.key,
         )
-        closing = [self._simulations.close, *(view.close for view in views)]
-        self._server = _Server(config, closing)
+        self._server = _Server(config, every_view)
 
     @property
     def address(self) -> str:
@@ -121,7 +147,7 @@ class Service:
         self._server.should_exit = True
 
     def _hosts(self) -> list[str]:
-        names = LOCAL_NAMES if self._place.is_local else (_in_address(self._place.host),)
+        names = _LOCAL_NAMES if self._place.is_local else (_in_address(self._place.host),)
         usual = 80 if self._place.is_local else 443
         with_port = [f"{name}:{self.port}" for name in names]
         return [*with_port, *(names if self.port == usual else ())]
@@ -130,18 +156,18 @@ class Service:
 class _Server(uvicorn.Server):
     """Says when it has started, and lets viewers go before it waits for them."""
 
-    def __init__(self, config: uvicorn.Config, closing: Sequence[Callable[[], None]]) -> None:
+    def __init__(self, config: uvicorn.Config, views: Sequence[View]) -> None:
         super().__init__(config)
         self.on_start: Callable[[], None] = lambda: None
-        self._closing = closing
+        self._views = views
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for close in self._closing:
-            close()
+        for view in self._views:
+            view.close()
         # What is cut off now was the user's wish, and no error to be told of.
         told = logging.getLogger("uvicorn.error")
         level = told.level
@@ -152,24 +178,31 @@ class _Server(uvicorn.Server):
             told.setLevel(level)
 
 
-def build_app(
-    simulations: Simulations,
-    hosts: list[str],
-    token: str | None = None,
-    views: Sequence[View] = (),
-) -> ASGIApp:
-    """Put the views behind the guard."""
-    more = [route for view in views for route in view.routes()]
-    app = Starlette(
-        routes=[*page_routes(), views_route(views), *simulations.routes(), *more],
-        exception_handlers={404: not_found},
-    )
+def _build_app(views: Sequence[View], hosts: list[str], token: str | None) -> ASGIApp:
+    """Put the page and its views behind the guard; the first view is the one to begin with."""
+    names = encode_json({"views": [(view.name, view.title) for view in views]})
+    routes = [_fixed_route("/api/views", names, "application/json")]
+    for path, (name, kind) in FILES.items():
+        routes.append(_fixed_route(path, FOLDER.joinpath(name).read_bytes(), kind))
+    routes += [route for view in views for route in view.routes()]
+    app = Starlette(routes=routes, exception_handlers={404: _not_found})
     app.router.redirect_slashes = False
     return Guard(app, hosts, secure=token is not None, token=token)
 
 
+def _fixed_route(path: str, content: bytes, kind: str) -> Route:
+    async def answer(_: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return Route(path, answer, methods=["GET"])
+
+
+async def _not_found(_: Request, __: Exception) -> Response:
+    return PlainTextResponse("There is nothing here.\n", 404)
+
+
 def _bind(place: ServerAddress) -> socket.socket:
-    host = LOCAL if place.is_local else place.host
+    host = _LOCAL if place.is_local else place.host
     bound = None
     try:
         kind = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)[0]

@@ -27,18 +27,18 @@ from pairgossip.losses import CATALOG as LOSSES
 from pairgossip.tables import DELIMITERS, Table, column_name, read_columns
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings
 
-UPLOADED = "upload-"
-MOST_UPLOADS = 8
+_UPLOADED = "upload-"
+_MOST_UPLOADS = 8
 LARGEST_UPLOAD = 8 << 20
 """The size of a file in bytes: far more than the rows that can be drawn need."""
-LARGEST_UPLOADS = 16 << 20
+_LARGEST_UPLOADS = 16 << 20
 """The size of all files kept, in bytes; a table in memory is many times its file."""
-WIDEST_UPLOAD = 2_000
+_WIDEST_UPLOAD = 2_000
 """The number of columns to choose from."""
-LABELS = ("class",)
+_LABELS = ("class",)
 """The columns of the data sets that are labels."""
 TWO_NORMALS = "two-normals"
-TWO_NORMALS_ROWS = 1_000
+_TWO_NORMALS_ROWS = 1_000
 
 
 class Observations(NamedTuple):
@@ -65,14 +65,14 @@ class Uploads:
                 "give a file with fewer rows."
             )
         table = _parse(content, name)
-        if len(table.header) > WIDEST_UPLOAD:
+        if len(table.header) > _WIDEST_UPLOAD:
             raise InputError(
-                f"{name} has {len(table.header):,} columns: leave all but {WIDEST_UPLOAD:,} out."
+                f"{name} has {len(table.header):,} columns: leave all but {_WIDEST_UPLOAD:,} out."
             )
-        key = UPLOADED + secrets.token_urlsafe(12)
+        key = _UPLOADED + secrets.token_urlsafe(12)
         with self._lock:
             self._tables[key] = (table, len(content))
-            while len(self._tables) > MOST_UPLOADS or self._size() > LARGEST_UPLOADS:
+            while len(self._tables) > _MOST_UPLOADS or self._size() > _LARGEST_UPLOADS:
                 self._tables.popitem(last=False)
         return key, table
 
@@ -88,7 +88,7 @@ class Uploads:
         return sum(size for _, size in self._tables.values())
 
 
-def two_normals(rows: int) -> Dataset:
+def _two_normals(rows: int) -> Dataset:
     """Make up scores that are normal, one higher in class 1; they are always the same."""
     random = np.random.default_rng(0)
     label = random.integers(0, 2, rows).astype(np.float64)
@@ -107,7 +107,7 @@ def select_rows(settings: Settings, uploads: Uploads) -> Observations:
     """Return the chosen rows, columns and labels of the chosen data."""
     if settings.label in settings.columns:
         raise InputError(f"Column '{settings.label}' is the label: use other columns beside it.")
-    if settings.data.startswith(UPLOADED):
+    if settings.data.startswith(_UPLOADED):
         rows = _from_table(uploads.find(settings.data), settings.columns, settings.label)
     else:
         rows = _from_dataset(_dataset(settings), settings.columns, settings.label)
@@ -116,7 +116,7 @@ def select_rows(settings: Settings, uploads: Uploads) -> Observations:
 
 def _dataset(settings: Settings) -> Dataset:
     if settings.data == TWO_NORMALS:
-        return two_normals(settings.nodes or TWO_NORMALS_ROWS)
+        return _two_normals(settings.nodes or _TWO_NORMALS_ROWS)
     if settings.data not in CATALOG:
         raise unknown_name("data set", settings.data[:40], [*CATALOG, TWO_NORMALS])
     return CATALOG[settings.data]()
@@ -132,12 +132,8 @@ def _from_table(table: Table, columns: Sequence[str], label: str | None) -> Obse
     names = _choose_columns(
         columns, [name for name in table.header if table.holds_numbers(name)], label
     )
-    labels: Any = None
     table.refuse_gaps([*names, *([] if label is None else [label])])
-    if label is not None:
-        labels = table.text(label)
-        if table.holds_numbers(label):
-            labels = table.numbers(label)
+    labels = None if label is None else table.labels(label)
     return Observations(table.with_columns(names).matrix(), labels, tuple(names))
 
 
@@ -198,23 +194,17 @@ def _shorten(name: str) -> str:
     return "".join(character for character in last if character.isprintable())[:80].strip()
 
 
-def _likely_label(table: Table) -> str | None:
-    """Return the column that probably holds the class of a row: the last one of two values."""
-    for name in reversed(table.header):
-        if name and table.count_values(name, 3) == 2:
-            return name
-    return None
-
-
 def describe_upload(key: str, table: Table) -> dict[str, Any]:
     """Return what a page needs to know of an uploaded table."""
+    # The class of a row is probably in the last column of two values.
+    two_valued = (name for name in reversed(table.header) if table.count_values(name, 3) == 2)
     columns = [{"name": name, "numbers": table.holds_numbers(name)} for name in table.header]
     return {
         "id": key,
         "name": str(table.path),
         "rows": len(table),
         "columns": columns,
-        "label": _likely_label(table),
+        "label": next(filter(None, two_valued), None),
         "shown": [column_name(name) for name in table.header],
     }
 
@@ -224,17 +214,9 @@ def list_choices() -> dict[str, Any]:
     return {
         "data": [
             *(_dataset_choice(build()) for build in CATALOG.values()),
-            _dataset_choice(two_normals(TWO_NORMALS_ROWS)),
+            _dataset_choice(_two_normals(_TWO_NORMALS_ROWS)),
         ],
-        "kernels": [
-            {
-                "name": kernel.name,
-                "columns": None if kernel.columns is None else list(kernel.columns),
-                "description": kernel.description,
-                "expression": kernel.expression,
-            }
-            for kernel in describe()
-        ],
+        "kernels": [kernel._asdict() for kernel in describe()],
         "losses": [
             {"name": name, "description": build().description} for name, build in LOSSES.items()
         ],
@@ -270,6 +252,6 @@ def _dataset_choice(data: Dataset) -> dict[str, Any]:
         "name": data.name,
         "rows": len(data),
         "columns": list(data.columns),
-        "label": next((name for name in LABELS if name in data.columns), None),
+        "label": next((name for name in _LABELS if name in data.columns), None),
         "description": data.description,
     }

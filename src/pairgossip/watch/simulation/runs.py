@@ -32,17 +32,17 @@ from pairgossip.theory import theory_curves
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 
-TRAIL = 120
+_TRAIL = 120
 """The length of the trail of an observation that is followed, in places."""
-RECENT = 48
+_RECENT = 48
 """The number of last exchanges that a viewer is shown."""
-LARGEST_THEORY = 750
+_LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
-MOST_JUDGED = 64
+_MOST_JUDGED = 64
 """The number of nodes whose models are judged: enough for a curve, few enough for a film."""
-MOST_EDGES = 5_000_000
+_MOST_EDGES = 5_000_000
 """The largest network; several are kept in memory at once."""
-SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
 
 
 class Follower:
@@ -51,7 +51,7 @@ class Follower:
     def __init__(self, n: int) -> None:
         self._held = own_observations(n)
         self.token: int | None = None
-        self.trail: deque[int] = deque(maxlen=TRAIL)
+        self.trail: deque[int] = deque(maxlen=_TRAIL)
         self.moves = 0
 
     def advance(self, exchanges: PairArray) -> None:
@@ -65,7 +65,7 @@ class Follower:
         if self.token is not None:
             # Transposed, so that the places come in the order of the exchanges.
             places = nodes.T[self.token == tokens.T]
-            self.trail.extend(places[-TRAIL:].tolist())
+            self.trail.extend(places[-_TRAIL:].tolist())
             self.moves += len(places)
 
     def follow(self, token: int | None) -> None:
@@ -73,15 +73,11 @@ class Follower:
         self.token, self.moves = token, 0
         self.trail.clear()
         if token is not None:
-            self.trail.append(self.place_of(token))
+            self.trail.append(int(np.flatnonzero(self._held == token)[0]))
 
     def held_at(self, node: int) -> int:
         """Return whose observation a node holds."""
         return int(self._held[node])
-
-    def place_of(self, token: int) -> int:
-        """Return the node that holds an observation."""
-        return int(np.flatnonzero(self._held == token)[0])
 
 
 class WatchedRun(ABC):
@@ -138,15 +134,15 @@ class WatchedRun(ABC):
 
     def take_recent(self) -> list[list[int]]:
         """Return the last exchanges since this was last called."""
-        recent = np.concatenate(self._recent)[-RECENT:].tolist() if self._recent else []
+        recent = np.concatenate(self._recent)[-_RECENT:].tolist() if self._recent else []
         self._recent.clear()
         return recent
 
     def _remember(self, _: int, exchanges: tuple[PairArray, ...]) -> None:
         if self.follower is not None:
             self.follower.advance(exchanges[0])
-        self._recent.append(np.concatenate([walk[-RECENT:] for walk in exchanges]))
-        del self._recent[:-RECENT]
+        self._recent.append(np.concatenate([walk[-_RECENT:] for walk in exchanges]))
+        del self._recent[:-_RECENT]
 
     @abstractmethod
     def _curve_point(self) -> tuple[float, ...]:
@@ -176,7 +172,7 @@ class WatchedRun(ABC):
         """Return the exact expectation and the bounds, or why there are none."""
 
 
-class WatchedEstimation(WatchedRun):
+class _WatchedEstimation(WatchedRun):
     """A network that estimates a statistic; nodes are colored by their estimates."""
 
     curve_names = ("error", "spread")
@@ -196,15 +192,12 @@ class WatchedEstimation(WatchedRun):
         return float(record.error[at]), float(record.spread[at])
 
     def values(self) -> FloatArray:
-        """Return every node's estimate."""
         return self._trial.read()
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return the errors of the estimates, and the exact value if all nodes have the same."""
         return values - self.target, self._common_target
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
-        """Return error, spread and mean."""
         return measure(values, self.target)._asdict()
 
     @property
@@ -212,7 +205,6 @@ class WatchedEstimation(WatchedRun):
         return None if np.ndim(self.target) else float(self.target)
 
     def describe(self) -> dict[str, Any]:
-        """Return the kind of run and what colors mean."""
         exact = self._common_target
         return {
             "kind": "estimation",
@@ -222,9 +214,8 @@ class WatchedEstimation(WatchedRun):
         }
 
     def theory(self) -> dict[str, Any]:
-        """Return the exact bias and the bounds at the checkpoints, or why there are none."""
-        if self.graph.n > LARGEST_THEORY:
-            return {"absent": f"Theory is computed up to {LARGEST_THEORY:,} nodes."}
+        if self.graph.n > _LARGEST_THEORY:
+            return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} nodes."}
         setup = self._setup
         try:
             curves = theory_curves(
@@ -246,7 +237,7 @@ class WatchedEstimation(WatchedRun):
         }
 
 
-class WatchedLearning(WatchedRun):
+class _WatchedLearning(WatchedRun):
     """A network that learns a model; nodes are colored by the model's first coordinate."""
 
     curve_names = ("objective", "objective_of_mean", "disagreement")
@@ -274,11 +265,9 @@ class WatchedLearning(WatchedRun):
         return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
 
     def values(self) -> FloatArray:
-        """Return the first coordinate of every node's averaged model."""
         return self._models()[:, 0].copy()
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far the coordinates are from their mean, and the mean."""
         middle = float(values.mean())
         return values - middle, middle
 
@@ -292,7 +281,6 @@ class WatchedLearning(WatchedRun):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the kind of run and what colors mean."""
         return {
             "kind": "learning",
             "exact": None,
@@ -302,7 +290,6 @@ class WatchedLearning(WatchedRun):
         }
 
     def theory(self) -> dict[str, Any]:
-        """Say why no bound is drawn."""
         return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
 
 
@@ -311,7 +298,7 @@ class Pace:
 
     def __init__(self, runs: Sequence[WatchedRun], frame_seconds: float) -> None:
         self._runs, self._frame_seconds = runs, frame_seconds
-        self._block = SMALLEST_BLOCK
+        self._block = _SMALLEST_BLOCK
 
     def advance(self, most: float = math.inf) -> int:
         """Advance all runs by one block; return how many iterations it had."""
@@ -321,9 +308,9 @@ class Pace:
             run.advance(block)
         took = time.monotonic() - began
         if took < self._frame_seconds / 8:
-            self._block = min(2 * self._block, LARGEST_BLOCK)
+            self._block = min(2 * self._block, _LARGEST_BLOCK)
         elif took > self._frame_seconds / 2:
-            self._block = max(self._block // 2, SMALLEST_BLOCK)
+            self._block = max(self._block // 2, _SMALLEST_BLOCK)
         return block
 
 
@@ -365,9 +352,9 @@ def _lacks_label(kernel: str, rows: Observations) -> bool:
 def _graph(run: RunChoice, n: int, seed: int) -> Graph:
     parameters: dict[str, Any] = dict(run.parameters)
     expected = _expected_edges(run, n)
-    if expected > MOST_EDGES:
+    if expected > _MOST_EDGES:
         raise InputError(
-            f"The graph would have about {expected:,.0f} edges, and at most {MOST_EDGES:,} can be "
+            f"The graph would have about {expected:,.0f} edges, and at most {_MOST_EDGES:,} can be "
             "watched: choose fewer nodes or fewer neighbors."
         )
     if FAMILIES[run.graph].is_random:
@@ -401,7 +388,7 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         record="summary",
         progress=False,
     )
-    return WatchedEstimation(request.setup(), request.root)
+    return _WatchedEstimation(request.setup(), request.root)
 
 
 def _learning(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
@@ -419,7 +406,7 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         constraint=None if settings.ball is None else Ball(settings.ball),
         seed=settings.seed,
         bias=False,
-        judged=MOST_JUDGED,
+        judged=_MOST_JUDGED,
         progress=False,
     )
-    return WatchedLearning(request.setup(), request.root, rows.columns[0])
+    return _WatchedLearning(request.setup(), request.root, rows.columns[0])

@@ -11,19 +11,19 @@ import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 from pairgossip.errors import InputError, PairgossipError
-from pairgossip.watch.server.board import Board
-from pairgossip.watch.simulation.frames import encode_json, format_event, make_frames, make_setup
-from pairgossip.watch.simulation.layouts import LARGEST_DRAWN
+from pairgossip.watch.server.requests import Board, format_event
+from pairgossip.watch.simulation.frames import LARGEST_DRAWN, make_frames, make_setup
 from pairgossip.watch.simulation.runs import Pace, WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
 
-FRAME_SECONDS, LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
-MOST_PENDING = 256
+_FRAME_SECONDS, _LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
+_MOST_PENDING = 256
 """More buttons than anybody presses before the run gets to them."""
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -37,11 +37,12 @@ class Session:
         self._pending: list[Callable[[], None]] = []
         self._changed = threading.Condition()
         self._board = Board()
-        self._closed = False
+        self.closed = False
+        """Whether it has ended for good."""
         self._is_theory_claimed = False
         self._reach: float | None = None
         large = any(run.graph.n > LARGEST_DRAWN for run in runs)
-        self._frame_seconds = LARGE_FRAME_SECONDS if large else FRAME_SECONDS
+        self._frame_seconds = _LARGE_FRAME_SECONDS if large else _FRAME_SECONDS
         self._pace = Pace(runs, self._frame_seconds)
         setups = [
             make_setup(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
@@ -59,32 +60,23 @@ class Session:
         """Whether anybody looks on."""
         return self._board.is_watched
 
-    @property
-    def closed(self) -> bool:
-        """Whether it has ended for good."""
-        return self._closed
-
     def control(self, action: str, value: str = "") -> None:
         """Start, pause, step, reset, change the speed, follow a node's observation or stop."""
-        actions: dict[str, Callable[[], None]] = {
-            "start": self._start,
-            "pause": self._pause,
-            "step": self._step,
-            "reset": self._reset,
-            "forget": lambda: self._follow(None),
+        actions: dict[str, Callable[[], Callable[[], None]]] = {
+            "start": lambda: self._start,
+            "pause": lambda: self._pause,
+            "step": lambda: self._step,
+            "reset": lambda: self._reset,
+            "forget": lambda: partial(self._follow, None),
+            "speed": lambda: partial(self._set_speed, read_speed(value)),
+            "follow": lambda: partial(self._follow, self._node(value)),
+            "follow-node": lambda: partial(self._follow, self._node(value), by_place=True),
         }
-        if action == "speed":
-            speed = read_speed(value)
-            chosen: Callable[[], None] = lambda: self._set_speed(speed)  # noqa: E731
-        elif action in ("follow", "follow-node"):
-            node, by_place = self._node(value), action == "follow-node"
-            chosen = lambda: self._follow(node, by_place)  # noqa: E731
-        elif action in actions:
-            chosen = actions[action]
-        else:
+        if action not in actions:
             raise InputError(f"There is no action {action[:40]!r}.")
+        chosen = actions[action]()  # a wrong value is refused now
         with self._changed:
-            if len(self._pending) >= MOST_PENDING:
+            if len(self._pending) >= _MOST_PENDING:
                 raise InputError("The run is busy with what was pressed before: wait a moment.")
             self._pending.append(chosen)
             self._changed.notify()
@@ -107,7 +99,7 @@ class Session:
 
     def find_theory(self) -> None:
         """Compute expectation and bounds for viewers; takes seconds, so it is called elsewhere."""
-        if self._closed or not self.is_watched:
+        if self.closed or not self.is_watched:
             self._is_theory_claimed = False  # for whoever looks next
             return
         self._publish("theory", {"runs": [run.theory() for run in self._runs]})
@@ -115,7 +107,7 @@ class Session:
     def close(self) -> None:
         """End the thread and let every viewer go."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             self._changed.notify()
         self._board.close()
 
@@ -133,12 +125,12 @@ class Session:
         except MemoryError:
             self._fail("The memory is not enough: use fewer nodes.")
         except Exception:
-            log.exception("a watched run failed")
+            _log.exception("a watched run failed")
             self._fail("The run failed: the server's own log says why.")
 
     def _loop(self) -> None:
         last, owed = time.monotonic(), 0.0
-        while not self._closed:
+        while not self.closed:
             with self._changed:
                 if not self._pending and not self._is_moving():
                     self._changed.wait(timeout=1.0)
@@ -148,7 +140,7 @@ class Session:
                 action()
             if pending:
                 self._publish_state()
-            if self._closed or not self._is_moving():
+            if self.closed or not self._is_moving():
                 continue
             now = time.monotonic()
             owed = min(owed + (now - last) * self._speed, self._speed)  # at most a second's worth
@@ -162,7 +154,7 @@ class Session:
             rest = self._frame_seconds - (time.monotonic() - now)
             if rest > 0:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._pending or self._closed, timeout=rest)
+                    self._changed.wait_for(lambda: self._pending or self.closed, timeout=rest)
 
     def _is_moving(self) -> bool:
         """Whether there is something to compute: a run that nobody looks at waits."""
@@ -241,4 +233,4 @@ class Session:
         return {"status": self._status, "problem": self._problem, "speed": speed, "runs": frames}
 
     def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
-        self._board.post(name, format_event(name, encode_json(value)), only_if_new=only_if_new)
+        self._board.post(name, format_event(name, value), only_if_new=only_if_new)

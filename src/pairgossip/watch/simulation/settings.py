@@ -18,26 +18,23 @@ Fields = Mapping[str, str | list[str]]
 """The fields of an address: one text for each name, several for columns."""
 
 MOST_NODES = 20_000
-MOST_ITERATIONS = 10**9
-LARGEST_SEED = 2**53 - 1
+_MOST_ITERATIONS = 10**9
+_LARGEST_SEED = 2**53 - 1
 """The largest whole number that a browser holds exactly."""
-MOST_COLUMNS = 100
-FASTEST = 1e7
-WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
-FRACTIONS = ("p", "radius")
-SHARED = (
+_MOST_COLUMNS = 100
+_FASTEST = 1e7
+_WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
+_SHARED = (
     *("data", "nodes", "column", "label", "kernel", "loss", "target", "law", "step", "ball"),
     *("iterations", "seed", "speed", "follow"),
 )
-OF_A_RUN = (
-    "graph",
-    *(f"graph-{name}" for name in (*WHOLE_PARAMETERS, *FRACTIONS)),
-    "method",
-    "clock",
+_OF_A_RUN = (
+    *("graph", "method", "clock"),
+    *(f"graph-{name}" for name in (*_WHOLE_PARAMETERS, "p", "radius")),
 )
-SECOND = "-2"
+_SECOND = "-2"
 """The ending of the names of the second run's fields."""
-LONGEST_TEXT = 1_000
+_LONGEST_TEXT = 1_000
 
 
 class RunChoice(NamedTuple):
@@ -79,14 +76,14 @@ class Settings:
         loss = _name(fields, "loss", LOSSES)
         kernel = _name(fields, "kernel", KERNELS)
         runs = [_read_run(fields, "", loss)]
-        if any(name.endswith(SECOND) for name in fields):
-            runs.append(_read_run(fields, SECOND, loss))
+        if any(name.endswith(_SECOND) for name in fields):
+            runs.append(_read_run(fields, _SECOND, loss))
         _check_statistic(kernel, loss, runs)
-        nodes = _whole(fields, "nodes", 2, MOST_NODES)
+        column = fields.get("column", [])
         return cls(
             data=_text(fields, "data") or "engel",
-            nodes=nodes,
-            columns=tuple(_texts(fields, "column")),
+            nodes=_whole(fields, "nodes", 2, MOST_NODES),
+            columns=(column,) if isinstance(column, str) else tuple(column),
             label=_text(fields, "label") or None,
             kernel=kernel,
             loss=loss,
@@ -94,8 +91,8 @@ class Settings:
             law=choice("edge law", _text(fields, "law") or "uniform-edges", LAWS),
             step=_positive(fields, "step"),
             ball=_positive(fields, "ball"),
-            iterations=_whole(fields, "iterations", 1, MOST_ITERATIONS),
-            seed=_whole(fields, "seed", 0, LARGEST_SEED) or 0,
+            iterations=_whole(fields, "iterations", 1, _MOST_ITERATIONS),
+            seed=_whole(fields, "seed", 0, _LARGEST_SEED) or 0,
             runs=tuple(runs),
             speed=read_speed(_text(fields, "speed") or "200"),
             follow=_whole(fields, "follow", 0, MOST_NODES - 1),
@@ -107,25 +104,25 @@ def read_speed(text: str) -> float:
     if text == "max":
         return math.inf
     speed = _number(text)
-    if speed is None or not 0 < speed <= FASTEST:
+    if speed is None or not 0 < speed <= _FASTEST:
         raise InputError(
-            f"The speed is {text[:40]!r}: give exchanges per second, up to {FASTEST:,.0f}, or max."
+            f"The speed is {text[:40]!r}: give exchanges per second, up to {_FASTEST:,.0f}, or max."
         )
     return speed
 
 
 def _check_fields(fields: Fields) -> None:
     """Raise `InputError` unless all fields are known, and none is too long or given too often."""
-    names = [*SHARED, *OF_A_RUN, *(name + SECOND for name in OF_A_RUN)]
+    names = [*_SHARED, *_OF_A_RUN, *(name + _SECOND for name in _OF_A_RUN)]
     unknown = next((name for name in fields if name not in names), None)
     if unknown is not None:
         raise unknown_name("setting", unknown[:40], names)
     for name, value in fields.items():
         several = isinstance(value, list)
-        if several and (name != "column" or len(value) > MOST_COLUMNS):
-            most = MOST_COLUMNS if name == "column" else 1
+        if several and (name != "column" or len(value) > _MOST_COLUMNS):
+            most = _MOST_COLUMNS if name == "column" else 1
             raise InputError(f"The setting '{name}' is given too often: give at most {most}.")
-        if any(len(text) > LONGEST_TEXT for text in (value if several else [value])):
+        if any(len(text) > _LONGEST_TEXT for text in (value if several else [value])):
             raise InputError(f"The setting '{name}' is too long: shorten it.")
 
 
@@ -148,7 +145,7 @@ def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float
     parameters: dict[str, float] = {}
     for name in FAMILIES[graph].parameters:
         field = f"graph-{name}{suffix}"
-        if name in WHOLE_PARAMETERS:
+        if name in _WHOLE_PARAMETERS:
             value: float | None = _whole(fields, field, 1, MOST_NODES)
         else:
             value = _positive(fields, field, or_zero=True)
@@ -173,11 +170,6 @@ def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]
 def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "")
     return (value[0] if value else "") if isinstance(value, list) else value
-
-
-def _texts(fields: Fields, name: str) -> list[str]:
-    value = fields.get(name, [])
-    return value if isinstance(value, list) else [value]
 
 
 def _name(fields: Fields, field: str, catalog: Mapping[str, Any]) -> str | None:

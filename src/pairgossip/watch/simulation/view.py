@@ -19,7 +19,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from pairgossip.errors import InputError
-from pairgossip.watch.server.requests import answering, body_of, json_answer, json_of, stream_answer
+from pairgossip.watch.server.requests import (
+    json_answer,
+    make_route,
+    read_body,
+    read_json,
+    stream_answer,
+)
 from pairgossip.watch.simulation.observations import (
     LARGEST_UPLOAD,
     Uploads,
@@ -30,20 +36,20 @@ from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.session import Session
 from pairgossip.watch.simulation.settings import Settings
 
-MOST_SESSIONS = 8
-BUILDERS = 2
+_MOST_SESSIONS = 8
+_BUILDERS = 2
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
-class Opening(msgspec.Struct, forbid_unknown_fields=True):
+class _Opening(msgspec.Struct, forbid_unknown_fields=True):
     """Settings to watch, and the session that may show them already."""
 
     settings: dict[str, str | list[str]]
     session: str = ""
 
 
-class Control(msgspec.Struct, forbid_unknown_fields=True):
+class _Control(msgspec.Struct, forbid_unknown_fields=True):
     """A button that was pressed."""
 
     action: str
@@ -53,26 +59,24 @@ class Control(msgspec.Struct, forbid_unknown_fields=True):
 class Simulations:
     """All sessions of a server."""
 
+    name, title = "simulation", "Simulation"
+
     def __init__(self) -> None:
         self._uploads = Uploads()
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._lock = threading.Lock()
         self._theory = ThreadPoolExecutor(1, thread_name_prefix="watch theory")
         # Large files and networks take memory while they are read and built: a few at a time.
-        self._builders = ThreadPoolExecutor(BUILDERS, thread_name_prefix="watch builder")
+        self._builders = ThreadPoolExecutor(_BUILDERS, thread_name_prefix="watch builder")
 
     def routes(self) -> list[Route]:
-        """The paths this view answers on."""
-        answers = {
-            "/api/choices": (self._choices, "GET"),
-            "/api/uploads": (self._upload, "POST"),
-            "/api/sessions": (self._open, "POST"),
-            "/api/sessions/{key}/control": (self._control, "POST"),
-            "/api/sessions/{key}/events": (self._events, "GET"),
-        }
+        """Return the paths this view answers on."""
         return [
-            Route(path, answering(answer), methods=[method])
-            for path, (answer, method) in answers.items()
+            make_route("/api/choices", self._choices),
+            make_route("/api/uploads", self._upload, "POST"),
+            make_route("/api/sessions", self._open, "POST"),
+            make_route("/api/sessions/{key}/control", self._control, "POST"),
+            make_route("/api/sessions/{key}/events", self._events),
         ]
 
     def open(self, fields: dict[str, str | list[str]], key: str = "") -> Session:
@@ -103,11 +107,11 @@ class Simulations:
 
     def _make_room(self) -> None:
         """Forget the oldest session that nobody looks at."""
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= _MOST_SESSIONS:
             idle = next((key for key, each in self._sessions.items() if not each.is_watched), None)
             if idle is None:
                 raise InputError(
-                    f"{MOST_SESSIONS} simulations are being watched already: close one of them."
+                    f"{_MOST_SESSIONS} simulations are being watched already: close one of them."
                 )
             self._sessions.pop(idle).close()
 
@@ -126,19 +130,19 @@ class Simulations:
         return json_answer(await run_in_threadpool(list_choices))
 
     async def _upload(self, request: Request) -> Response:
-        content = await body_of(request, LARGEST_UPLOAD, "text/csv")
+        content = await read_body(request, LARGEST_UPLOAD, "text/csv")
         name = request.query_params.get("name", "")
         key, table = await self._build(self._uploads.add, content, name)
         return json_answer(describe_upload(key, table))
 
     async def _open(self, request: Request) -> Response:
-        opening = await json_of(request, Opening)
+        opening = await read_json(request, _Opening)
         session = await self._build(self.open, opening.settings, opening.session)
         return json_answer({"session": session.key})
 
     async def _control(self, request: Request) -> Response:
         session = self._find(request)
-        control = await json_of(request, Control)
+        control = await read_json(request, _Control)
         session.control(control.action, control.value)
         return json_answer({})
 

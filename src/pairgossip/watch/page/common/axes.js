@@ -28,8 +28,19 @@ function chooseTicks(log, ticks) {
   return { values: (_, splits) => splits.map((value) => formatNumber(value, 6)) };
 }
 
+// Reports break names into lines; on a screen, two lines would run into the next name.
+const joinLines = (name) => name.replaceAll("\n", ", ");
+
+// How wide a vertical axis must be for the names beside it.
+export function measureNames(ticks) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = FONT;
+  const widths = ticks.map(([, name]) => context.measureText(joinLines(name)).width);
+  return Math.ceil(Math.max(...widths)) + 20;
+}
+
 function nameTicks(ticks) {
-  const names = new Map(ticks);
+  const names = new Map(ticks.map(([at, name]) => [at, joinLines(name)]));
   return {
     splits: () => ticks.map(([at]) => at),
     values: (_, splits) => splits.map((at) => names.get(at) ?? ""),

@@ -1,6 +1,6 @@
 // A plot to look into: drag to zoom, point for values, switch curves off, linear or log axes.
 
-import { makeAxis, widen, widenLog } from "./axes.js";
+import { makeAxis, measureNames, widen, widenLog } from "./axes.js";
 import { fade, lineColor } from "./colors.js";
 import { DASHES, makeLegendButton } from "./legend.js";
 import { formatNumber } from "./numbers.js";
@@ -106,7 +106,7 @@ export class Plot {
       distr: log ? 3 : 1,
       range: (_, low, high) => this.chooseRange(axis, low, high),
     });
-    const width = yTicks ? 110 : 62;
+    const width = yTicks ? measureNames(yTicks) : 62;
     return {
       scales: { x: { time: false, ...scale("x", xLog) }, y: scale("y", yLog) },
       axes: [

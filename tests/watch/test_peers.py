@@ -1,4 +1,4 @@
-"""Which peers to look at, and what is wrong where there are none."""
+"""Which peers are looked at, and how their estimates have moved."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.watch.peers.source import peers_at, swarm_in
+from pairgossip.watch import peers
+from pairgossip.watch.peers import Swarm, SwarmHistory, peers_at, swarm_in
 from tests.peer.homes import introduce, make_home
 
-from .peers_to_watch import HOSTILE, made_up_swarm
+from .peers_to_watch import HOSTILE, Scripted, made_up_swarm, told
 
 
 def test_a_swarm_by_its_folder(tmp_path: Path) -> None:
@@ -92,3 +93,14 @@ def test_no_peers(tmp_path: Path) -> None:
         peers_at([str(home.folder)] * 2)
     with pytest.raises(InputError, match="too many to look at"):
         peers_at(["127.0.0.1:9"] * 1001)
+
+
+def test_history_is_bounded_and_keeps_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "_MOST_MOMENTS", 60)
+    kept = SwarmHistory(Swarm("test", [Scripted("a", [told(k, float(k)) for k in range(500)])]))
+    for _ in range(500):
+        kept.read()
+        assert len(kept.curves()[0]) <= 60
+    seconds, (curve,) = kept.curves()
+    assert curve[-1] == 499.0 and sorted(seconds) == seconds and len(seconds) == len(curve) > 25
+    assert curve[0] == 0.0 or curve[0] < 60  # the beginning is not forgotten

@@ -1,3 +1,5 @@
+"""What the package holds, listed."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -5,10 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pairgossip as pg
 from pairgossip.datasets import CATALOG
 from pairgossip.tables import read_columns
+from pairgossip.theory.errata import ERRATA, markdown_table
 
 from .running import CommandLine
+
+
+def test_the_table_names_every_kernel(cli: CommandLine) -> None:
+    answer = cli("kernels")
+    assert answer.code == 0
+    for name in pg.kernels.CATALOG:
+        assert name in answer.out
+    assert "score, label" in answer.out
+
+
+def test_json_is_what_describe_says(cli: CommandLine) -> None:
+    found = cli("kernels", "--json").json()
+    assert list(found) == [kernel.name for kernel in pg.kernels.describe()]
+    assert found["kendall"]["columns"] == ["x", "y"]
+    assert found["distance"]["columns"] is None
 
 
 def test_the_list_names_every_data_set(cli: CommandLine) -> None:
@@ -39,3 +58,28 @@ def test_wrong_names_and_places(cli: CommandLine, tmp_path: Path) -> None:
     assert cli.error("dataset", "engle") == "Unknown data set 'engle': did you mean 'engel'?"
     nowhere = tmp_path / "none" / "x.csv"
     assert cli.error("dataset", "engel", "--out", nowhere).startswith(f"Cannot write {nowhere}")
+
+
+def test_every_row_is_listed(cli: CommandLine) -> None:
+    answer = cli("errata")
+    assert answer.code == 0
+    assert answer.out.count("correct: ") == len(ERRATA)
+
+
+def test_lines_leave_room_for_the_evidence(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("errata").out.splitlines()
+    assert lines[0].index("class") < 14
+    assert any("301, 323," in line for line in lines)
+
+
+def test_json_says_that_the_evidence_holds(cli: CommandLine) -> None:
+    found = cli("errata", "--json").json()
+    assert len(found) == len(ERRATA)
+    assert all(row["shown"] for row in found.values())
+
+
+def test_markdown_is_what_the_page_holds(cli: CommandLine) -> None:
+    assert cli("errata", "--markdown").out == markdown_table()

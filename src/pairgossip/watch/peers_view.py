@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import logging
 import threading
 from typing import Any
@@ -15,17 +15,21 @@ from starlette.routing import Route
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
 from pairgossip.peer.reading import PeerReading, SwarmReading
-from pairgossip.watch.peers.history import SwarmHistory, estimates_in
-from pairgossip.watch.peers.source import Swarm
-from pairgossip.watch.server.board import Board
-from pairgossip.watch.server.requests import answering, stream_answer
-from pairgossip.watch.simulation.frames import color_levels, color_reach, encode_json, format_event
-from pairgossip.watch.simulation.layouts import layout
+from pairgossip.watch.peers import Swarm, SwarmHistory, estimates_in
+from pairgossip.watch.server.requests import Board, format_event, make_route, stream_answer
+from pairgossip.watch.simulation.frames import (
+    color_levels,
+    color_reach,
+    fit_square,
+    layout,
+    pack,
+    ring,
+)
 
-SECONDS_BETWEEN_READINGS = 1.0
+_SECONDS_BETWEEN_READINGS = 1.0
 """Peers write their status once a second."""
-MOST_LINKS = 12_000
-log = logging.getLogger(__name__)
+_MOST_LINKS = 12_000
+_log = logging.getLogger(__name__)
 
 
 class SwarmView:
@@ -35,7 +39,7 @@ class SwarmView:
 
     def __init__(self, swarm: Swarm) -> None:
         self._history = SwarmHistory(swarm)
-        self._setup = format_event("setup", encode_json(_setup(swarm, self._history.names)))
+        self._setup = format_event("setup", _setup(swarm, self._history.names))
         self._last: bytes | None = None
         self._reach: float | None = None
         self._board = Board(self._opening)
@@ -44,8 +48,8 @@ class SwarmView:
         self._thread.start()
 
     def routes(self) -> list[Route]:
-        """The paths this view answers on; none changes anything."""
-        return [Route("/api/swarm/events", answering(self._events), methods=["GET"])]
+        """Return the paths this view answers on; none changes anything."""
+        return [make_route("/api/swarm/events", self._events)]
 
     def close(self) -> None:
         """Stop reading, and disconnect every viewer."""
@@ -59,8 +63,8 @@ class SwarmView:
             try:
                 self._read()
             except Exception:
-                log.exception("the peers could not be read")
-            self._ended.wait(SECONDS_BETWEEN_READINGS)
+                _log.exception("the peers could not be read")
+            self._ended.wait(_SECONDS_BETWEEN_READINGS)
 
     def _read(self) -> None:
         reading = self._history.read()
@@ -70,17 +74,17 @@ class SwarmView:
         self._reach = color_reach(deviations) or self._reach
         content = {
             **_content(reading),
-            "levels": base64.b64encode(color_levels(deviations, self._reach or 1.0)).decode(),
+            "levels": color_levels(deviations, self._reach),
             "middle": middle,
             "reach": self._reach,
         }
-        self._last = format_event("look", encode_json(content))
+        self._last = format_event("look", content)
         self._board.post("look", self._last)
 
     def _opening(self) -> list[bytes]:
         """Return all that a viewer needs who connects late."""
         seconds, estimates = self._history.curves()
-        history = format_event("history", encode_json({"seconds": seconds, "estimates": estimates}))
+        history = format_event("history", {"seconds": seconds, "estimates": estimates})
         return [self._setup, history, *([] if self._last is None else [self._last])]
 
     async def _events(self, request: Request) -> Response:
@@ -88,35 +92,24 @@ class SwarmView:
 
 
 def _content(reading: SwarmReading) -> dict[str, Any]:
+    totals = ("seconds", "exchanges", "rate", "refused", "generation")
     return {
-        "seconds": reading.seconds,
+        **{name: getattr(reading, name) for name in totals},
         "running": reading.is_running,
         "peers": [_peer(peer) for peer in reading.peers],
-        "exchanges": reading.exchanges,
-        "rate": reading.rate,
-        "refused": reading.refused,
-        "generation": reading.generation,
     }
 
 
 def _peer(peer: PeerReading) -> dict[str, Any]:
-    return {
-        "state": peer.state,
-        "estimate": peer.estimate,
-        "parameters": peer.parameters,
-        "interval": peer.interval,
-        "exchanges": peer.exchanges,
-        "rate": peer.rate,
-        "refused": peer.refused,
-        "generation": peer.generation,
-        "covers": peer.covers,
-        "heard": peer.silence,
-        "problems": peer.problems,
-    }
+    names = (
+        *("state", "estimate", "parameters", "interval", "exchanges", "rate", "refused"),
+        *("generation", "covers", "problems"),
+    )
+    return {**{name: getattr(peer, name) for name in names}, "heard": peer.silence}
 
 
 def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
-    links = swarm.links if len(swarm.links) <= MOST_LINKS else []
+    links = swarm.links if len(swarm.links) <= _MOST_LINKS else []
     note = None
     if len(names) > 1 and not swarm.links:
         note = "Who is connected to whom is not known from here."
@@ -130,34 +123,22 @@ def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
         "nodes": len(names),
         "link_count": len(swarm.links),
         "family": swarm.family,
-        "positions": _pack(_places(swarm) * 65_535),
-        "edges": _pack(np.array(links, dtype=np.float64)),
+        "positions": pack(_places(swarm) * 65_535),
+        "edges": pack(np.array(links)),
         "pixels": False,
         "note": note,
     }
 
 
 def _places(swarm: Swarm) -> FloatArray:
-    """Where peers are drawn: where the swarm says, else as any network, else on a ring."""
+    """Return where peers are drawn: where the swarm says, else as any network, else on a ring."""
     count = len(swarm.readers)
-    if count == 1:
-        return np.full((1, 2), 0.5)
-    if swarm.positions is None and len(swarm.links) >= count - 1:
-        try:
-            # A grid's sides are not told: by its links it is placed as well.
-            family = swarm.family if swarm.family not in ("grid", "torus") else None
+    if swarm.positions is not None:
+        return fit_square(np.array(swarm.positions, dtype=np.float64))
+    if len(swarm.links) >= count - 1 > 0:
+        # A grid's sides are not known: by its links it is placed as well.
+        family = swarm.family if swarm.family not in ("grid", "torus") else None
+        with contextlib.suppress(ValueError):  # in several parts, as seen from here
             graph = Graph(count, np.array(swarm.links), family=family)
             return layout(graph, (count, family, *map(tuple, swarm.links)))
-        except ValueError:  # in several parts, as seen from here
-            pass
-    if swarm.positions is not None:
-        placed = np.array(swarm.positions, dtype=np.float64)
-        low, high = placed.min(axis=0), placed.max(axis=0)
-        reach = float((high - low).max()) or 1.0
-        return np.clip((placed - (low + high) / 2) / reach + 0.5, 0.0, 1.0)
-    angle = np.linspace(0, 2 * np.pi, count, endpoint=False) - np.pi / 2
-    return 0.5 + 0.5 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-
-
-def _pack(values: FloatArray) -> str:
-    return base64.b64encode(values.astype(np.uint16).tobytes()).decode()
+    return fit_square(ring(count))

@@ -1,8 +1,9 @@
-"""A simulation in the terminal: the same numbers as `estimate`, live or in lines."""
+"""Peers and simulations in a terminal."""
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import pty
 import re
@@ -14,14 +15,157 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
+from rich.text import Text
 
 import pairgossip as pg
 from pairgossip.cli import main
+from pairgossip.peer.reading import DOWN, PeerReading
+from pairgossip.watch.peers import Swarm
 from pairgossip.watch.simulation.observations import Uploads
 from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
-from pairgossip.watch.terminal.simulation import TextSimulation
+from pairgossip.watch.terminal import (
+    _ASCII_BLOCKS,
+    _BLOCKS,
+    TextSimulation,
+    TextSwarm,
+    _curve,
+    _line,
+    _number,
+    _rows_that_fit,
+    _sparkline,
+    show_live,
+)
+
+from .peers_to_watch import HOSTILE, Scripted, made_up_swarm, told
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "drawn"),
+    [
+        ([10.0**k for k in range(8)], 8, _BLOCKS),
+        ([8, 1], 20, "█▁"),
+        ([5, 5, 5], 3, "███"),
+        ([1, None, 8, math.nan], 4, "▁ █ "),
+        ([2.0**k for k in range(100)], 4, "▃▄▆█"),
+        ([0.0, 1.0, 100.0], 3, "▁▁█"),
+        ([0.0, 0.0], 2, ""),
+        ([], 10, ""),
+        ([None, math.inf], 10, ""),
+        ([1, 2], 0, ""),
+    ],
+)
+def test_sparklines(values: list[float | None], width: int, drawn: str) -> None:
+    assert _sparkline(values, width, _BLOCKS) == drawn
+
+
+@pytest.mark.parametrize(("encoding", "blocks"), [("ascii", _ASCII_BLOCKS), ("utf-8", _BLOCKS)])
+def test_blocks_that_a_terminal_has(encoding: str, blocks: str) -> None:
+    console = Console(file=io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    assert _curve(console, "error", [1, 10**7], 60, "").plain == f"error (log) {blocks[::7]} "
+    assert len(_ASCII_BLOCKS) == len(_BLOCKS)
+
+
+def test_small_things() -> None:
+    assert [_number(value) for value in (None, math.nan, 1.5, 123456789.0)] == [
+        *("-", "-", "1.5"),
+        "1.23457e+08",
+    ]
+    assert _rows_that_fit(3) == 1 and _rows_that_fit(40) == 31
+    assert _line("x" * 50, 10).plain == "x" * 9 + "…"
+
+
+def test_what_is_shown_follows_the_size_of_the_terminal() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=50, height=10)
+    with show_live(console, lambda width, height: Text(f"{width} x {height}")) as redraw:
+        redraw()
+        console.size = ConsoleDimensions(33, 7)
+        redraw()
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "50 x 10" in shown and "33 x 7" in shown
+
+
+def peers() -> list[Scripted]:
+    return [
+        Scripted("ann", [told(10, 1.25, interval=(1.0, 2.0)), told(30, 1.5, refused=3)]),
+        Scripted("bob", [told(10, 1.75), PeerReading(DOWN)]),
+    ]
+
+
+def swarm_of(readers: list[Scripted], ends_after: int = 3) -> Swarm:
+    looks = iter([True] * (ends_after - 1))
+    return Swarm("test", readers, exact=1.5, measure="gini", refresh=lambda: next(looks, False))
+
+
+def shown(console: Console, readers: list[Scripted]) -> str:
+    text = TextSwarm(swarm_of(readers), console, wait=lambda _: None)
+    assert text.run()  # until the swarm has ended
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_lines() -> None:
+    lines = shown(Console(file=io.StringIO(), width=200), peers()).splitlines()
+    assert lines[0] == "test: gini, exact value 1.5"
+    assert re.fullmatch(
+        r"0 s: 2 up; estimates 1\.5 \(1\.25 to 1\.75\); 10 exchanges, 0 per second; 0 refused; "
+        r"generation 1",
+        lines[1],
+    )
+    assert "1 up, 1 down; estimates 1.625 (1.5 to 1.75); 20 exchanges" in lines[-1]
+    assert "3 refused" in lines[-1] and len(lines) == 3
+
+
+def test_a_live_table() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
+    text = shown(console, peers())
+    assert "all rows likely between" in text and "1 to 2" in text
+    assert re.search(r"bob +down +1\.75 ", text)
+    assert "error (log)" in text and "█" in text
+
+
+def test_those_that_are_not_up_are_shown_first_of_all() -> None:
+    readers = [Scripted(f"peer-{k}", [told(1)]) for k in range(50)]
+    readers.append(Scripted("lost", [PeerReading(DOWN)]))
+    console = Console(file=io.StringIO(), width=120, height=20)
+    text = TextSwarm(swarm_of(readers), console)
+    text.read()
+    console.print(text.picture.draw(120, 20))
+    assert isinstance(console.file, io.StringIO)
+    drawn = console.file.getvalue()
+    assert "lost" in drawn and "and 40 more that are up" in drawn
+    assert len(drawn.splitlines()) <= 20
+
+
+def test_hostile_names_cannot_steer_the_terminal() -> None:
+    readers = [Scripted("a\x1b[2J[bold]:smile:", [told(1)]), Scripted(HOSTILE, [told(1)])]
+    console = Console(file=io.StringIO(), width=120)
+    text = TextSwarm(swarm_of(readers), console)
+    text.read()
+    console.print(text.picture.draw(120, 30))
+    assert isinstance(console.file, io.StringIO)
+    drawn = console.file.getvalue()
+    assert "\x1b" not in drawn and "a\\x1b[2J[bold]:smile:" in drawn
+
+
+def test_ctrl_c_ends_it() -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    text = TextSwarm(swarm_of(peers(), 99), Console(file=io.StringIO()), interrupt)
+    assert text.run() is False
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made_up_swarm(tmp_path / "swarm", ["ann", "bob"], running=False)
+    assert main(["watch", "--text", "--swarm", str(folder)]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[0] == "swarm in swarm: gini, exact value 1.5"
+    assert "2 up; estimates 1.5 (1.5 to 1.5); 7 exchanges" in told.out
+    assert told.err == "The swarm has ended.\n"
+
 
 FIELDS: dict[str, str | list[str]] = {
     "data": "engel",
@@ -54,11 +198,11 @@ def test_lines_tell_the_numbers_of_estimate() -> None:
     )
     assert lines[0] == f"gosta (sync) on cycle, 235 nodes, exact value {run.target:.6g}"
     assert 5 < len(lines) < 20
-    for told in lines[1:]:
+    for line in lines[1:]:
         found = re.fullmatch(
-            r"iteration ([\d,]+) of 3,000: mean estimate (\S+), error (\S+), spread (\S+)", told
+            r"iteration ([\d,]+) of 3,000: mean estimate (\S+), error (\S+), spread (\S+)", line
         )
-        assert found is not None, told
+        assert found is not None, line
         at = run.iterations.tolist().index(int(found[1].replace(",", "")))
         assert found[2] == f"{run.mean[at]:.6g}" and found[3] == f"{run.error[at]:.6g}"
     assert lines[-1].startswith("iteration 3,000 of 3,000")

@@ -1,4 +1,4 @@
-"""What a run found: a short table for people, one object for programs."""
+"""What a run or training found: tables for people, one object for programs, a figure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.cli.console import format_value, new_table, optional_work, write_line, write_table
-from pairgossip.cli.summaries.model import ordered_share
+from pairgossip.cli.console import (
+    format_value,
+    new_table,
+    optional_work,
+    write_line,
+    write_rows,
+    write_table,
+)
+from pairgossip.cli.saved import ordered_share
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit, Run
+from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,16 +30,14 @@ if TYPE_CHECKING:
     from pairgossip.cli.options import DescentOptions
     from pairgossip.cli.train import LossOptions
     from pairgossip.graphs import Graph
-    from pairgossip.results.fit import Fit
-
-
-# What is said of sites that hold several rows, and of what they sent to each other.
 
 
 Facts = dict[str, Any]
+_LARGEST_UNASKED_GAP = 20_000
+"""Above this many nodes a gap without formula may take longer than the run."""
 
 
-def group_facts(result: Run | Fit, column: str | None) -> Facts | None:
+def _group_facts(result: Run | Fit, column: str | None) -> Facts | None:
     """Return by name how the rows lie at the sites; None without groups."""
     if result.groups is None:
         return None
@@ -44,21 +50,24 @@ def group_facts(result: Run | Fit, column: str | None) -> Facts | None:
         "size_min": int(sizes.min()),
         "size_median": float(np.median(sizes)),
         "size_max": int(sizes.max()),
-        "network_share": _network_share(graph, result.law),
+        # With whole sets, all exchanges are between sites.
+        "network_share": graph.network_fraction(result.law)
+        if isinstance(graph, GroupedGraph)
+        else 1.0,
     }
 
 
-def traffic_facts(result: Run | Fit) -> Facts:
+def _traffic_facts(result: Run | Fit) -> Facts:
     """Return by name what was exchanged and sent in all; with groups, means over the trials."""
     return {
-        "network_exchanges": _mean(result.network_exchanges),
-        "local_exchanges": _mean(result.local_exchanges),
+        "network_exchanges": _whole(float(result.network_exchanges[:, -1].mean())),
+        "local_exchanges": _whole(float(result.local_exchanges[:, -1].mean())),
         "messages": _whole(float(result.messages[-1])),
         "bytes": _whole(float(result.bytes[-1])),
     }
 
 
-def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
+def _group_rows(facts: Facts | None) -> list[tuple[str, str]]:
     """Return the lines of a table about the sites; none without groups."""
     if facts is None:
         return []
@@ -72,7 +81,7 @@ def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
     ]
 
 
-def traffic_rows(found: Facts) -> list[tuple[str, str]]:
+def _traffic_rows(found: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
     sent = [
         ("messages", _format_mean(found["messages"])),
@@ -87,16 +96,6 @@ def traffic_rows(found: Facts) -> list[tuple[str, str]]:
     ]
 
 
-def _network_share(graph: Graph, law: str) -> float:
-    """Return the probability that an exchange is between sites: with whole sets, all are."""
-    return graph.network_fraction(law) if isinstance(graph, GroupedGraph) else 1.0
-
-
-def _mean(totals: Any) -> int | float:
-    """Average the totals at the last checkpoint over the trials."""
-    return _whole(float(totals[:, -1].mean()))
-
-
 def _whole(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
@@ -106,15 +105,12 @@ def _format_mean(number: float) -> str:
     return f"{round(number):,}"
 
 
-# What is said of private reports: what they promise, and what they cost.
-
-
-def privacy_facts(result: Run | Fit) -> dict[str, Any] | None:
+def _privacy_facts(result: Run | Fit) -> Facts | None:
     """Return by name what is promised and what it costs; None without privacy."""
     mechanism = result.privacy
     if mechanism is None:
         return None
-    facts: dict[str, Any] = {
+    facts: Facts = {
         "epsilon": mechanism.epsilon,
         "bins": list(mechanism.bins),
         "guarantee": mechanism.guarantee(),
@@ -129,7 +125,7 @@ def privacy_facts(result: Run | Fit) -> dict[str, Any] | None:
     return facts
 
 
-def privacy_rows(facts: dict[str, Any] | None) -> list[tuple[str, str]]:
+def _privacy_rows(facts: Facts | None) -> list[tuple[str, str]]:
     """Return the lines of a table about private reports; none without privacy."""
     if facts is None:
         return []
@@ -147,7 +143,7 @@ def privacy_rows(facts: dict[str, Any] | None) -> list[tuple[str, str]]:
     return rows
 
 
-def write_guarantee(facts: dict[str, Any] | None, seed: int) -> None:
+def _write_guarantee(facts: Facts | None, seed: int) -> None:
     """Say what reports promise, and that those of a seed are for simulation only."""
     if facts is None:
         return
@@ -158,20 +154,16 @@ def write_guarantee(facts: dict[str, Any] | None, seed: int) -> None:
     )
 
 
-CURVE_ROWS = 6
-LARGEST_UNASKED_GAP = 20_000
-"""Above this many nodes a gap without formula may take longer than the run."""
-
-
-def run_summary(run: Run, group_by: str | None = None) -> dict[str, Any]:
+def run_summary(run: Run, observations: Observations) -> Facts:
     """Return what a run found by name, curves included; what is unknown is NaN or None.
 
     The graph is that of the sites where rows are grouped by a column.
     """
     # U1-gossip has one target per node; their mean is the statistic.
     exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
-    graph = run.sites
     return {
+        "columns": observations.columns,
+        "label": observations.label,
         "statistic": run.kernel or "mean",
         "target": run.target_kind,
         "exact": exact,
@@ -181,9 +173,9 @@ def run_summary(run: Run, group_by: str | None = None) -> dict[str, Any]:
         "spread": float(run.spread[-1]),
         "iterations": int(run.iterations[-1]),
         "exchanges": int(run.exchanges[-1]),
-        **traffic_facts(run),
+        **_traffic_facts(run),
         "time": None if run.times is None else float(run.times.mean(axis=0)[-1]),
-        "normalized_gap": known_gap(run),
+        "normalized_gap": _known_gap(run),
         "seed": run.seed,
         "trials": run.trials,
         "status": run.status,
@@ -191,69 +183,62 @@ def run_summary(run: Run, group_by: str | None = None) -> dict[str, Any]:
         "clock": run.clock,
         "order": run.order,
         "law": run.law,
-        "graph": {
-            "family": graph.family,
-            "parameters": graph.parameters,
-            "nodes": graph.n,
-            "edges": graph.edge_count,
-        },
-        "groups": group_facts(run, group_by),
-        "privacy": privacy_facts(run),
-        "curve": {
-            "iterations": run.iterations,
-            "mean": run.mean,
-            "spread": run.spread,
-            "error": run.error,
-        },
+        "graph": _graph_facts(run.sites),
+        "groups": _group_facts(run, observations.group_by),
+        "privacy": _privacy_facts(run),
+        "curve": {name: getattr(run, name) for name in ("iterations", "mean", "spread", "error")},
     }
 
 
-def print_run(run: Run, found: dict[str, Any], columns: str) -> None:
+def _graph_facts(graph: Graph) -> Facts:
+    return {
+        "family": graph.family,
+        "parameters": json_value(graph.parameters or {}),
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+    }
+
+
+def print_run(run: Run, found: Facts, columns: str) -> None:
     """Print the summary of a run and a few rows of its convergence curve."""
     from pairgossip.results.curves import describe
 
-    facts = new_table(("result", ""))
+    kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
     percent = found["relative_error"] * 100
-    for name, value in (
-        (f"exact value ({_kind(run)})", format_value(found["exact"], 8)),
+    rows = (
+        (f"exact value ({kinds[run.target_kind]})", format_value(found["exact"], 8)),
         ("mean estimate", format_value(found["estimate"], 8)),
-        *privacy_rows(found["privacy"]),
+        *_privacy_rows(found["privacy"]),
         ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
         ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
         ("spread over nodes", format_value(found["spread"], 4)),
         ("iterations", format_value(found["iterations"])),
         ("exchanges", format_value(found["exchanges"])),
-        *traffic_rows(found),
+        *_traffic_rows(found),
         *([("time", format_value(found["time"]))] if run.times is not None else []),
-        ("normalized gap", format_gap(run, found["normalized_gap"])),
-        *group_rows(found["groups"]),
+        ("normalized gap", _format_gap(run, found["normalized_gap"])),
+        *_group_rows(found["groups"]),
         ("seed", str(run.seed)),
-    ):
-        facts.add_row(name, value)
-    write_table(facts, f"{describe(run)}; {columns}")
+    )
+    write_rows(("result", ""), rows, f"{describe(run)}; {columns}")
     curve = new_table(("iterations", "mean estimate", "spread over nodes", "RMS error"))
     curve.columns[0].justify = "right"
-    for row in np.unique(np.linspace(0, len(run.iterations) - 1, CURVE_ROWS).round().astype(int)):
+    for row in np.unique(np.linspace(0, len(run.iterations) - 1, 6).round().astype(int)):
         values = (run.mean[row], run.spread[row], run.error[row])
         curve.add_row(f"{run.iterations[row]:,}", *(format_value(float(value)) for value in values))
     write_table(curve)
-    write_guarantee(found["privacy"], run.seed)
+    _write_guarantee(found["privacy"], run.seed)
 
 
-def _kind(run: Run) -> str:
-    kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
-    return kinds[run.target_kind]
-
-
-def known_gap(run: Run | Fit) -> float | None:
-    """The rate that governs a run; None where there is none or it was not computed."""
+def _known_gap(run: Run | Fit) -> float | None:
+    """Return the rate that governs a run; None where there is none or it was not computed."""
     from pairgossip.graphs.laws import is_uniform
     from pairgossip.graphs.spectrum import closed_form
 
     graph = run.graph
     has_formula = is_uniform(graph, run.law) and closed_form(graph) is not None
     # The gap on the rows of all sites comes from a matrix of sites by sites.
-    if run.sites.n > LARGEST_UNASKED_GAP and not has_formula:
+    if run.sites.n > _LARGEST_UNASKED_GAP and not has_formula:
         return None
     # A lone node has no gap, and the gap of others may need a missing library.
     with suppress(PairgossipError), optional_work("Normalized gap", "the normalized gap was"):
@@ -261,15 +246,12 @@ def known_gap(run: Run | Fit) -> float | None:
     return None
 
 
-def format_gap(run: Run | Fit, gap: float | None) -> str:
-    """Spell the normalized gap of a run for a table."""
+def _format_gap(run: Run | Fit, gap: float | None) -> str:
+    """Format the normalized gap of a run for a table."""
     return "not computed" if gap is None and run.nodes > 1 else format_value(gap, 4)
 
 
-# What training found: a table for people, one object for programs, a figure.
-
-
-def fit_summary(fit: Fit, observations: Observations) -> dict[str, Any]:
+def fit_summary(fit: Fit, observations: Observations) -> Facts:
     """Return what was found by name; refuse a model that is not finite."""
     theta = fit.model
     if not np.isfinite(theta).all():
@@ -287,36 +269,24 @@ def fit_summary(fit: Fit, observations: Observations) -> dict[str, Any]:
         "disagreement": float(fit.disagreement[-1]),
         "iterations": int(fit.iterations[-1]),
         "exchanges": int(fit.exchanges[-1]),
-        **traffic_facts(fit),
-        "normalized_gap": known_gap(fit),
-        "groups": group_facts(fit, observations.group_by),
-        "privacy": privacy_facts(fit),
+        **_traffic_facts(fit),
+        "normalized_gap": _known_gap(fit),
+        "groups": _group_facts(fit, observations.group_by),
+        "privacy": _privacy_facts(fit),
         "trials": fit.trials,
         "seed": fit.seed,
         "status": fit.status,
         "curve": {
-            "iterations": fit.iterations,
-            "objective": fit.objective,
-            "spread": fit.spread,
-            "disagreement": fit.disagreement,
+            name: getattr(fit, name)
+            for name in ("iterations", "objective", "spread", "disagreement")
         },
     }
 
 
-def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[str, Any]:
+def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
     """Return how a model was learned, for its file."""
-    graph = fit.sites
-    parameters = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in (graph.parameters or {}).items()
-    }
     return {
-        "graph": {
-            "family": graph.family,
-            "parameters": parameters,
-            "nodes": graph.n,
-            "edges": graph.edge_count,
-        },
+        "graph": _graph_facts(fit.sites),
         **({} if fit.groups is None else {"construction": fit.construction}),
         "clock": fit.clock,
         "law": fit.law,
@@ -334,31 +304,27 @@ def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> dict[
     }
 
 
-def print_fit(fit: Fit, found: dict[str, Any], columns: str) -> None:
+def print_fit(fit: Fit, found: Facts, columns: str) -> None:
     """Print what was found, and the coefficients."""
     from pairgossip.results.curves import describe
 
-    facts = new_table(("result", ""))
     judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
-    for name, value in (
+    rows = (
         (judged, format_value(found["auc"], 5)),
         ("objective, mean over nodes", format_value(found["objective"])),
         ("spread of the objective over nodes", format_value(found["spread"], 4)),
         ("disagreement of the models", format_value(found["disagreement"], 4)),
         ("iterations", format_value(found["iterations"])),
-        *traffic_rows(found),
-        ("normalized gap", format_gap(fit, found["normalized_gap"])),
-        *group_rows(found["groups"]),
-        *privacy_rows(found["privacy"]),
+        *_traffic_rows(found),
+        ("normalized gap", _format_gap(fit, found["normalized_gap"])),
+        *_group_rows(found["groups"]),
+        *_privacy_rows(found["privacy"]),
         ("seed", str(found["seed"])),
-    ):
-        facts.add_row(name, value)
-    write_table(facts, f"{describe(fit)} ({columns})")
-    coefficients = new_table(("column", "coefficient"))
-    for name, value in zip(found["columns"], found["theta"], strict=True):
-        coefficients.add_row(name, format_value(value))
-    write_table(coefficients)
-    write_guarantee(found["privacy"], found["seed"])
+    )
+    write_rows(("result", ""), rows, f"{describe(fit)} ({columns})")
+    named = zip(found["columns"], map(format_value, found["theta"]), strict=True)
+    write_rows(("column", "coefficient"), named)
+    _write_guarantee(found["privacy"], found["seed"])
 
 
 def draw(fit: Fit, against: str) -> Figure:

@@ -1,7 +1,8 @@
-"""The curves of saved results, against the arrays they come from."""
+"""Saved results: which files there are, and what the page shows of them."""
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,112 @@ import pytest
 from matplotlib.figure import Figure
 
 import pairgossip as pg
+from pairgossip.errors import InputError
 from pairgossip.experiments import Picture, Section
 from pairgossip.experiments.framework.figures import Panel, Sheet
-from pairgossip.watch.results.content import result_content, section_content
+from pairgossip.watch import results
+from pairgossip.watch.results import _result_content, _ResultFile, _section_content, find_results
+
+
+def save_run(path: Path, seed: int = 0) -> pg.Run:
+    data = np.array([1.0, 2.0, 4.0, 7.0, 11.0])
+    run = pg.estimate(data, "gini", pg.graphs.cycle(5), iterations=300, trials=3, seed=seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    run.save(path)
+    return run
+
+
+def only(path: Path) -> _ResultFile:
+    (file,) = find_results([path]).files.values()
+    return file
+
+
+def test_files_and_folders(tmp_path: Path) -> None:
+    save_run(tmp_path / "alone.npz")
+    save_run(tmp_path / "folder" / "results" / "auc" / "ring.npz")
+    save_run(tmp_path / "folder" / "results" / "auc" / "ring.unfinished.npz")
+    (tmp_path / "folder" / "settings.json").write_text("{}")
+    (tmp_path / "folder" / "report.html").write_text("<p>")
+    found = find_results([tmp_path / "alone.npz"], [tmp_path / "folder"])
+    assert [(one.group, one.name) for one in found.files.values()] == [
+        ("", "alone.npz"),
+        ("auc", "ring"),
+    ]
+    assert found.reproductions == [tmp_path / "folder"]
+    assert list(found.reports.values()) == [tmp_path / "folder" / "report.html"]
+    again = find_results([tmp_path / "alone.npz"], [tmp_path / "folder"])
+    assert list(again.files) == list(found.files)  # a shared link finds the same
+
+
+def test_a_run_is_read(tmp_path: Path) -> None:
+    run = save_run(tmp_path / "run.npz")
+    file = only(tmp_path / "run.npz")
+    assert np.array_equal(file.load().error, run.error)
+    assert file.header()["kernel"] == "gini"
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^There is no file .*none\.npz: check the path\.$"):
+        find_results([tmp_path / "none.npz"])
+    with pytest.raises(InputError, match=r"^There is no folder .*none: check the path\.$"):
+        find_results([], [tmp_path / "none"])
+    with pytest.raises(InputError, match="holds no saved run: give a folder"):
+        find_results([], [tmp_path])
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"text", b"\x00" * 500])
+def test_damaged_files(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.npz").write_bytes(content)
+    file = only(tmp_path / "run.npz")
+    for read in (file.load, file.header):
+        with pytest.raises(InputError, match="is not a run saved by pairgossip, or is damaged"):
+            read()
+
+
+def test_an_archive_of_something_else(tmp_path: Path) -> None:
+    np.savez(tmp_path / "run.npz", numbers=np.arange(3))
+    file = only(tmp_path / "run.npz")
+    for read in (file.load, file.header):
+        with pytest.raises(InputError, match="is not a run saved by pairgossip, or is damaged"):
+            read()
+
+
+def test_a_cut_file(tmp_path: Path) -> None:
+    save_run(tmp_path / "run.npz")
+    whole = (tmp_path / "run.npz").read_bytes()
+    (tmp_path / "run.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="is damaged"):
+        only(tmp_path / "run.npz").load()
+
+
+def test_a_small_file_that_unfolds_to_a_large_one(tmp_path: Path) -> None:
+    save_run(tmp_path / "run.npz")
+    with (
+        zipfile.ZipFile(tmp_path / "run.npz", "a", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("more.npy", "w", force_zip64=True) as member,
+    ):
+        for _ in range(129):
+            member.write(bytes(1 << 24))
+    file = only(tmp_path / "run.npz")
+    assert file.path.stat().st_size < 1 << 22
+    for read in (file.load, file.header):
+        with pytest.raises(InputError, match=r"unfolds to 2\.0 GiB, and at most 2\.0 are read"):
+            read()
+
+
+def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "_MOST_FILES", 2)
+    for number in range(3):
+        (tmp_path / f"{number}.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="more than 2 saved runs: give fewer at once"):
+        find_results([], [tmp_path])
+
+
+def test_names_are_harmless(tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[2J.npz").write_bytes(b"")
+    (file,) = find_results([], [tmp_path]).files.values()
+    assert file.name == "a\\x1b[2J"
+
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0])
 
@@ -30,7 +134,7 @@ def test_errors_with_theory(tmp_path: Path) -> None:
     made = run()
     theory = made.theory()
     made.save(tmp_path / "run.npz")
-    content = result_content(pg.load(tmp_path / "run.npz"))
+    content = _result_content(pg.load(tmp_path / "run.npz"))
     found = curves(content, "error")
     # From the trials themselves: the root of the mean square.
     expected = np.sqrt((made.trial_error**2).mean(axis=0))
@@ -45,7 +149,7 @@ def test_errors_with_theory(tmp_path: Path) -> None:
 
 def test_estimates() -> None:
     made = run()
-    found = curves(result_content(made), "estimate")
+    found = curves(_result_content(made), "estimate")
     mean = made.trial_mean.mean(axis=0)
     assert found["mean over nodes and trials"]["values"] == pytest.approx(mean)
     low, high = found["mean over nodes and trials"]["band"]
@@ -56,7 +160,7 @@ def test_estimates() -> None:
 
 
 def test_axes() -> None:
-    sync, later = result_content(run()), result_content(run(clock="async"))
+    sync, later = _result_content(run()), _result_content(run(clock="async"))
     assert set(sync["axes"]) == {"exchanges", "iterations", "messages", "bytes"}
     assert set(later["axes"]) == {*sync["axes"], "time"}
     exchanges = sync["axes"]["exchanges"]["values"]
@@ -80,7 +184,7 @@ def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
     made = pg.estimate(X, "gini", **given)
     if made.clock == "sync":
         made.theory()
-    content = result_content(made)
+    content = _result_content(made)
     for what in ("error", "estimate"):
         chart = content["charts"][what]
         for against, axis in content["axes"].items():
@@ -96,14 +200,14 @@ def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
 
 
 def test_one_trial_has_no_band() -> None:
-    assert curves(result_content(run(trials=1)), "error")["measured error"]["band"] is None
+    assert curves(_result_content(run(trials=1)), "error")["measured error"]["band"] is None
 
 
 def test_an_unknown_exact_value() -> None:
     made = run()
     object.__setattr__(made, "target", float("nan"))
     object.__setattr__(made, "trial_error", np.full_like(made.trial_error, np.nan))
-    content = result_content(made)
+    content = _result_content(made)
     assert set(content["charts"]) == {"estimate", "spread"}
     assert "exact value" not in curves(content, "estimate")
 
@@ -121,7 +225,7 @@ def test_a_fit(tmp_path: Path) -> None:
         bias=True,
     )
     fit.save(tmp_path / "fit.npz")
-    content = result_content(pg.load(tmp_path / "fit.npz"))
+    content = _result_content(pg.load(tmp_path / "fit.npz"))
     assert set(content["charts"]) == {"objective", "disagreement", "spread", "bias"}
     (objective,) = content["charts"]["objective"]["curves"]
     assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
@@ -132,7 +236,7 @@ T = np.array([1.0, 10.0, 100.0])
 
 
 def panels(sheet: Sheet) -> list[dict[str, Any]]:
-    (figure,) = section_content(Section([], [Picture("one", "caption", sheet)]))["figures"]
+    (figure,) = _section_content(Section([], [Picture("one", "caption", sheet)]))["figures"]
     assert (figure["name"], figure["caption"]) == ("one", "caption")
     shown: list[dict[str, Any]] = figure["panels"]
     return shown

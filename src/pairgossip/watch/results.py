@@ -1,0 +1,384 @@
+"""The results view: saved runs to look into, and the figures of a reproduction.
+
+The files are found once, at the start; nothing else is opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError, PairgossipError
+from pairgossip.results import Fit, Run
+from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts
+from pairgossip.results.loading import load
+from pairgossip.results.storage import read_header
+from pairgossip.results.traffic import AGAINST
+from pairgossip.text import clean_text
+from pairgossip.watch.server.requests import json_answer, make_route
+
+if TYPE_CHECKING:  # experiments take a second to import, and not everybody looks at them
+    from pairgossip.experiments.framework import Experiment, Plan, Section
+    from pairgossip.experiments.framework.figures import Panel, PlacedCurve
+    from pairgossip.experiments.framework.store import Store
+
+
+_MOST_FILES = 1_000
+_LONGEST_NAME = 120
+_REMEMBERED = 64
+"""The number of results that are kept as they were read."""
+_DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
+"""What the page calls the line styles of matplotlib."""
+Chapters = Callable[[], list[dict[str, Any]]]
+"""Makes what the page shows of reproductions, a chapter per experiment; this takes seconds."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _ResultFile:
+    """One file under a short key, which stays the same as long as its path does."""
+
+    key: str
+    name: str
+    """As shown: without control characters."""
+    group: str
+    """The folder it was found in, below the one asked for."""
+    path: Path
+
+    def load(self) -> Any:
+        """Read the run or the fit; a damaged file gives one sentence."""
+        try:
+            return load(self.path)
+        except MemoryError:
+            raise InputError(f"{self.path.name} needs more memory than there is.") from None
+
+    def header(self) -> dict[str, Any]:
+        """Read what the file says about itself, without its arrays."""
+        try:
+            return read_header(self.path)
+        except InputError:
+            raise
+        except Exception:  # a damaged archive fails in as many ways as there are bytes
+            raise InputError(
+                f"{self.path.name} is not a run saved by pairgossip, or is damaged."
+            ) from None
+
+
+@dataclass(frozen=True)
+class Found:
+    """All files there are."""
+
+    files: dict[str, _ResultFile]
+    reports: dict[str, Path]
+    """Reports of reproductions, by key."""
+    reproductions: list[Path]
+    """Folders that `pairgossip reproduce` made."""
+
+
+def find_results(
+    files: Iterable[str | PathLike[str]] = (), folders: Iterable[str | PathLike[str]] = ()
+) -> Found:
+    """Make the table of all files, once."""
+    found = Found({}, {}, [])
+    for path in map(Path, files):
+        if not path.is_file():
+            raise InputError(f"There is no file {path}: check the path.")
+        _add(found, path, path.name)
+    for folder in map(Path, folders):
+        if not folder.is_dir():
+            raise InputError(f"There is no folder {folder}: check the path.")
+        _add_folder(found, folder)
+    return found
+
+
+def _add_folder(found: Found, folder: Path) -> None:
+    # The experiments take a second to import.
+    from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
+    from pairgossip.experiments.framework.report import REPORT
+
+    paths, report = saved_runs(folder), folder / REPORT
+    if is_reproduction(folder):
+        found.reproductions.append(folder)  # which may have computed its results without runs
+        if report.is_file():
+            found.reports[_key(report)] = report
+    elif not paths:
+        raise InputError(
+            f"{folder} holds no saved run: give a folder that 'pairgossip reproduce' made, or "
+            "one of .npz files."
+        )
+    for path in paths:
+        _add(found, path, path.stem, group_of(path, folder))
+
+
+def _add(found: Found, path: Path, name: str, group: str = "") -> None:
+    key = _key(path)
+    if len(found.files) >= _MOST_FILES and key not in found.files:
+        raise InputError(f"There are more than {_MOST_FILES:,} saved runs: give fewer at once.")
+    file = _ResultFile(key, clean_text(name, _LONGEST_NAME), clean_text(group, _LONGEST_NAME), path)
+    found.files.setdefault(key, file)
+
+
+def _key(path: Path) -> str:
+    return hashlib.blake2b(str(path.absolute()).encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _result_content(result: Run | Fit) -> dict[str, Any]:
+    """Return everything a page needs to draw a result in several ways."""
+    charts = fit_charts(result) if result.kind == "fit" else run_charts(result, result.known_theory)
+    return {
+        "title": describe(result),
+        "facts": _facts(result),
+        "axes": _axes(result),
+        "charts": {name: _chart_content(chart) for name, chart in charts.items()},
+    }
+
+
+def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
+    facts: list[tuple[str, Any]] = [
+        ("trials", result.trials),
+        ("iterations", int(result.iterations[-1])),
+        ("messages", float(result.messages[-1])),
+        ("law", result.law),
+        ("seed", str(result.seed)),
+        ("status", result.status),
+    ]
+    if result.kind == "fit":
+        return [("last objective", float(result.objective[-1])), *facts, ("step", result.step)]
+    exact = "one per node" if np.ndim(result.target) else float(result.target)
+    return [
+        ("last mean", float(result.mean[-1])),
+        ("exact value", exact),
+        ("last error", float(result.error[-1])),
+        *facts,
+    ]
+
+
+def _axes(result: Run | Fit) -> dict[str, dict[str, Any]]:
+    """Return the x axes that the result has."""
+    names = [name for name in AGAINST if name != "time" or result.times is not None]
+    return {
+        name: {"label": axis_label(result, name), "values": result.axis(name)} for name in names
+    }
+
+
+def _chart_content(chart: Chart) -> dict[str, Any]:
+    curves = [
+        {
+            "label": curve.label,
+            "values": curve.y,
+            "dash": _DASHES[curve.style],
+            "aside": curve.aside,
+            "band": curve.band,
+        }
+        for curve in chart.curves
+    ]
+    return {"label": chart.label, "log": chart.log, "curves": curves}
+
+
+def find_chapters(folders: Sequence[Path]) -> Chapters | None:
+    """Return what makes the chapters of these reproductions; None if there are none."""
+    if not folders:
+        return None
+    from pairgossip.experiments.framework.store import Store
+
+    stores = [Store(folder) for folder in folders]
+    plans = [store.saved_plan() for store in stores]  # damaged settings are refused at once
+
+    def make() -> list[dict[str, Any]]:
+        from pairgossip.experiments import CATALOG
+
+        return [
+            _chapter(experiment, store, plan)
+            for store, plan in zip(stores, plans, strict=True)
+            for experiment in CATALOG.values()
+            if store.has_begun(experiment)
+        ]
+
+    return make
+
+
+def _chapter(experiment: Experiment, store: Store, plan: Plan) -> dict[str, Any]:
+    problem, section = "", None
+    try:
+        results = store.results_of(experiment, plan)
+        if results is None:
+            problem = "Some of its results are missing: resume the reproduction."
+        else:
+            section = experiment.report(results)
+    except PairgossipError as wrong:  # damaged, or of another plan
+        problem = str(wrong)
+    return {
+        "key": experiment.name,
+        "title": experiment.title,
+        "question": experiment.question,
+        "problem": problem,
+        **_section_content(section),
+    }
+
+
+def _section_content(section: Section | None) -> dict[str, Any]:
+    """Return what the page shows of a section of the report."""
+    if section is None:
+        return {"findings": [], "claims": [], "figures": []}
+    return {
+        "findings": section.findings,
+        "claims": [(one.verdict, one.statement, one.evidence) for one in section.claims],
+        "figures": [
+            {
+                "name": picture.name,
+                "caption": picture.caption,
+                "panels": [_panel_content(one) for one in picture.sheet.panels if one.curves],
+            }
+            for picture in section.pictures
+        ],
+    }
+
+
+def _panel_content(panel: Panel) -> dict[str, Any]:
+    placed = [placed for placed in panel.curves if placed.x is None or len(placed.x)]
+    known = np.concatenate([one.x for one in placed if one.x is not None])
+    ends = np.array([known.min(), known.max()])
+    return {
+        "title": panel.title,
+        "x_label": panel.x_label,
+        "y_label": panel.y_label,
+        "x_log": panel.x_log,
+        "y_log": panel.y_log,
+        "x_ticks": list(enumerate(panel.x_names)) or None,
+        "y_ticks": list(enumerate(panel.y_names)) or None,
+        "curves": [_placed_content(one, ends if one.x is None else one.x) for one in placed],
+    }
+
+
+def _placed_content(placed: PlacedCurve, x: FloatArray) -> dict[str, Any]:
+    curve = placed.curve
+    band = None
+    if curve.band is not None:
+        band = {"x": x, "low": curve.band[0], "high": curve.band[1]}
+    return {
+        "label": curve.label,
+        "x": x,
+        "y": curve.y,
+        "color": curve.color,
+        "dash": _DASHES[curve.style],
+        "points": placed.points,
+        "band": band,
+    }
+
+
+class ResultsView:
+    """Answers from a fixed table of files; what a request names is looked up in it."""
+
+    name, title = "results", "Results"
+
+    def __init__(self, found: Found, chapters: Chapters | None = None) -> None:
+        self._found, self._chapters = found, chapters
+        self._reading, self._drawing = threading.Lock(), threading.Lock()
+        self._read: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._figures: list[dict[str, Any]] | None = None
+        self._maker: threading.Thread | None = None
+        self._problem = ""
+
+    def routes(self) -> list[Route]:
+        """Return the paths this view answers on; none changes anything."""
+        return [
+            make_route("/api/results", self._list),
+            make_route("/api/results/figures", self._report_figures),
+            make_route("/api/results/runs/{key}", self._result),
+            make_route("/api/results/reports/{key}", self._report),
+        ]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    async def _list(self, _: Request) -> Response:
+        return json_answer(await run_in_threadpool(self._list_files))
+
+    async def _result(self, request: Request) -> Response:
+        file = self._found.files.get(request.path_params["key"])
+        if file is None:
+            raise LookupError("There is no such saved run: choose one from the list.")
+        return json_answer(await run_in_threadpool(self._content, file))
+
+    async def _report(self, request: Request) -> Response:
+        path = self._found.reports.get(request.path_params["key"])
+        if path is None or not path.is_file():
+            raise LookupError("There is no such report.")
+        # To be kept and opened by itself: here its own pictures and styles would be refused.
+        return FileResponse(path, filename=path.name, media_type="text/html; charset=utf-8")
+
+    async def _report_figures(self, _: Request) -> Response:
+        return json_answer(self._chapters_so_far())
+
+    def _list_files(self) -> dict[str, Any]:
+        return {
+            "files": [_entry(file) for file in self._found.files.values()],
+            "reports": [
+                {"key": key, "place": str(path)} for key, path in self._found.reports.items()
+            ],
+            "has_figures": self._chapters is not None,
+        }
+
+    def _content(self, file: _ResultFile) -> dict[str, Any]:
+        try:
+            changed = file.path.stat().st_mtime
+        except OSError:
+            raise InputError(f"{file.name} is no longer there: start again.") from None
+        with self._reading:  # several viewers would else read the same file at once
+            known = self._read.get(file.key)
+            if known is None or known[0] != changed:
+                known = self._read[file.key] = (changed, _result_content(file.load()))
+                while len(self._read) > _REMEMBERED:
+                    self._read.popitem(last=False)
+        return known[1] | {"key": file.key, "name": file.name, "group": file.group}
+
+    def _chapters_so_far(self) -> dict[str, Any]:
+        """Return the chapters; null while they are made, in a thread that holds nobody up."""
+        if self._chapters is None:
+            raise LookupError("No reproduction is open: give its folder with --results.")
+        with self._drawing:
+            if self._maker is None:
+                self._maker = threading.Thread(target=self._make, daemon=True)
+                self._maker.start()
+        if self._problem:
+            raise InputError(self._problem)
+        return {"chapters": self._figures}
+
+    def _make(self) -> None:
+        assert self._chapters is not None
+        try:
+            self._figures = self._chapters()
+        except PairgossipError as problem:
+            self._problem = str(problem)
+        except Exception:
+            _log.exception("the figures could not be made")
+            self._problem = "The figures could not be made: the server's own log says why."
+
+
+def _entry(file: _ResultFile) -> dict[str, Any]:
+    entry: dict[str, Any] = {"key": file.key, "name": file.name, "group": file.group}
+    try:
+        header = file.header()
+        what = header.get("loss") or header.get("kernel") or "mean"
+        family = (header.get("graph") or {}).get("family") or "graph"
+        entry |= {
+            "kind": "fit" if header.get("kind") == "fit" else "run",
+            "about": f"{what}, {header.get('clock')}, {family}"[:200],
+        }
+    except (InputError, AttributeError) as problem:
+        entry |= {"kind": "damaged", "about": str(problem)[:300]}
+    return entry

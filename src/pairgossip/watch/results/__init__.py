@@ -1,1 +1,0 @@
-"""The view of saved results: which files there are, and the curves in them."""

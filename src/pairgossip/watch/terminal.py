@@ -1,0 +1,369 @@
+"""Peers and simulations on a terminal: a table that fits it, and a curve of blocks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
+
+if TYPE_CHECKING:  # whoever watches peers does without the engines, and the other way round
+    from pairgossip.watch.peers import Swarm
+    from pairgossip.watch.simulation.runs import WatchedRun
+
+_BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*#@"
+_FRAME_SECONDS = 1 / 8
+_LINES_AROUND_TABLE = 9
+"""What is watched, the curve, the table's head, what was left out."""
+_SECONDS_BETWEEN_READINGS = 1.0
+_SECONDS_BETWEEN_LINES = 5.0
+"""Where nobody sees a table being redrawn."""
+_MOST_MOMENTS = 2_000
+_STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
+_PEER_COLUMNS = (
+    *("estimate", "all rows likely between", "exchanges", "per second", "refused"),
+    *("generation", "last heard"),
+)
+_USUAL_SECONDS = 30.0
+"""The length of a run on a terminal unless a speed is given."""
+_CHECKPOINTS_PER_LINE = 4
+"""Where no table is redrawn: this makes about three lines for every factor of ten."""
+_READOUTS = {
+    "mean": "mean estimate",
+    "error": "error",
+    "spread": "spread",
+    "objective": "objective",
+    "of_nodes": "of single nodes",
+}
+Picture = Callable[[int, int], RenderableType]
+"""Draws what is to be seen, given the columns and lines of the terminal."""
+
+
+def _sparkline(values: Sequence[float | None], width: int, blocks: str) -> str:
+    """Draw a curve on a logarithmic scale in one line, the newest value last.
+
+    More values than columns share columns. What is unknown stays empty; 0 counts as the least.
+    """
+    heights = [_height(value) for value in values]
+    known = [height for height in heights if height is not None and math.isfinite(height)]
+    if not known or width < 1:
+        return ""
+    low, high = min(known), max(known)
+    columns = min(width, len(heights))
+    drawn = []
+    for column in range(columns):
+        # The last value that falls into this column.
+        height = heights[(column + 1) * len(heights) // columns - 1]
+        if height is None:
+            drawn.append(" ")
+            continue
+        share = 1.0 if high == low else (max(height, low) - low) / (high - low)
+        drawn.append(blocks[round(share * (len(blocks) - 1))])
+    return "".join(drawn)
+
+
+def _height(value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return math.log10(value) if value > 0 else -math.inf
+
+
+def _curve(
+    console: Console, name: str, values: Sequence[float | None], width: int, note: str
+) -> Text:
+    """Draw a curve between its name and a note, in blocks that the terminal can show."""
+    blocks = _BLOCKS
+    try:
+        _BLOCKS.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        blocks = _ASCII_BLOCKS
+    drawn = _sparkline(values, max(width - 40, 10), blocks)
+    return _line(f"{name} (log) {drawn} {note}", width, "cyan")
+
+
+def _number(value: float | None, digits: int = 6) -> str:
+    """Format a number, or a dash for what is unknown."""
+    return "-" if value is None or math.isnan(value) else f"{value:.{digits}g}"
+
+
+def _line(text: str, width: int, style: str = "") -> Text:
+    """Return one line of text, cut where the terminal ends."""
+    cut = Text(text, style=style, no_wrap=True, overflow="ellipsis")
+    cut.truncate(width, overflow="ellipsis")
+    return cut
+
+
+def _new_table(texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for name in texts:
+        table.add_column(name, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _rows_that_fit(lines: int) -> int:
+    return max(lines - _LINES_AROUND_TABLE, 1)
+
+
+class _Sized:
+    """Draws anew for the size that the terminal has now."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._picture(options.max_width, console.size.height)
+
+
+@contextmanager
+def show_live(
+    console: Console, picture: Picture, *, transient: bool = False
+) -> Iterator[Callable[[], None]]:
+    """Show a picture as long as the block runs; yield a function that redraws it.
+
+    The last picture stays on the terminal unless it is transient.
+    """
+    live = Live(_Sized(picture), console=console, auto_refresh=False, transient=transient)
+    # Not as a context: its first drawing, if Ctrl-C ends it, would leave the cursor hidden.
+    try:
+        live.start()
+        yield live.refresh
+    finally:
+        live.stop()
+
+
+class PeersPicture:
+    """Draws readings of a swarm.
+
+    Parameters
+    ----------
+    console
+        Where it is shown.
+    heading
+        Its first line.
+    exact
+        The value that peers estimate, if that is known.
+    """
+
+    def __init__(self, console: Console, heading: str, exact: float | None) -> None:
+        self.heading = heading
+        self._console, self._exact = console, exact
+        self._reading: SwarmReading | None = None
+        self._note = ""
+        self._errors: list[float | None] = []
+        self._line_due = 0.0
+
+    def add(self, reading: SwarmReading, note: str = "") -> None:
+        """Take a new reading, and a note to add to its summary."""
+        self._reading, self._note = reading, note
+        self._errors = [*self._errors, _error(reading, self._exact)][-_MOST_MOMENTS:]
+
+    def line(self) -> str | None:
+        """Return the summary every few seconds and at the end; None in between."""
+        reading = self._reading
+        if reading is None or (
+            reading.seconds < self._line_due and reading.is_running is not False
+        ):
+            return None
+        self._line_due = reading.seconds + _SECONDS_BETWEEN_LINES
+        return reading.summary() + self._note
+
+    def draw(self, width: int, height: int) -> RenderableType:
+        """Draw the table and the curve."""
+        heading = _line(self.heading, width, "bold")
+        if self._reading is None:
+            return heading
+        last = next((value for value in reversed(self._errors) if value is not None), None)
+        name = "spread" if self._exact is None else "error"
+        peers = self._reading.peers
+        # Those that are not up are shown first of all.
+        order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
+        table = _new_table(("peer", "state"), _PEER_COLUMNS)
+        for k in sorted(order[: _rows_that_fit(height)]):
+            table.add_row(*_cells(peers[k]))
+        more = len(peers) - table.row_count
+        return Group(
+            heading,
+            _line(self._reading.summary() + self._note, width),
+            _curve(self._console, name, self._errors, width, _number(last, 3)),
+            table,
+            *([_line(f"and {more:,} more that are up", width, "dim")] if more else []),
+        )
+
+
+class TextSwarm:
+    """Shows peers until the swarm has ended, or until Ctrl-C."""
+
+    def __init__(
+        self, swarm: Swarm, console: Console, wait: Callable[[float], None] = time.sleep
+    ) -> None:
+        from pairgossip.watch.peers import SwarmHistory
+
+        self._history, self._console, self._wait = SwarmHistory(swarm), console, wait
+        exact = "" if swarm.exact is None else f", exact value {_number(swarm.exact)}"
+        measure = f": {swarm.measure}" if swarm.measure else ""
+        self.picture = PeersPicture(console, f"{swarm.title}{measure}{exact}", swarm.exact)
+
+    def run(self) -> bool:
+        """Show the peers; return whether the swarm has ended meanwhile."""
+        try:
+            if self._console.is_terminal:
+                with show_live(self._console, self.picture.draw) as redraw:
+                    self._until_the_end(redraw)
+            else:
+                self._print(self.picture.heading)
+                self._until_the_end(lambda: self._print(self.picture.line()))
+        except KeyboardInterrupt:
+            return False
+        finally:
+            self._history.close()
+        return True
+
+    def read(self) -> SwarmReading:
+        """Read the peers once."""
+        reading = self._history.read()
+        self.picture.add(reading)
+        return reading
+
+    def _until_the_end(self, show: Callable[[], None]) -> None:
+        while True:
+            is_running = self.read().is_running
+            show()
+            if is_running is False:
+                return
+            self._wait(_SECONDS_BETWEEN_READINGS)
+
+    def _print(self, text: str | None) -> None:
+        if text is not None:
+            self._console.print(text, soft_wrap=True)
+
+
+def _error(reading: SwarmReading, exact: float | None) -> float | None:
+    """Return how far the peers are from the exact value, or else from their mean."""
+    known = [value for value in reading.estimates() if value is not None]
+    if not known or (exact is None and len(known) == 1):
+        return None
+    return statistics.pvariance(known, exact) ** 0.5
+
+
+def _cells(peer: PeerReading) -> list[Text]:
+    between = "-"
+    if peer.interval is not None:
+        between = f"{_number(peer.interval[0], 5)} to {_number(peer.interval[1], 5)}"
+    estimate = f"{peer.parameters} parameters" if peer.parameters else _number(peer.estimate)
+    heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
+    texts = [
+        *(estimate, between, f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
+        *(f"{peer.refused or 0:,}", str(peer.generation or "-"), heard),
+    ]
+    state = Text(peer.state, style=_STYLES.get(peer.state, ""))
+    return [Text(peer.name, style="bold"), state, *map(Text, texts)]
+
+
+class TextSimulation:
+    """One run to its end, or until Ctrl-C."""
+
+    def __init__(self, run: WatchedRun, speed: float | None, console: Console) -> None:
+        from pairgossip.watch.simulation.runs import Pace
+
+        self._run, self._console = run, console
+        usual = run.iterations / _USUAL_SECONDS if console.is_terminal else math.inf
+        self._speed = usual if speed is None else speed
+        self._pace = Pace([run], _FRAME_SECONDS)
+
+    def run(self) -> bool:
+        """Show the run; return whether it came to its end."""
+        try:
+            if self._console.is_terminal:
+                self._run_live()
+            else:
+                self._run_in_lines()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def summary(self) -> str:
+        """Say in one line where the run is."""
+        run = self._run
+        return f"iteration {run.done:,} of {run.iterations:,}: {', '.join(self._readouts())}"
+
+    def _readouts(self) -> list[str]:
+        """Return the numbers that a terminal shows, each after its name."""
+        numbers = self._run.readouts(self._run.values())
+        return [f"{_READOUTS[key]} {_number(numbers[key])}" for key in _READOUTS if key in numbers]
+
+    def _run_live(self) -> None:
+        with show_live(self._console, self.picture) as redraw:
+            redraw()
+            while self._run.done < self._run.iterations:
+                self._advance()
+                redraw()
+
+    def _run_in_lines(self) -> None:
+        run = self._run
+        self._console.print(self._heading(), soft_wrap=True)
+        written = 0
+        while run.done < run.iterations:
+            self._advance(stop_at_checkpoint=True)
+            is_due = len(run.curves) >= written + _CHECKPOINTS_PER_LINE
+            if is_due or run.done >= run.iterations:
+                written = len(run.curves)
+                self._console.print(self.summary(), soft_wrap=True)
+
+    def _advance(self, *, stop_at_checkpoint: bool = False) -> None:
+        """Advance for a frame at the chosen speed; what is too fast is not made up for."""
+        run, end = self._run, time.monotonic() + _FRAME_SECONDS
+        left, passed = self._speed * _FRAME_SECONDS, len(run.curves)
+        while left >= 1 and run.done < run.iterations and time.monotonic() < end:
+            most = left
+            if stop_at_checkpoint:
+                most = min(left, int(run.checkpoints[passed]) - run.done)
+            left -= self._pace.advance(most)
+            if stop_at_checkpoint and len(run.curves) > passed:
+                break
+        rest = end - time.monotonic()
+        if math.isfinite(self._speed) and rest > 0 and run.done < run.iterations:
+            time.sleep(rest)
+
+    def picture(self, width: int, height: int) -> RenderableType:
+        """Draw the state of the moment."""
+        run = self._run
+        measured = [point[0] for point in run.curves]
+        span = f"{_number(measured[0], 3)} to {_number(measured[-1], 3)}" if measured else ""
+        bar = f"[{'=' * round(20 * run.done / run.iterations):20}]"
+        return Group(
+            _line(self._heading(), width, "bold"),
+            _line(f"{bar} {run.done:,} of {run.iterations:,} iterations", width),
+            _line("  ".join(self._readouts()), width),
+            _curve(self._console, run.curve_names[0], measured, width, span),
+            self._farthest(run.values(), _rows_that_fit(height)),
+        )
+
+    def _heading(self) -> str:
+        run = self._run
+        exact = run.describe()["exact"]
+        known = "" if exact is None else f", exact value {_number(exact)}"
+        return f"{run.title}, {run.graph.n:,} nodes{known}"
+
+    def _farthest(self, values: Any, rows: int) -> RenderableType:
+        run = self._run
+        deviations, _ = run.deviations(values)
+        known = np.where(np.isnan(deviations), -1.0, np.abs(deviations))
+        worst = np.argsort(-known, kind="stable")[:rows]
+        table = _new_table(["farthest nodes"], [str(run.describe()["colored"]), "off by"])
+        for node in worst.tolist():
+            table.add_row(str(node), _number(values[node]), _number(deviations[node], 3))
+        more = run.graph.n - len(worst)
+        return Group(table, *([_line(f"and {more:,} nodes nearer", 60, "dim")] if more else []))

@@ -1,1 +1,0 @@
-"""The same views as text, for a terminal without a browser."""
