@@ -15,8 +15,7 @@ from cyclopts import Parameter
 from pairgossip.checks import choice
 from pairgossip.cli.console import optional_work, tell
 from pairgossip.cli.options import OUTPUT, Json
-from pairgossip.errors import InputError, PairgossipError, canonical
-from pairgossip.errors import needed_for
+from pairgossip.errors import InputError, PairgossipError, canonical, needed_for
 from pairgossip.files import replacing, write_text
 from pairgossip.text import join_names
 

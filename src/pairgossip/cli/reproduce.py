@@ -12,8 +12,7 @@ from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, with_options, write_line, write_rows
 from pairgossip.cli.options import Flag, Seed, Whole
-from pairgossip.errors import InputError
-from pairgossip.errors import needed_for
+from pairgossip.errors import InputError, needed_for
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:

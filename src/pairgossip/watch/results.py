@@ -107,8 +107,8 @@ def find_results(
 
 def _add_folder(found: Found, folder: Path) -> None:
     # The experiments take a second to import.
-    from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
     from pairgossip.experiments.framework.report import REPORT
+    from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
 
     paths, report = saved_runs(folder), folder / REPORT
     if is_reproduction(folder):
