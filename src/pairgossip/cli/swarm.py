@@ -270,13 +270,14 @@ def _run_options(how: _DurationOptions, chaos: _ChaosOptions) -> SwarmOptions:
 
 
 def _faults(chaos: _ChaosOptions, seconds: float | None) -> Faults | None:
-    from pairgossip.swarm.chaos import KINDS, Faults, usual_faults
+    from pairgossip.swarm.chaos import Faults, usual_faults
 
     asked = {name: number for name, number in given(chaos).items() if name != "chaos"}
     if not chaos.chaos and not asked:
         return None
     usual = usual_faults(_PART_IN_CHAOS * (_DEFAULT_SECONDS if seconds is None else seconds))
-    counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in KINDS} | asked
+    kinds = ("kills", "freezes", "partitions")
+    counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in kinds} | asked
     window = _SECONDS_PER_FAULT * sum(counts.values())
     if seconds is not None:
         window = _PART_IN_CHAOS * seconds
