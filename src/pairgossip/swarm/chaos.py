@@ -322,8 +322,8 @@ class Chaos:
         away = sum(peer.state != UP for peer in self._peers)
         return away < max(1, len(self._peers) // 3)
 
-    def _choose(self, chosen: list[PeerProcess]) -> PeerProcess | None:
-        return self._chance.choice(chosen) if chosen else None
+    def _choose(self, candidates: list[PeerProcess]) -> PeerProcess | None:
+        return self._chance.choice(candidates) if candidates else None
 
     def _after(self, now: float, mean: float, what: Callable[[], bool]) -> None:
         delay = min(self._chance.expovariate(1.0 / mean), _LONGEST)

@@ -259,10 +259,10 @@ def _now(seen: PeerSnapshot) -> Ended:
 
 def _then(seen: PeerSnapshot, generation: int) -> Ended:
     """Return what a generation had found when it ended."""
-    from pairgossip.peer.protocol.messages import ordinal
+    from pairgossip.peer.protocol.messages import generation_ordinal
     from pairgossip.peer.service.status import read_ended
 
-    now = ordinal(seen.state.generation)
+    now = generation_ordinal(seen.state.generation)
     if generation == now:
         return _now(seen)
     ended = {one.generation: one for one in read_ended(seen.home.ended, now)}

@@ -80,15 +80,15 @@ def load_identity(folder: Path) -> Identity:
     except UnicodeDecodeError:
         raise InputError(f"{file} is not a certificate: restore it.") from None
     try:
-        id, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
+        its_id, sealing_key = id_of_certificate(certificate), sealing_key_of(certificate)
     except InputError as problem:
         raise InputError(f"{file}: {problem}") from None
     static = static_key(key)
     is_its_own = sealing_key == static.public_key().public_bytes_raw()
-    if id != id_of_key(key.public_key()) or not is_its_own:
+    if its_id != id_of_key(key.public_key()) or not is_its_own:
         raise InputError(f"{file} does not belong to the key beside it: restore the two together.")
     return Identity(
-        id,
+        its_id,
         name_in_certificate(certificate),
         certificate,
         key.sign,

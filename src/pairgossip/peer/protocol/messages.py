@@ -239,7 +239,7 @@ def generations_before(generation: int) -> int:
     return generation >> _CHANGES_BITS
 
 
-def ordinal(generation: int) -> int:
+def generation_ordinal(generation: int) -> int:
     """Return the generation as people and scripts count it: the first is 1."""
     return 1 + generations_before(generation)
 

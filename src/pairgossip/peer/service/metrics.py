@@ -209,9 +209,10 @@ def _labeled_gauges(status: Status) -> list[_Labeled]:
         values = {who: getattr(one, field) for who, one in neighbors.items()}
         return f"neighbor_{name}", meaning, "neighbor", values
 
-    estimate = {str(entry): value for entry, value in enumerate(status.estimate or ())}
+    entries = enumerate(status.estimate or ())
+    estimate: dict[str, float | None] = {str(entry): value for entry, value in entries}
     return [
-        ("estimate", "The statistic, or the model's parameters.", "entry", {**estimate}),
+        ("estimate", "The statistic, or the model's parameters.", "entry", estimate),
         each("agreed", "Whether the neighbor runs the same.", "agreed"),
         each("away", "Whether the neighbor is known to be away.", "away"),
         each("silence_seconds", "Since its last frame.", "heard"),

@@ -39,7 +39,7 @@ def noise_of(seen: PeerSnapshot) -> float | None:
 def _noise_bound(
     kernel: DebiasedKernel, rows: int, target: str, averages: FloatArray
 ) -> float | None:
-    """Bound the standard error that reporting brings, for any rows that all members have together.
+    """Bound the standard error that reporting brings, whatever is in the rows of all members.
 
     A quotient is taken to be linear around the averages of its components as estimated, so that
     its bound is approximate.
@@ -65,9 +65,10 @@ def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
 
 
 def _largest_variances(kernel: DebiasedKernel, weights: FloatArray) -> tuple[float, float, float]:
-    """Return the largest variances over all cells of what a report says.
+    """Return the largest variances over all cells.
 
-    That is alone, together with another beyond what each says alone, and of its own pair.
+    They are those of what one report adds, of what two add together beyond what each adds alone,
+    and of what a report says of its own pair.
     """
     mechanism = kernel.mechanism
     table = np.tensordot(weights, kernel.cell_tables, axes=1)

@@ -20,9 +20,8 @@ from msgspec.structs import replace
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.members import PeerContext
-from pairgossip.peer.protocol import messages
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.messages import VERSION, Notice, decode
+from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
 from pairgossip.peer.service.status import (
@@ -70,7 +69,7 @@ class Reporter:
             before.heard_of if before else ()
         )
         self._generation = parts.state.generation
-        self._ended = read_ended(parts.home.ended, messages.ordinal(self._generation))
+        self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
         self._before = parts.state, self._context
         self._uncertainty = Uncertainty(
             exchange.context.rule,
@@ -234,7 +233,7 @@ class Reporter:
         fields = {"announced_by": announcer, "without": gone, "rows": ", ".join(rows)}
         self._log.warning(
             "began a new generation",
-            generation=messages.ordinal(state.generation),
+            generation=generation_ordinal(state.generation),
             **{name: text for name, text in fields.items() if text},
         )
 
@@ -338,7 +337,7 @@ class Reporter:
 
 def _last_status(parts: Assembly) -> Status | None:
     """Return what was told in this generation before a restart: for display, it may be lost."""
-    now = parts.identity.id, messages.ordinal(parts.state.generation)
+    now = parts.identity.id, generation_ordinal(parts.state.generation)
     with contextlib.suppress(InputError):
         status = read_status(parts.home.status)
         if status is not None and (status.id, status.generation) == now:

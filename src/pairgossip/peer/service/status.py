@@ -14,7 +14,7 @@ from pairgossip import files
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
-from pairgossip.peer.protocol import messages
+from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.protocol.rules import WeightedMixing
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
@@ -187,7 +187,7 @@ def status_of(
     return Status(
         id=context.me,
         measure=spec.kernel or spec.loss or "",
-        generation=messages.ordinal(state.generation),
+        generation=generation_ordinal(state.generation),
         evicted=tuple(names.get(member, member) for member in state.evicted),
         exchanges=state.exchanges,
         estimate=estimate_of(context, state),

@@ -205,8 +205,12 @@ def _check_algorithm(spec: Spec) -> None:
 
 
 def _check_positive(spec: Spec) -> None:
-    tables = {"algorithm": ["rate"], "learning": ["step", "radius", "l2"]}
-    for table, names in {**tables, "stop": ["error", "exchanges"]}.items():
+    positive = {
+        "algorithm": ("rate",),
+        "learning": ("step", "radius", "l2"),
+        "stop": ("error", "exchanges"),
+    }
+    for table, names in positive.items():
         for name in names:
             number = getattr(getattr(spec, table), name, None)  # the table may be absent
             if number is not None and not (math.isfinite(number) and number > 0):

@@ -59,9 +59,10 @@ _UPSERT_OUTCOME = (
 class SqliteJournal:
     """The state of one peer; to be used by one thread of one process.
 
-    Without ``power_safe`` nothing is synced: a loss of power may then undo exchanges on one side,
-    and the peer must be evicted; a crash of the process alone is safe either way. A peer that has
-    ever run must not ``create`` a database: with an empty memory it would repeat what it did.
+    Without ``power_safe`` nothing but added rows is synced: a loss of power may then undo exchanges
+    on one side, and the peer must be evicted; a crash of the process alone is safe either way. A
+    peer that has ever run must not ``create`` a database: with an empty memory it would repeat what
+    it did.
     """
 
     def __init__(self, path: Path, power_safe: bool = True, create: bool = True) -> None:

@@ -14,8 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol import messages
-from pairgossip.peer.protocol.messages import BadFrame, Notice, Record, decode
+from pairgossip.peer.protocol.messages import BadFrame, Notice, Record, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
@@ -151,8 +150,8 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     try:
         _check("peer", [row])
         _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
-        rows = {"nodes": nodes, "outcomes": outcomes, "about": about}
-        if total != sum_fingerprints(_check(*table) for table in rows.items()):
+        tables = {"nodes": nodes, "outcomes": outcomes, "about": about}
+        if total != sum_fingerprints(_check(name, rows) for name, rows in tables.items()):
             raise ValueError("a row is missing, or is not the latest")
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
@@ -208,7 +207,7 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
     about.pop("draw_seed", None)
     return {
         **about,
-        "generation": messages.ordinal(state.generation),
+        "generation": generation_ordinal(state.generation),
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
         "seq": state.seq,
@@ -233,7 +232,7 @@ def _export_outcome(outcome: Outcome, private: bool) -> dict[str, Any]:
 
 
 def _export_record(record: Record, private: bool) -> dict[str, Any]:
-    generation = messages.ordinal(record.generation)
+    generation = generation_ordinal(record.generation)
     shown = {"origin": record.origin, "row": record.row, "generation": generation}
     return shown | {"value": list(record.value)} if private else shown
 

@@ -26,11 +26,13 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
     for name in spec.observed:
         low, high = spec.ranges[name]
         is_inside = (low <= table[name]) & (table[name] <= high)
-        _check(table, name, is_inside, f"the agreed range [{low:g}, {high:g}]", "another range")
+        agreed = f"the agreed range [{low:g}, {high:g}]"
+        _check_inside(table, name, is_inside, agreed, "another range")
     if spec.privacy is not None and spec.privacy.classes is not None and spec.label is not None:
         classes = spec.privacy.classes
         allowed = f"privacy.classes ({', '.join(f'{one:g}' for one in classes)})"
-        _check(table, spec.label, np.isin(table[spec.label], classes), allowed, "other classes")
+        is_inside = np.isin(table[spec.label], classes)
+        _check_inside(table, spec.label, is_inside, allowed, "other classes")
     matrix = table.matrix() + 0.0  # minus zero would be signed as another number
     _check_meaning(matrix, spec)
     return tuple(tuple(map(float, row)) for row in matrix)
@@ -96,7 +98,8 @@ def digest(rows: Rows) -> str:
     return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
 
 
-def _check(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
+def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
+    """Raise `InputError` if a column has values outside what is allowed."""
     lines = [table.lines[row] for row in np.flatnonzero(~is_inside)]
     if lines:
         raise InputError(

@@ -24,10 +24,10 @@ What is not noticed
 -------------------
 After a loss of power the witness may be behind by what the system had not written yet, some tens
 of seconds: whoever loses the log too, in just that moment, may lose as much. A peer that is not
-safe from a loss of power syncs nothing, so that after any start of the machine all its saves may be
-missing. A folder that was restored as a whole is as consistent as it was; the neighbors notice. A
-disk that is pulled out while the machine runs is not expected: the witness may then have more than
-the log, and the state is refused.
+safe from a loss of power syncs nothing but added rows, so that after any start of the machine all
+its saves since those may be missing. A folder that was restored as a whole is as consistent as it
+was; the neighbors notice. A disk that is pulled out while the machine runs is not expected: the
+witness may then have more than the log, and the state is refused.
 """
 
 from __future__ import annotations
