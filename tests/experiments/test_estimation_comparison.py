@@ -9,8 +9,8 @@ import pytest
 
 from pairgossip import estimate
 from pairgossip.datasets import breast_cancer_wisconsin
-from pairgossip.experiments import estimation_comparison
-from pairgossip.experiments.estimation_comparison import _METHODS, AUC, SCATTER, _Measured
+from pairgossip.experiments.estimation_comparison import AUC, SCATTER, methods
+from pairgossip.experiments.estimation_comparison.methods import METHODS, Measured
 from pairgossip.experiments.framework import Plan
 from pairgossip.experiments.paper_setup import GRAPHS, deal_rows, price
 from pairgossip.kernels import row_means
@@ -83,7 +83,7 @@ def test_u2_sends_twice_the_messages(scatter: dict[str, Any]) -> None:
     sent = {(row[0], row[1]): row[2] for row in rows}
     for graph in GRAPHS:
         assert sent[graph, "u2"] == 400_000
-        assert {sent[graph, m] for m in _METHODS if m != "u2"} == {200_000}
+        assert {sent[graph, m] for m in METHODS if m != "u2"} == {200_000}
 
 
 def test_swapped_methods_change_the_verdicts(scatter: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ def test_swapped_methods_change_the_verdicts(scatter: dict[str, Any]) -> None:
 
 def test_swapped_graphs_change_the_verdicts(scatter: dict[str, Any]) -> None:
     swapped = dict(scatter)
-    for method in _METHODS:
+    for method in METHODS:
         swapped[f"complete-{method}"] = scatter[f"torus-{method}"]
         swapped[f"torus-{method}"] = scatter[f"complete-{method}"]
     assert verdicts(SCATTER.report(swapped))["connected-scatter"] == "does not hold"
@@ -113,7 +113,7 @@ def test_an_error_above_the_bound_changes_the_verdict(scatter: dict[str, Any]) -
     assert changed["bound-scatter"] == "does not hold"
 
 
-@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_an_error_of_gosta_that_falls_slowly_changes_the_verdict(
     scatter: dict[str, Any], method: str
 ) -> None:
@@ -139,24 +139,24 @@ def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> N
 
 
 def test_one_trial_writes_no_nan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimation_comparison, "_LENGTHS", (2_000, 2_000))
+    monkeypatch.setattr(methods, "_LENGTHS", (2_000, 2_000))
     results = results_of(SCATTER, tmp_path, Plan(quick=True, trials=1, seed=0))
     assert "nan" not in texts(SCATTER.report(results))
 
 
 @pytest.fixture
-def power_law() -> _Measured:
+def power_law() -> Measured:
     """What a run measures whose relative error is t^(-1/2)."""
     run = estimate([1.0, 2.0, 4.0], "gini", iterations=10_000, checkpoints=41, record="summary")
     error = float(np.mean(run.target)) / np.sqrt(run.iterations, dtype=np.float64)
-    return _Measured(replace(run, trial_error=error[None]), float(np.mean(run.target)), gap=0.01)
+    return Measured(replace(run, trial_error=error[None]), float(np.mean(run.target)), gap=0.01)
 
 
-def test_the_slope_of_a_power_is_its_exponent(power_law: _Measured) -> None:
+def test_the_slope_of_a_power_is_its_exponent(power_law: Measured) -> None:
     assert power_law.slope == pytest.approx(-0.5)
 
 
-def test_messages_until_a_level_are_interpolated(power_law: _Measured) -> None:
+def test_messages_until_a_level_are_interpolated(power_law: Measured) -> None:
     assert price(power_law.needed(0.1)) == pytest.approx(200, rel=0.01)
     assert price(power_law.needed(0.001)) == "not reached"
     assert price(power_law.needed(2.0)) == 2

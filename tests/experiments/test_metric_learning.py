@@ -16,13 +16,13 @@ from pairgossip.experiments.metric_learning import (
     MIXTURE,
     _digits_claim,
     _informative_share,
-    _Measures,
     _paired_difference,
 )
 from pairgossip.experiments.metric_learning.metrics import (
     _JUDGED,
     HELD_OUT,
     INFORMATIVE,
+    Measures,
     _accuracy,
     _best_metric,
     diagonal_risks,
@@ -160,7 +160,7 @@ def test_digits_are_judged_by_clear_differences(
 
     central = {"euclidean": scaled, "unscaled": unscaled, "accuracy": 0.9}
     rivals = {"scaled data": right(scaled), "data as they are": right(unscaled)}
-    measured = _Measures(
+    measured = Measures(
         {},
         central,
         dict.fromkeys(GRAPHS, np.full(2, 0.9)),

@@ -8,7 +8,7 @@ import pytest
 
 from pairgossip.experiments.framework import Section
 from pairgossip.experiments.paper_setup import incomes, network
-from pairgossip.experiments.theory_and_measurement import THEORY, _agree, _agreement_claim
+from pairgossip.experiments.theory_and_measurement import THEORY, _agreement_claim
 from pairgossip.experiments.theory_and_measurement import simulations as theory_cases
 from pairgossip.kernels import Pairs
 from tests.experiments.running import PLAN, results_of, verdicts
@@ -89,6 +89,6 @@ def test_saved_expectations_are_those_of_matrix_powers(results: dict[str, Any]) 
 def test_a_wrong_expectation_is_noticed(results: dict[str, Any]) -> None:
     run = results["gosta-complete"]
     expected = np.array(results["exact-complete"]["algorithms"]["gosta"]["expected"])
-    found = _agree(run, 1.2 * expected)
+    found = theory_cases.agree(run, 1.2 * expected)
     assert found.beyond > 0.1 * found.scores.size
     assert _agreement_claim({("gosta", "complete"): found}).verdict == "does not hold"

@@ -6,41 +6,41 @@ import math
 from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairgossip.arrays import BoolArray, FloatArray, IntArray
+from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.experiments import framework as fw
-from pairgossip.experiments.framework.figures import Sheet
 from pairgossip.experiments.metric_learning.metrics import (
     DIMENSIONS,
     HELD_OUT,
     INFORMATIVE,
     NEIGHBORS,
+    Measures,
     Task,
     cases,
-    diagonal_risks,
     images,
+    measure,
     mixture,
-    recognize,
+)
+from pairgossip.experiments.metric_learning.pictures import (
+    accuracy_picture,
+    convergence_picture,
+    images_picture,
+    weights_picture,
 )
 from pairgossip.experiments.paper_setup import (
-    COLORS,
     GRAPHS,
     MATTERS,
     describe_order,
     dispersion_claim,
     faster_claim,
 )
-from pairgossip.results import Fit
 
 _TASKS = {"mixture": Task(mixture, (25, 40), 0.03), "digits": Task(images, (25, 48), 0.01)}
 _STEPS = (0.01, 0.03)
 """Numerators of step sizes that were tried."""
-_SCORED = 4
-"""Nodes per trial whose models are tried on held-out points."""
 _CONVERGED = 0.1
 """Share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
@@ -48,80 +48,30 @@ _MAJORITY = 0.5
 _SAID = "said in paper, line 641, of another experiment"
 _CLEARLY = 2.0
 """Standard errors from which on a difference in accuracy is not left to chance."""
-_REFERENCE = "#000000"
-_LOWEST = 3.0
-"""Bands end at the mean divided by this: a logarithmic axis has no place for less than 0."""
-_OVERSHOT = 1.5
-"""Objectives this many times the zero metric's, above the minimum, deserve a word."""
-_MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
-
-
-class _Measures(NamedTuple):
-    """What the claims and figures of one experiment are made of."""
-
-    fits: Mapping[str, Fit]
-    central: Mapping[str, Any]
-    """The centralized minimum, and accuracies that do not depend on a graph."""
-    accuracies: Mapping[str, FloatArray]
-    """By graph, the held-out accuracy of nodes' metrics in every trial."""
-    hits: Mapping[str, FloatArray]
-    """By graph, for every held-out point, the share of nodes' metrics that recognize it."""
-    rival_hits: Mapping[str, BoolArray]
-    """By Euclidean distance, the held-out points that are recognized by it."""
-    together: Mapping[str, FloatArray]
-    """By graph, the objective of the mean of all nodes' metrics at the end of every trial."""
-
-    def excess(self, graph: str) -> FloatArray:
-        """Return the mean objective above the centralized minimum, at the checkpoints."""
-        return np.asarray(self.fits[graph].objective - self.central["objective"])
-
-
-def _measure(task: Task, results: fw.Results) -> _Measures:
-    """Score nodes' models on the held-out points, which the fits' seed brings back."""
-    fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
-    first = fits[GRAPHS[0]]
-    split = task.draw(first.nodes, first.seed)
-    nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED).astype(np.int64)
-    found = {
-        name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
-        for name, fit in fits.items()
-    }
-    data = np.column_stack(split[:2])
-    return _Measures(
-        fits,
-        results["central"],
-        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
-        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
-        {
-            "scaled data": recognize(np.ones(split.X.shape[1]), split),
-            "data as they are": recognize(split.scale**2, split),
-        },
-        {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
-    )
 
 
 def _report(name: str, results: fw.Results) -> fw.Section:
-    measured = _measure(_TASKS[name], results)
+    measured = measure(_TASKS[name], results)
     share = {
         graph: _informative_share(fit.models).mean(axis=1) for graph, fit in measured.fits.items()
     }
     shared = (_convergence_claim, _faster_claim, _dispersion_claim)
     claims = [claim(name, measured) for claim in shared]
     if name == "mixture":
-        findings, weights = _about_mixture(measured, share), _weights_picture
+        findings, weights = _about_mixture(measured, share), weights_picture
         claims += [_concentration_claim(share), _mixture_claim(measured)]
     else:
-        findings, weights = _about_digits(measured), _images_picture
+        findings, weights = _about_digits(measured), images_picture
         claims.append(_digits_claim(measured))
     return fw.Section(
         findings,
-        [picture(measured) for picture in (_convergence_picture, weights, _accuracy_picture)],
+        [picture(measured) for picture in (convergence_picture, weights, accuracy_picture)],
         [_results_table(measured, share if name == "mixture" else None)],
         claims,
     )
 
 
-def _about_mixture(measured: _Measures, share: Mapping[str, FloatArray]) -> list[str]:
+def _about_mixture(measured: Measures, share: Mapping[str, FloatArray]) -> list[str]:
     return [
         f"{measured.fits[GRAPHS[0]].nodes:,} points of ten Gaussian classes in {DIMENSIONS} "
         f"dimensions, one per node; the classes' centers differ in {INFORMATIVE} dimensions only, "
@@ -134,7 +84,7 @@ def _about_mixture(measured: _Measures, share: Mapping[str, FloatArray]) -> list
     ]
 
 
-def _about_digits(measured: _Measures) -> list[str]:
+def _about_digits(measured: Measures) -> list[str]:
     return [
         f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
         "node; pixels are scaled to variance 1 over the nodes' images. "
@@ -150,7 +100,7 @@ def _informative_share(weights: ArrayLike) -> FloatArray:
     return np.asarray(known[..., :INFORMATIVE].sum(-1) / known.sum(-1))
 
 
-def _describe_setup(name: str, measured: _Measures) -> str:
+def _describe_setup(name: str, measured: Measures) -> str:
     """Say what was run, and why the metric is diagonal."""
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
@@ -164,7 +114,7 @@ def _describe_setup(name: str, measured: _Measures) -> str:
     )
 
 
-def _scores(measured: _Measures) -> str:
+def _scores(measured: Measures) -> str:
     central = measured.central
     return (
         f"On {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors find the class of "
@@ -179,7 +129,7 @@ def _grand_mean(by_graph: Mapping[str, FloatArray]) -> float:
     return float(np.mean([values.mean() for values in by_graph.values()]))
 
 
-def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
+def _results_table(measured: Measures, share: Mapping[str, FloatArray] | None) -> fw.Table:
     """Tabulate the learned metrics beside those that need no network."""
     central = measured.central
     found: list[tuple[fw.Cell, ...]] = [
@@ -211,7 +161,7 @@ def _results_table(measured: _Measures, share: Mapping[str, FloatArray] | None) 
     )
 
 
-def _convergence_claim(name: str, measured: _Measures) -> fw.Claim:
+def _convergence_claim(name: str, measured: Measures) -> fw.Claim:
     central = measured.central
     way = central["objective_of_zero"] - central["objective"]
     left = {graph: float(measured.excess(graph)[-1]) / way for graph in GRAPHS}
@@ -227,7 +177,7 @@ def _convergence_claim(name: str, measured: _Measures) -> fw.Claim:
     )
 
 
-def _faster_claim(name: str, measured: _Measures) -> fw.Claim:
+def _faster_claim(name: str, measured: Measures) -> fw.Claim:
     """Compare the objectives of the mean of all nodes' metrics by the rule of AUC maximization.
 
     Few judged nodes, the same in all trials, may not be like the others: these are of all nodes.
@@ -259,7 +209,7 @@ def _sooner(better: FloatArray, worse: FloatArray) -> float:
     return float(worse.mean() - better.mean()) / error
 
 
-def _dispersion_claim(name: str, measured: _Measures) -> fw.Claim:
+def _dispersion_claim(name: str, measured: Measures) -> fw.Claim:
     """Check the order of the metrics' distances from their mean; of the best one's, in part."""
     apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
     spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
@@ -288,7 +238,7 @@ def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
     )
 
 
-def _mixture_claim(measured: _Measures) -> fw.Claim:
+def _mixture_claim(measured: Measures) -> fw.Claim:
     central = measured.central
     least = {graph: float(values.min()) for graph, values in measured.accuracies.items()}
     rivals = (central["euclidean"], central["unscaled"])
@@ -305,7 +255,7 @@ def _mixture_claim(measured: _Measures) -> fw.Claim:
     )
 
 
-def _digits_claim(measured: _Measures) -> fw.Claim:
+def _digits_claim(measured: Measures) -> fw.Claim:
     """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
 
     In part, where one of the two is clearly beaten on every graph and none clearly wins on any.
@@ -343,107 +293,6 @@ def _paired_difference(hits: FloatArray, rival: BoolArray) -> float:
     differences = np.asarray(hits, dtype=np.float64) - rival
     error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
     return float(differences.mean()) / error if error > 0 else 0.0
-
-
-def _convergence_picture(measured: _Measures) -> fw.Picture:
-    sheet = Sheet(2)
-    left, right = sheet.panels
-    central = measured.central
-    for graph, fit in measured.fits.items():
-        x, color, style = fit.iterations, COLORS[graph], f"{_MARKERS[graph]}-"
-        excess = measured.excess(graph)
-        band = (np.maximum(excess - fit.spread, excess / _LOWEST), excess + fit.spread)
-        left.plot(x, excess, graph, color, style, band=band, markersize=3)
-        right.plot(x, fit.disagreement, graph, color, style, markersize=3)
-    start = central["objective_of_zero"] - central["objective"]
-    left.level(start, "zero metric", _REFERENCE, ":", lw=1)
-    left.finish("iterations", "objective above the minimum", "nodes' metrics", legend=True)
-    title = "their distance from their mean"
-    right.finish("iterations", "root mean square distance", title, legend=True)
-    trials = next(iter(measured.fits.values())).trials
-    highest = max(float(measured.excess(graph).max()) for graph in measured.fits)
-    early = " Early steps overshoot: asynchronous nodes weigh gradients by about n/2."
-    return fw.Picture(
-        "objective",
-        "Left: logistic objective above its centralized minimum, mean over nodes and trials, with "
-        f"the standard deviation over nodes (bands, cut at 1/{_LOWEST:g} of the mean). Right: root "
-        f"mean square distance of all nodes' metrics from their mean. {trials} trials."
-        + (early if highest > _OVERSHOT * start else ""),
-        sheet,
-    )
-
-
-def _weights_picture(measured: _Measures) -> fw.Picture:
-    sheet = Sheet(1, size=(8.8, 3.5))
-    (panel,) = sheet.panels
-    best = np.array(measured.central["model"])
-    dimension = np.arange(1.0, len(best) + 1)
-    panel.axes.axvspan(0.5, INFORMATIVE + 0.5, color="#999999", alpha=0.15, lw=0)
-    panel.bars(dimension, best / best.sum(), "central minimum", "#999999")
-    for shift, (graph, fit) in zip((-0.25, 0.0, 0.25), measured.fits.items(), strict=True):
-        share = fit.models / fit.models.sum(axis=-1, keepdims=True)
-        mean, error = share.mean(axis=(0, 1)), share.std(axis=(0, 1))
-        x, color, style = dimension + shift, COLORS[graph], _MARKERS[graph]
-        panel.plot(x, mean, graph, color, style, error=error, markersize=3, elinewidth=0.8)
-    panel.level(1 / len(best), "equal weights", _REFERENCE, ":", lw=1)
-    panel.finish("dimension", "share of the metric's weight", x_log=False, y_log=False, legend=True)
-    panel.axes.set_xlim(0.3, len(best) + 0.7)
-    return fw.Picture(
-        "weights",
-        f"Where the learned metrics look: classes differ in the first {INFORMATIVE} dimensions "
-        "only (shaded). Means and standard deviations over nodes and trials.",
-        sheet,
-    )
-
-
-def _images_picture(measured: _Measures) -> fw.Picture:
-    """Draw the weights of the pixels as images, with one scale of gray."""
-    sheet = Sheet(4, size=(12.0, 3.2))
-    row = [panel.axes for panel in sheet.panels]
-    named = {graph: fit.model for graph, fit in measured.fits.items()}
-    named["central minimum"] = np.array(measured.central["model"])
-    side = int(np.sqrt(len(named["central minimum"])))
-    top = max(float(model.max()) for model in named.values())
-    for axes, (name, model) in zip(row, named.items(), strict=True):
-        shown = axes.imshow(model.reshape(side, side), cmap="viridis", vmin=0.0, vmax=top)
-        axes.set_title(name, fontsize="medium")
-        axes.set_xlabel("pixel column")
-        axes.set_xticks(range(side))
-        axes.set_yticks(range(side))
-    row[0].set_ylabel("pixel row")
-    sheet.figure.colorbar(shown, ax=row, label="weight of the scaled pixel", shrink=0.8)
-    return fw.Picture(
-        "weights",
-        "Which pixels the metrics look at: mean over nodes and trials of the learned weights, on "
-        "each graph, and the weights of the centralized minimum.",
-        sheet,
-    )
-
-
-def _accuracy_picture(measured: _Measures) -> fw.Picture:
-    sheet = Sheet(1)
-    (panel,) = sheet.panels
-    for place, (graph, accuracies) in enumerate(measured.accuracies.items()):
-        spots = place + np.linspace(-0.2, 0.2, len(accuracies))
-        label, color, style = f"{graph}: single trials", COLORS[graph], _MARKERS[graph]
-        panel.plot(spots, 100 * accuracies, label, color, style, markersize=4, legend=False)
-    lines = {
-        "accuracy": ("--", "central minimum"),
-        "euclidean": (":", "Euclidean, scaled"),
-        "unscaled": ("-.", "Euclidean, data as they are"),
-    }
-    for key, (style, label) in lines.items():
-        panel.level(100 * measured.central[key], label, _REFERENCE, style, lw=1)
-    panel.finish("", "held-out accuracy (%)", x_log=False, y_log=False)
-    panel.name_places(x=list(measured.accuracies))
-    panel.axes.set_xlim(-0.5, len(measured.accuracies) - 0.5)
-    sheet.add_legend(columns=2, fontsize="small")
-    return fw.Picture(
-        "accuracy",
-        "Nearest neighbors on held-out points, with the metrics of nodes (one mark per trial: "
-        "mean over a few nodes) and with metrics that need no network (lines).",
-        sheet,
-    )
 
 
 MIXTURE = fw.Experiment(

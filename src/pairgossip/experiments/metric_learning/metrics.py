@@ -1,4 +1,4 @@
-"""What metric learning runs: data on nodes, the loss, the best metric, nearest neighbors."""
+"""What metric learning runs, and what is measured: the best metric, nearest neighbors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.datasets import digits
-from pairgossip.experiments.framework import Case, Computation, Plan
+from pairgossip.experiments.framework import Case, Computation, Plan, Results
 from pairgossip.experiments.paper_setup import GRAPHS, deal_rows, network
 from pairgossip.losses import Box, Loss, inverse_sqrt, metric_loss
 from pairgossip.minimization import minimize
+from pairgossip.results import Fit
 
 _MOST_TRIALS = 10
 """Trials hardly differ here, and every checkpoint weighs a million pairs for each judged node."""
@@ -32,6 +33,8 @@ _MIXTURE = 3
 HELD_OUT = 597
 """Points set aside, which no node sees: what 1,797 digits leave beside 1,200 nodes."""
 NEIGHBORS = 5
+_SCORED = 4
+"""Nodes per trial whose models are tried on held-out points."""
 _PRODUCTS_AT_ONCE = 2**18
 """Up to this many, OpenBLAS multiplies matrices in the calling thread: trials have one each, and
 threads of threads cost ten times as much. Such a block of pairs stays in the cache, too."""
@@ -82,7 +85,7 @@ class Task(NamedTuple):
     sides: tuple[int, int]
     """Of the torus, one of them odd: it is not bipartite, and its nodes are as many as data."""
     step: float
-    """gamma(t) = step / sqrt(t): of `STEPS`, the one that ends with the lower objective."""
+    """gamma(t) = step / sqrt(t): of the numerators tried, the one with the lower objective."""
 
 
 def cases(task: Task, plan: Plan) -> Sequence[Case]:
@@ -224,3 +227,47 @@ def recognize(weights: FloatArray, split: _Split) -> BoolArray:
 def _accuracy(weights: FloatArray, split: _Split) -> float:
     """Return the share of held-out points that are recognized under these weights."""
     return float(recognize(weights, split).mean())
+
+
+class Measures(NamedTuple):
+    """What the claims and figures of one experiment are made of."""
+
+    fits: Mapping[str, Fit]
+    central: Mapping[str, Any]
+    """The centralized minimum, and accuracies that do not depend on a graph."""
+    accuracies: Mapping[str, FloatArray]
+    """By graph, the held-out accuracy of nodes' metrics in every trial."""
+    hits: Mapping[str, FloatArray]
+    """By graph, for every held-out point, the share of nodes' metrics that recognize it."""
+    rival_hits: Mapping[str, BoolArray]
+    """By Euclidean distance, the held-out points that are recognized by it."""
+    together: Mapping[str, FloatArray]
+    """By graph, the objective of the mean of all nodes' metrics at the end of every trial."""
+
+    def excess(self, graph: str) -> FloatArray:
+        """Return the mean objective above the centralized minimum, at the checkpoints."""
+        return np.asarray(self.fits[graph].objective - self.central["objective"])
+
+
+def measure(task: Task, results: Results) -> Measures:
+    """Score nodes' models on the held-out points, which the fits' seed brings back."""
+    fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
+    first = fits[GRAPHS[0]]
+    split = task.draw(first.nodes, first.seed)
+    nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED).astype(np.int64)
+    found = {
+        name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
+        for name, fit in fits.items()
+    }
+    data = np.column_stack(split[:2])
+    return Measures(
+        fits,
+        results["central"],
+        {name: hits.mean(axis=(1, 2)) for name, hits in found.items()},
+        {name: hits.mean(axis=(0, 1)) for name, hits in found.items()},
+        {
+            "scaled data": recognize(np.ones(split.X.shape[1]), split),
+            "data as they are": recognize(split.scale**2, split),
+        },
+        {name: diagonal_risks(fit.models.mean(axis=1), data) for name, fit in fits.items()},
+    )

@@ -13,8 +13,17 @@ import numpy as np
 
 from pairgossip.checks import CONSTRUCTIONS
 from pairgossip.experiments import framework as fw
-from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.paper_setup import price
+from pairgossip.experiments.several_points.pictures import (
+    LEVEL,
+    ByConstruction,
+    Curves,
+    Facts,
+    largest,
+    price_picture,
+    sent_picture,
+    unequal_picture,
+)
 from pairgossip.experiments.several_points.places import (
     SITES,
     UNWEIGHTED,
@@ -22,17 +31,7 @@ from pairgossip.experiments.several_points.places import (
     cases,
     ratio_at_end,
 )
-from pairgossip.results.curves import COLORS, percentile_band
 
-_STYLES = {
-    "lexicographic": (COLORS[0], "-", "o", "lexicographic"),
-    "blow-up": (COLORS[1], "--", "s", "blow-up"),
-    "whole-sets": (COLORS[2], "-", "^", "whole sets"),
-    UNWEIGHTED: (COLORS[3], "-.", "", "whole sets, sizes forgotten"),
-}
-_SENT = {"messages": "messages between sites", "bytes": "bytes between sites"}
-_FIRST = 100
-"""The messages at which x axes begin: before, all estimates are about as wrong as the answer 0."""
 _AGREE = 0.25
 """Errors at equal messages agree if neither is larger than the other by more than this."""
 _NO_WORSE = 0.1
@@ -48,14 +47,6 @@ _SAME_GAP = 1e-10
 """Relative difference of gaps computed in two ways."""
 _FEWER = 1.25
 """Whole sets may need this many times 1/k of the messages."""
-_LEVEL = 0.1
-"""The relative error for which messages and bytes are counted."""
-
-
-_ByConstruction = Mapping[str, Curve]
-_Curves = Mapping[str, _ByConstruction]
-"""By place and construction."""
-_Facts = Mapping[str, Any]
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -77,7 +68,7 @@ def _report(results: fw.Results) -> fw.Section:
             _about_prices(equal),
             _about_unequal(unequal),
         ],
-        [_sent_picture(equal), _price_picture(curves, facts), _unequal_picture(unequal, facts)],
+        [sent_picture(equal), price_picture(curves, facts), unequal_picture(unequal, facts)],
         [_graph_table(facts), _error_table(curves)],
         [
             _agreement_claim(equal, facts),
@@ -91,11 +82,11 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _blow_up_ratio(by: _ByConstruction) -> float:
+def _blow_up_ratio(by: ByConstruction) -> float:
     return ratio_at_end(by["blow-up"], by["lexicographic"], "messages")
 
 
-def _noise(by: _ByConstruction) -> float:
+def _noise(by: ByConstruction) -> float:
     """Relative standard error of that ratio."""
     return float(np.hypot(by["blow-up"].noise, by["lexicographic"].noise))
 
@@ -106,7 +97,7 @@ def _per_message(fact: Mapping[str, Any], construction: str) -> float:
     return float(graph["gaps"]["uniform-edges"][0] / graph["share"])
 
 
-def _about(curves: _Curves) -> str:
+def _about(curves: Curves) -> str:
     run = next(iter(curves.values()))["lexicographic"].run
     sites = ", ".join(f"{name} of {n}" for name, n in SITES.items())
     return (
@@ -120,7 +111,7 @@ def _about(curves: _Curves) -> str:
     )
 
 
-def _about_modes(equal: _Curves, unequal: _Curves) -> str:
+def _about_modes(equal: Curves, unequal: Curves) -> str:
     """Say where the two constructions of rows differ, and where the slowest mode decides."""
     dealt, ordered = (
         [_blow_up_ratio(by) for name, by in places.items() if not name.startswith("complete")]
@@ -137,7 +128,7 @@ def _about_modes(equal: _Curves, unequal: _Curves) -> str:
     )
 
 
-def _about_unequal(unequal: _Curves) -> str:
+def _about_unequal(unequal: Curves) -> str:
     """Compare whole sets with rows where sites are of unequal sizes, by messages and by bytes."""
     ratios = {
         against: [ratio_at_end(by["whole-sets"], by["lexicographic"], against) for by in places]
@@ -158,18 +149,18 @@ def _about_unequal(unequal: _Curves) -> str:
     )
 
 
-def _about_prices(equal: _Curves) -> str:
+def _about_prices(equal: Curves) -> str:
     listed = []
     for graph in SITES:
-        name = _largest(equal, graph)
+        name = largest(equal, graph)
         prices = [
-            f"{construction} {_format_price(curve.needed(_LEVEL, 'messages'))} messages and "
-            f"{_format_price(curve.needed(_LEVEL, 'bytes'))} bytes"
+            f"{construction} {_format_price(curve.needed(LEVEL, 'messages'))} messages and "
+            f"{_format_price(curve.needed(LEVEL, 'bytes'))} bytes"
             for construction, curve in equal[name].items()
         ]
         listed.append(f"on {name}, {'; '.join(prices)}")
     return (
-        f"To stay below a relative error of {_LEVEL:g}: {'. '.join(listed)}. Whole sets pay in "
+        f"To stay below a relative error of {LEVEL:g}: {'. '.join(listed)}. Whole sets pay in "
         "work instead: every update of a site sums over k x k pairs of rows."
     )
 
@@ -178,7 +169,7 @@ def _format_price(amount: float | None) -> str:
     return "more than all" if amount is None else f"{round(amount):,}"
 
 
-def _graph_table(facts: _Facts) -> fw.Table:
+def _graph_table(facts: Facts) -> fw.Table:
     return fw.Table.from_records(
         "Virtual graphs: what they are, and how fast they mix",
         [
@@ -201,7 +192,7 @@ def _graph_table(facts: _Facts) -> fw.Table:
     )
 
 
-def _error_table(curves: _Curves) -> fw.Table:
+def _error_table(curves: Curves) -> fw.Table:
     return fw.Table.from_records(
         "Errors and their price",
         [
@@ -221,12 +212,12 @@ def _error_record(curve: Curve, construction: str) -> dict[str, fw.Cell]:
         "exponent": curve.slope,
         "final, mean of a site's rows": curve.site_error,
         "bytes per message": None if is_model else curve.bytes_per_message,
-        f"messages to {_LEVEL:g}": price(curve.needed(_LEVEL)),
-        f"bytes to {_LEVEL:g}": None if is_model else price(curve.needed(_LEVEL, "bytes")),
+        f"messages to {LEVEL:g}": price(curve.needed(LEVEL)),
+        f"bytes to {LEVEL:g}": None if is_model else price(curve.needed(LEVEL, "bytes")),
     }
 
 
-def _agreement_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
+def _agreement_claim(equal: Curves, facts: Facts) -> fw.Claim:
     places = {name: by for name, by in equal.items() if not name.startswith("complete")}
     ratios = {name: _blow_up_ratio(by) for name, by in places.items()}
     exact = [_per_message(facts[name], "blow-up") for name in places]
@@ -248,7 +239,7 @@ def _agreement_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
     )
 
 
-def _complete_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
+def _complete_claim(equal: Curves, facts: Facts) -> fw.Claim:
     places = {name: by for name, by in equal.items() if name.startswith("complete")}
     ratios = {name: _blow_up_ratio(by) for name, by in places.items()}
     gaps = {
@@ -276,7 +267,7 @@ def _complete_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
     )
 
 
-def _messages_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
+def _messages_claim(equal: Curves, facts: Facts) -> fw.Claim:
     shares, passed = {}, []
     for name, by in equal.items():
         rows = by["lexicographic"]
@@ -293,7 +284,7 @@ def _messages_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
     )
 
 
-def _bytes_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
+def _bytes_claim(equal: Curves, facts: Facts) -> fw.Claim:
     """Compare whole sets with rows at equal bytes, though their messages are longer."""
     longer, ratios, passed = {}, {}, []
     for name, by in equal.items():
@@ -315,7 +306,7 @@ def _bytes_claim(equal: _Curves, facts: _Facts) -> fw.Claim:
     )
 
 
-def _unequal_claim(unequal: _Curves) -> fw.Claim:
+def _unequal_claim(unequal: Curves) -> fw.Claim:
     passed, listed = [], []
     for name, by in unequal.items():
         found = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
@@ -332,7 +323,7 @@ def _unequal_claim(unequal: _Curves) -> fw.Claim:
     )
 
 
-def _unweighted_claim(unequal: _Curves, facts: _Facts) -> fw.Claim:
+def _unweighted_claim(unequal: Curves, facts: Facts) -> fw.Claim:
     """Show that whole sets without weights end elsewhere, exactly where they must."""
     passed, listed = [], []
     for name, by in unequal.items():
@@ -351,7 +342,7 @@ def _unweighted_claim(unequal: _Curves, facts: _Facts) -> fw.Claim:
     )
 
 
-def _gap_claim(facts: _Facts) -> fw.Claim:
+def _gap_claim(facts: Facts) -> fw.Claim:
     pairs = np.array(
         [
             gaps
@@ -369,111 +360,6 @@ def _gap_claim(facts: _Facts) -> fw.Claim:
         f"Over {len(pairs)} virtual graphs and laws, equal and unequal sizes, the gap differs from "
         f"that of the listed edges by {apart:.1g} relatively; {_SAME_GAP:g} was asked for.",
     )
-
-
-def _sent_picture(equal: _Curves) -> fw.Picture:
-    places = {graph: _largest(equal, graph) for graph in SITES}
-    sheet = Sheet(len(places), len(_SENT), sharey=True)
-    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
-        for panel, (graph, name) in zip(row, places.items(), strict=True):
-            _draw_errors(panel, equal[name], against)
-            title = f"{graph}, {name.rpartition('-')[2]} rows at each of {SITES[graph]} sites"
-            title = title if against == "messages" else ""
-            y = "relative error" if panel is row[0] else ""
-            panel.finish(label, y, title)
-    sheet.add_legend(columns=3)
-    trials = next(iter(equal.values()))["lexicographic"].run.trials
-    return fw.Picture(
-        "sent",
-        f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
-        "against messages (above) and bytes of payload (below) that sites sent to each other; "
-        "bands are the 10th to 90th percentiles of single trials.",
-        sheet,
-    )
-
-
-def _price_picture(curves: _Curves, facts: _Facts) -> fw.Picture:
-    sheet = Sheet(len(SITES), len(_SENT), sharey="row")
-    for row, (against, label) in zip(sheet.rows, _SENT.items(), strict=True):
-        for panel, graph in zip(row, SITES, strict=True):
-            places = _equal_places(graph, curves)
-            sizes = [facts[name]["sizes"][0] for name in places]
-            _draw_prices(panel, sizes, [curves[name] for name in places], against)
-            y = f"{label}\nto an error of {_LEVEL:g}" if panel is row[0] else ""
-            title = f"{graph} of {SITES[graph]} sites" if against == "messages" else ""
-            panel.finish("rows per site k", y, title)
-            panel.number_ticks(sizes)
-    sheet.add_legend(columns=4)
-    return fw.Picture(
-        "prices",
-        f"Messages (above) and bytes (below) after which the relative error stays below "
-        f"{_LEVEL:g}, against the rows per site: the more rows, the longer rows take to travel one "
-        "by one. The gray line grows like k.",
-        sheet,
-    )
-
-
-def _unequal_picture(unequal: _Curves, facts: _Facts) -> fw.Picture:
-    sheet = Sheet(len(unequal), len(_SENT), sharey=True)
-    above, below = sheet.rows
-    for panel, (name, by) in zip(above, unequal.items(), strict=True):
-        _draw_errors(panel, by, "messages")
-        fact, graph = facts[name], name.partition("-")[0]
-        away = abs(fact["unweighted"] / fact["value"] - 1)
-        panel.level(away, "its exact bias", COLORS[3], ":", linewidth=1)
-        sizes = fact["sizes"]
-        title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
-        y = "relative error" if panel is above[0] else ""
-        panel.finish(_SENT["messages"], y, title)
-    for panel, by in zip(below, unequal.values(), strict=True):
-        # Sites that forget sizes would send as many bytes as those that do not.
-        weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
-        _draw_errors(panel, weighted, "bytes")
-        y = "relative error" if panel is below[0] else ""
-        panel.finish(_SENT["bytes"], y)
-    sheet.add_legend(columns=5)
-    return fw.Picture(
-        "unequal",
-        "Sites of unequal sizes: the relative error of the three constructions against messages "
-        "(above) and bytes (below), and of sites that swap whole sets as if these were all of one "
-        "size.",
-        sheet,
-    )
-
-
-def _largest(equal: _Curves, graph: str) -> str:
-    return max(_equal_places(graph, equal), key=lambda name: int(name.rpartition("-")[2]))
-
-
-def _equal_places(graph: str, curves: _Curves) -> list[str]:
-    """The places of a graph whose sites hold equally many rows."""
-    return [n for n in curves if n.startswith(f"{graph}-") and n.rpartition("-")[2].isdecimal()]
-
-
-def _draw_errors(panel: Panel, by: _ByConstruction, against: str) -> None:
-    for construction, curve in by.items():
-        color, line, _, label = _STYLES[construction]
-        x, band = getattr(curve, against), percentile_band(curve.trial_error)
-        panel.plot(x, curve.error, label, color, line, band=band, linewidth=1.4)
-    bytes_each = by["lexicographic"].bytes_per_message
-    panel.axes.set_xlim(left=_FIRST * (bytes_each if against == "bytes" else 1.0))
-
-
-def _draw_prices(
-    panel: Panel, sizes: list[int], places: list[_ByConstruction], against: str
-) -> None:
-    for construction in CONSTRUCTIONS:
-        color, line, marker, label = _STYLES[construction]
-        # With one row per site, all constructions are the same.
-        curves = [by.get(construction, by["lexicographic"]) for by in places]
-        prices = [curve.needed(_LEVEL, against) for curve in curves]
-        known = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
-        x, y = zip(*known, strict=True)
-        panel.plot(x, y, label, color, f"{marker}{line}")
-    alone = places[0]["lexicographic"].needed(_LEVEL, against)
-    if alone is not None:
-        k = np.array([1.0, max(sizes)])
-        panel.plot(k, alone * k, "grows like k", "#999999", linewidth=0.9)
 
 
 SEVERAL_POINTS = fw.Experiment(

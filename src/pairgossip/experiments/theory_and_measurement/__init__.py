@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +15,15 @@ from pairgossip.experiments.theory_and_measurement.simulations import (
     ASYNC,
     EXAMPLES,
     GRAPHS,
+    ROUNDING,
     SYNC,
+    Agreement,
+    Measured,
+    Runs,
+    agree,
     cases,
+    deviation_ratios,
+    measure_example,
 )
 from pairgossip.results import Run
 from pairgossip.results.curves import COLORS as SERIES
@@ -29,59 +35,29 @@ _TITLES = {
     "u2": "U2-gossip",
 }
 _BOUNDS = {"corrected": "--", "printed": "-."}
-_STANDARD_ERRORS = 4.0
 _RARE, _UNCOMMON = 1e-3, 1e-2
 """Shares of cells beyond four standard errors that still mean agreement, or agreement in part.
 
 A normal law leaves 6e-5 beyond; cells of one run go together, since nodes average."""
-_ROUNDING = 1e-9
-"""A bias may exceed a bound it attains by this much, relatively."""
-_SHARPER_ORDER = "gosta-exchange-first"
-"""The order for which the sharper deviation bound is proved."""
 _FORMS = ("printed", "centered", "sharper")
 """Of the bound on the deviation."""
 
-_Runs = Mapping[tuple[str, str], Run]
-"""By algorithm and graph."""
 _Deviations = Mapping[tuple[str, str], Mapping[str, FloatArray]]
 """By order and graph, for every form of the bound, errors over it at the checkpoints."""
-
-
-class _Measured(NamedTuple):
-    """t x bias at the checkpoints, from the mean over trials, and its standard error."""
-
-    values: FloatArray
-    errors: FloatArray
-
-
-class _Agreement(NamedTuple):
-    """Means over trials minus exact expectations, in standard errors, per checkpoint and node."""
-
-    scores: FloatArray
-
-    @property
-    def beyond(self) -> int:
-        """How many cells are beyond four standard errors."""
-        return int((np.abs(self.scores) > _STANDARD_ERRORS).sum())
-
-    @property
-    def largest(self) -> float:
-        """The largest difference, in standard errors."""
-        return float(np.abs(self.scores).max())
 
 
 def _report(results: fw.Results) -> fw.Section:
     exact = {graph: results[f"exact-{graph}"] for graph in GRAPHS}
     runs = {(a, g): results[f"{a}-{g}"] for a in (*SYNC, *ASYNC) for g in GRAPHS}
     agreements = {
-        (a, g): _agree(runs[a, g], np.array(exact[g]["algorithms"][a]["expected"]))
+        (a, g): agree(runs[a, g], np.array(exact[g]["algorithms"][a]["expected"]))
         for a in SYNC
         for g in GRAPHS
     }
     examples = results["examples"]
     example_runs = {name: results[f"example-{name}"] for name in EXAMPLES}
-    measured = {name: _measure_example(run, name) for name, run in example_runs.items()}
-    ratios = _deviation_ratios(runs, exact)
+    measured = {name: measure_example(run, name) for name, run in example_runs.items()}
+    ratios = deviation_ratios(runs, exact)
     return fw.Section(
         _findings(runs, ratios),
         [
@@ -106,44 +82,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _agree(run: Run, expected: FloatArray) -> _Agreement:
-    """Compare the mean over trials with the exact expectation, at every node and checkpoint."""
-    assert run.history is not None
-    standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
-    difference = run.history.mean(axis=0) - expected
-    # Where all trials agree there is no error to measure by; rounding is not a difference.
-    known = np.maximum(standard_error, _ROUNDING * np.abs(expected).max())
-    return _Agreement((difference / known).ravel())
-
-
-def _measure_example(run: Run, name: str) -> _Measured:
-    """Return t x the size of the mean over trials minus the target, at every checkpoint."""
-    assert run.history is not None
-    nodes = slice(-1, None) if name == "u1" else slice(None)
-    bias = (run.history.mean(axis=0) - run.target)[:, nodes]
-    errors = run.history.std(axis=0, ddof=1)[:, nodes] / np.sqrt(run.trials)
-    return _Measured(
-        run.iterations * np.linalg.norm(bias, axis=1),
-        run.iterations * np.linalg.norm(errors, axis=1),
-    )
-
-
-def _deviation_ratios(
-    runs: _Runs, exact: fw.Results
-) -> dict[tuple[str, str], dict[str, FloatArray]]:
-    """Return root mean square errors over the bounds, at every checkpoint."""
-    return {
-        (order, graph): {
-            form: runs[order, graph].error / np.array(bound)
-            for form, bound in exact[graph]["deviation"].items()
-            if form != "sharper" or order == _SHARPER_ORDER
-        }
-        for order in ("gosta", _SHARPER_ORDER)
-        for graph in GRAPHS
-    }
-
-
-def _findings(runs: _Runs, deviations: _Deviations) -> list[str]:
+def _findings(runs: Runs, deviations: _Deviations) -> list[str]:
     run, gossip = runs["gosta", GRAPHS[0]], {g: runs["gosta-async", g] for g in GRAPHS}
     gaps = fw.list_values({g: runs["gosta", g].graph.normalized_gap() for g in GRAPHS}, ".2e")
     falls = ", ".join(
@@ -165,7 +104,7 @@ def _findings(runs: _Runs, deviations: _Deviations) -> list[str]:
     ]
 
 
-def _bias_table(agreements: Mapping[tuple[str, str], _Agreement], exact: fw.Results) -> fw.Table:
+def _bias_table(agreements: Mapping[tuple[str, str], Agreement], exact: fw.Results) -> fw.Table:
     records: list[dict[str, fw.Cell]] = []
     for (algorithm, graph), found in agreements.items():
         theory = exact[graph]["algorithms"][algorithm]
@@ -189,7 +128,7 @@ def _bias_table(agreements: Mapping[tuple[str, str], _Agreement], exact: fw.Resu
 
 
 def _examples_table(
-    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, _Measured]
+    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, Measured]
 ) -> fw.Table:
     cases = {
         "gosta": "GoSta, path of 10, h(x, y) = x, not symmetric",
@@ -228,7 +167,7 @@ def _deviation_table(deviations: _Deviations) -> fw.Table:
     )
 
 
-def _agreement_claim(agreements: Mapping[tuple[str, str], _Agreement]) -> fw.Claim:
+def _agreement_claim(agreements: Mapping[tuple[str, str], Agreement]) -> fw.Claim:
     cells = sum(item.scores.size for item in agreements.values())
     beyond = sum(item.beyond for item in agreements.values())
     where = [f"{a} on {g}" for (a, g), item in agreements.items() if item.beyond]
@@ -251,7 +190,7 @@ def _printed_gosta_claim(exact: fw.Results) -> fw.Claim:
         "printed-gosta",
         "For a symmetric kernel, ||E z(t) - U 1|| <= |E|/(lambda t) (a + 2F).",
         "paper, lines 238 and 303-308",
-        fw.grade([worst <= 1 + _ROUNDING]),
+        fw.grade([worst <= 1 + ROUNDING]),
         f"On {len(GRAPHS)} graphs and in both orders the exact bias is at most {worst:.3f} of it. "
         "It follows from (2a + F), which also covers kernels that are not symmetric, since a <= F "
         "for symmetric ones.",
@@ -266,7 +205,7 @@ def _printed_u1_claim(example: fw.Results) -> fw.Claim:
         "For a symmetric kernel, |E z_k(t) - hbar_k| <= |E| ||H e_k||/(2 lambda t) on every "
         "connected, non-bipartite graph.",
         "paper, lines 238 and 905-907",
-        fw.grade([bias <= printed * (1 + _ROUNDING)]),
+        fw.grade([bias <= printed * (1 + ROUNDING)]),
         "On a complete graph of 8 nodes with a pendant node, with a symmetric kernel that is zero "
         "unless the pendant node's observation is in the pair, the exact t x bias reaches "
         f"{bias:.3f}; the printed bound is {printed:.3f}, the corrected one "
@@ -280,7 +219,7 @@ def _printed_u2_claim(exact: fw.Results) -> fw.Claim:
         "printed-u2",
         "The bias of U2-gossip stays below the printed bound.",
         "paper, line 964",
-        fw.grade([worst <= 1 + _ROUNDING]),
+        fw.grade([worst <= 1 + ROUNDING]),
         f"On {len(GRAPHS)} graphs the exact bias is at most {worst:.3f} of it.",
     )
 
@@ -292,7 +231,7 @@ def _corrected_claim(exact: fw.Results, examples: fw.Results) -> fw.Claim:
         "corrected-bounds",
         "The exact bias of GoSta, U1 and U2 stays below the bounds as corrected or extended.",
         "theory",
-        fw.grade([max(ratios) <= 1 + _ROUNDING]),
+        fw.grade([max(ratios) <= 1 + ROUNDING]),
         f"Over {len(ratios)} cases, the hard ones among them, and "
         f"iterations 1 to {examples['iterations'][-1]:,}, it is at most {max(ratios):.4f} of them.",
     )
@@ -323,7 +262,7 @@ def _deviation_claims(deviations: _Deviations) -> list[fw.Claim]:
     ]
 
 
-def _bias_picture(runs: _Runs, exact: fw.Results) -> fw.Picture:
+def _bias_picture(runs: Runs, exact: fw.Results) -> fw.Picture:
     sheet = Sheet(2, 2, sharex=True, sharey=True)
     for algorithm, panel in zip(SYNC, sheet.panels, strict=True):
         for graph in GRAPHS:
@@ -385,7 +324,7 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
 
 
 def _examples_picture(
-    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, _Measured]
+    examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, Measured]
 ) -> fw.Picture:
     """Draw t x bias where it attains the bound for any kernel, and where it breaks a bound."""
     sheet = Sheet(2)
@@ -417,7 +356,7 @@ def _examples_picture(
     )
 
 
-def _deviation_picture(runs: _Runs, exact: fw.Results) -> fw.Picture:
+def _deviation_picture(runs: Runs, exact: fw.Results) -> fw.Picture:
     sheet = Sheet(3, size=(13.2, 4.3), sharey=True)
     measured = {
         "gosta": ("update first", SERIES[0], "-"),

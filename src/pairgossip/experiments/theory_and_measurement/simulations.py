@@ -1,19 +1,20 @@
-"""What "theory" runs: simulations of every algorithm, exact expectations, and all bounds."""
+"""What "theory" runs, every algorithm, expectation and bound, and how they are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
-from pairgossip.experiments.framework import Case, Computation, Plan, geometric_grid
+from pairgossip.experiments.framework import Case, Computation, Plan, Results, geometric_grid
 from pairgossip.experiments.paper_setup import exact_bias, incomes, network, root_mean_square
 from pairgossip.graphs import Graph, path
 from pairgossip.kernels import Pairs
+from pairgossip.results import Run
 from pairgossip.theory import (
     Constants,
     constants,
@@ -172,4 +173,74 @@ def _example_curves(name: str) -> dict[str, Any]:
         # The paper speaks of symmetric kernels.
         "printed": float(_bound(c, name, printed=True)[0, -1]) if np.array_equal(H, H.T) else None,
         "corrected": float(_bound(c, name, printed=False)[0, -1]),
+    }
+
+
+# What is measured of the runs, beside what was computed.
+
+
+_STANDARD_ERRORS = 4.0
+ROUNDING = 1e-9
+"""A bias may exceed a bound it attains by this much, relatively."""
+_SHARPER_ORDER = "gosta-exchange-first"
+"""The order for which the sharper deviation bound is proved."""
+Runs = Mapping[tuple[str, str], Run]
+"""By algorithm and graph."""
+
+
+class Agreement(NamedTuple):
+    """Means over trials minus exact expectations, in standard errors, per checkpoint and node."""
+
+    scores: FloatArray
+
+    @property
+    def beyond(self) -> int:
+        """How many cells are beyond four standard errors."""
+        return int((np.abs(self.scores) > _STANDARD_ERRORS).sum())
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, in standard errors."""
+        return float(np.abs(self.scores).max())
+
+
+def agree(run: Run, expected: FloatArray) -> Agreement:
+    """Compare the mean over trials with the exact expectation, at every node and checkpoint."""
+    assert run.history is not None
+    standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
+    difference = run.history.mean(axis=0) - expected
+    # Where all trials agree there is no error to measure by; rounding is not a difference.
+    known = np.maximum(standard_error, ROUNDING * np.abs(expected).max())
+    return Agreement((difference / known).ravel())
+
+
+class Measured(NamedTuple):
+    """t x bias at the checkpoints, from the mean over trials, and its standard error."""
+
+    values: FloatArray
+    errors: FloatArray
+
+
+def measure_example(run: Run, name: str) -> Measured:
+    """Return t x the size of the mean over trials minus the target, at every checkpoint."""
+    assert run.history is not None
+    nodes = slice(-1, None) if name == "u1" else slice(None)
+    bias = (run.history.mean(axis=0) - run.target)[:, nodes]
+    errors = run.history.std(axis=0, ddof=1)[:, nodes] / np.sqrt(run.trials)
+    return Measured(
+        run.iterations * np.linalg.norm(bias, axis=1),
+        run.iterations * np.linalg.norm(errors, axis=1),
+    )
+
+
+def deviation_ratios(runs: Runs, exact: Results) -> dict[tuple[str, str], dict[str, FloatArray]]:
+    """Return root mean square errors over the bounds, at every checkpoint."""
+    return {
+        (order, graph): {
+            form: runs[order, graph].error / np.array(bound)
+            for form, bound in exact[graph]["deviation"].items()
+            if form != "sharper" or order == _SHARPER_ORDER
+        }
+        for order in ("gosta", _SHARPER_ORDER)
+        for graph in GRAPHS
     }

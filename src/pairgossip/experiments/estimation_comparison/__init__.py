@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.checks import checkpoint_grid
-from pairgossip.estimation import estimate
 from pairgossip.experiments import framework as fw
+from pairgossip.experiments.estimation_comparison.methods import METHODS, Measured, cases
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.experiments.paper_setup import COLORS as GRAPH_COLORS
-from pairgossip.experiments.paper_setup import (
-    GRAPHS,
-    ErrorCurve,
-    NodeRows,
-    describe_order,
-    paper_graph,
-    patients,
-    price,
-)
-from pairgossip.kernels.builtin import auc, within_cluster_scatter
+from pairgossip.experiments.paper_setup import GRAPHS, describe_order, price
 from pairgossip.results.curves import COLORS, percentile_band
-from pairgossip.theory.bounds import constants, gosta_deviation_bound
 
-_METHODS = {
-    "gosta-sync": ("gosta", "sync"),
-    "gosta-async": ("gosta", "async"),
-    "u2": ("u2", "sync"),
-    "u1": ("u1", "sync"),
-}
-_LENGTHS = (1_000_000, 100_000)
-"""Iterations, in full and quick."""
-_CHECKPOINTS = 41
 _STYLES = {
     "gosta-sync": (COLORS[0], "-", "GoSta, synchronous"),
     "gosta-async": (COLORS[5], "-.", "GoSta, asynchronous"),
@@ -66,105 +45,16 @@ _LEVELS = (0.1, 0.01)
 """Relative errors whose price in messages is reported."""
 
 
-@dataclass(frozen=True)
-class _Measured(ErrorCurve):
-    """The errors of one method on one graph."""
-
-    gap: float
-    """lambda_(n-1) / |E| of the graph: the bias dies out in about 1 / gap iterations."""
-
-    @property
-    def mean_error(self) -> float:
-        """Root mean square over trials, of the mean over all nodes, at the end."""
-        return float(np.sqrt(np.mean((self.run.trial_mean[:, -1] - self.value) ** 2)) / self.value)
-
-    @property
-    def distance(self) -> float:
-        """Root mean square distance of the final estimates from the statistic itself."""
-        return float(np.sqrt(np.mean((self.run.estimates - self.value) ** 2)) / self.value)
-
-    @cached_property
-    def slope(self) -> float:
-        """The exponent with which the error falls at the end."""
-        last = self.iterations[-1]
-        late = self.iterations >= max(last / 10, min(1.0 / self.gap, last / 2))
-        return fw.fit_power_law(self.iterations[late], self.error[late]).slope
-
-
-_Found = Mapping[str, Mapping[str, _Measured]]
+_Found = Mapping[str, Mapping[str, Measured]]
 """What was measured, by graph and method."""
-
-
-def _cases(statistic: str, plan: fw.Plan) -> Sequence[fw.Case]:
-    last = plan.choose(*_LENGTHS)
-    simulations = [
-        plan.simulate(
-            f"{graph}-{name}",
-            estimate,
-            partial(_problem, statistic, graph, plan.seed),
-            last,
-            method=method,
-            clock=clock,
-            checkpoints=_CHECKPOINTS,
-            record="summary",
-        )
-        for graph in GRAPHS
-        for name, (method, clock) in _METHODS.items()
-    ]
-    return [*simulations, fw.Computation("targets", partial(_targets, statistic, last, plan.seed))]
-
-
-def _score(X: FloatArray) -> FloatArray:
-    """Sum the nine features: each is graded so that higher is worse; nothing is fitted."""
-    return np.asarray(X.sum(axis=1), dtype=np.float64)
-
-
-def _problem(statistic: str, graph: str, seed: int) -> Mapping[str, Any]:
-    X, y = patients(graph, seed)
-    shared = {"graph": paper_graph(graph, seed), "labels": y}
-    if statistic == "scatter":
-        return shared | {"data": X, "kernel": within_cluster_scatter()}
-    # U1 is defined for one kernel, not for a ratio; the denominator n+ n- / n^2 is a constant.
-    return shared | {"data": _score(X), "kernel": auc().numerator}
-
-
-def _targets(statistic: str, last: int, seed: int) -> Mapping[str, Any]:
-    """Compute the statistic, its rows and the bound from all pairs, without the package's sums."""
-    return {graph: _target_on(statistic, graph, last, seed) for graph in GRAPHS}
-
-
-def _target_on(statistic: str, graph: str, last: int, seed: int) -> dict[str, Any]:
-    rows, network = patients(graph, seed), paper_graph(graph, seed)
-    H = _pair_values(statistic, rows)
-    value = float(H.mean())
-    grid = checkpoint_grid(last, _CHECKPOINTS)
-    bound = gosta_deviation_bound(constants(H, network), grid) / np.sqrt(network.n)
-    positives = float((rows.y == rows.y.max()).mean())
-    return {
-        "value": value,
-        "row_distance": float(np.sqrt(np.mean((H.mean(axis=1) - value) ** 2)) / value),
-        "bound": (bound / value).tolist(),
-        "gap": network.normalized_gap(),
-        "compared": positives * (1.0 - positives),
-    }
-
-
-def _pair_values(statistic: str, rows: NodeRows) -> FloatArray:
-    """Return the n x n matrix of the kernel's values, written out."""
-    X, y = rows
-    if statistic == "scatter":
-        squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
-        return np.where(y[:, None] == y[None, :], squares, 0.0)
-    ahead = _score(X)[:, None] - _score(X)[None, :]
-    return np.where(y[:, None] > y[None, :], 0.5 * (np.sign(ahead) + 1.0), 0.0)
 
 
 def _report(statistic: str, results: fw.Results) -> fw.Section:
     targets = results["targets"]
     found = {
         graph: {
-            method: _Measured(results[f"{graph}-{method}"], target["value"], target["gap"])
-            for method in _METHODS
+            method: Measured(results[f"{graph}-{method}"], target["value"], target["gap"])
+            for method in METHODS
         }
         for graph, target in targets.items()
     }
@@ -267,7 +157,7 @@ def _price_table(found: _Found) -> fw.Table:
 
 def _final_errors(found: _Found) -> dict[str, list[float]]:
     """Return by method the errors at the end, from the best to the least connected graph."""
-    return {method: [found[graph][method].final for graph in GRAPHS] for method in _METHODS}
+    return {method: [found[graph][method].final for graph in GRAPHS] for method in METHODS}
 
 
 def _gap_exponents(found: _Found, targets: Mapping[str, Any]) -> dict[str, float]:
@@ -282,13 +172,13 @@ def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
     """List what the graphs cost beside what they cost in the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
     errors = _final_errors(found)
-    costs = {m: errors[m][-1] / errors[m][0] for m in _METHODS}
+    costs = {m: errors[m][-1] / errors[m][0] for m in METHODS}
     powers = _gap_exponents(found, targets)
     name = "bound (GoSta, synchronous)"
     return fw.Table(
         "What graphs cost: final errors and the spectral gap",
         ("method", "fitted exponent of the gap", "error, torus / complete"),
-        [*((m, powers[m], costs[m]) for m in _METHODS), (name, _EXPONENT, bound)],
+        [*((m, powers[m], costs[m]) for m in METHODS), (name, _EXPONENT, bound)],
         "Fitted over the three graphs.",
     )
 
@@ -337,7 +227,7 @@ def _graphs_picture(found: _Found) -> fw.Picture:
     )
 
 
-def _draw_error(panel: Panel, x: Any, m: _Measured, color: str, line: str, label: str) -> None:
+def _draw_error(panel: Panel, x: Any, m: Measured, color: str, line: str, label: str) -> None:
     band = percentile_band(m.trial_error)
     panel.plot(x, m.error, label, color, line, band=band, linewidth=1.4)
 
@@ -389,7 +279,7 @@ def _equal_messages_claim(statistic: str, found: _Found) -> fw.Claim:
     )
 
 
-def _advantage(gosta: _Measured, u2: _Measured) -> tuple[FloatArray, BoolArray]:
+def _advantage(gosta: Measured, u2: Measured) -> tuple[FloatArray, BoolArray]:
     """Return U2's error over GoSta's at equal messages, and where either is near the answer."""
     common = (gosta.messages >= u2.messages[0]) & (gosta.messages <= u2.messages[-1])
     messages, error = gosta.messages[common], gosta.error[common]
@@ -428,7 +318,7 @@ def _slope_claim(statistic: str, found: _Found) -> fw.Claim:
 
     The paper speaks of GoSta-sync alone; the slopes of the other methods are listed beside it.
     """
-    slopes = {m: [found[graph][m].slope for graph in GRAPHS] for m in _METHODS}
+    slopes = {m: [found[graph][m].slope for graph in GRAPHS] for m in METHODS}
     slowest = _EXPONENT + _SLOPE_TOLERANCE
     share = [m["gosta-sync"].mean_error / m["gosta-sync"].final for m in found.values()]
     return fw.Claim(
@@ -486,7 +376,7 @@ def _experiment(statistic: str, what: str) -> fw.Experiment:
         f"Estimation of the {what} by four methods",
         f"How fast do GoSta, U2 and U1 gossip estimate the {what} of Breast Cancer Wisconsin, "
         "one patient per node, on the paper's three graphs, and at what cost in messages?",
-        partial(_cases, statistic),
+        partial(cases, statistic),
         partial(_report, statistic),
     )
 
