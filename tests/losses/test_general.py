@@ -97,6 +97,11 @@ def test_one_model_per_pair_goes_pair_by_pair() -> None:
             "Loss 'mine' treats the same pair differently alone and among others: "
             "what it returns for a pair must depend on that pair only.",
         ),
+        (
+            {"columns": ("a", "b", "c", "d", "label"), "dimension": {5: 4}.__getitem__},
+            "Loss 'mine' takes 5 columns (a, b, c, d, label), but the data has 4 columns: "
+            "give the labels as the last column or as labels.",
+        ),
     ],
 )
 def test_functions_are_tried_on_a_few_pairs(options: dict[str, Any], sentence: str) -> None:

@@ -204,8 +204,8 @@ class GeneralLoss:
 
         Labels as they were given tell whether the last column was text.
         """
+        probe(self, self._parts_at_constant, data, labels)
         dimension = self.dimension(column_count(data))
-        probe(self, partial(self._parts, np.full(dimension, 0.25)), data, labels)
         first, second = (data[rows] for rows in sample_pairs(data))
         if self.batched:
             self._check_batched(dimension, first, second)
@@ -228,9 +228,14 @@ class GeneralLoss:
             )
 
     def _parts(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return value and gradient side by side."""
         return np.column_stack(
             (self.value(theta, first, second), self.gradient(theta, first, second))
         )
+
+    def _parts_at_constant(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the same at a model whose entries are all equal."""
+        return self._parts(np.full(self.dimension(column_count(first)), 0.25), first, second)
 
     def _evaluate(
         self,

@@ -1,4 +1,4 @@
-"""One trial of an estimation, and what is measured at its checkpoints."""
+"""One trial of an estimation: its engine, and what is measured at its checkpoints."""
 
 from __future__ import annotations
 
