@@ -42,7 +42,7 @@ from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
-from pairgossip.results.traffic import groups_of
+from pairgossip.results.result import groups_of
 
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""

@@ -13,7 +13,7 @@ from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.results.provenance import Fingerprint, step_mark
-from pairgossip.results.traffic import Result, shared_fields
+from pairgossip.results.result import Result, shared_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import difference
+from pairgossip.results.result import join_traffic
 from pairgossip.results.run import Run
 from pairgossip.results.storage import FIT_CURVES, RUN_CURVES
-from pairgossip.results.traffic import join_traffic
 
 _Kind = TypeVar("_Kind", bound=Run | Fit)
 

@@ -14,6 +14,7 @@ from pairgossip.privacy import PrivacyError
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import as_fingerprint
+from pairgossip.results.result import Traffic
 from pairgossip.results.run import Run
 from pairgossip.results.storage import (
     FIT_CURVES,
@@ -25,7 +26,6 @@ from pairgossip.results.storage import (
     graph_of,
     read_archive,
 )
-from pairgossip.results.traffic import Traffic
 from pairgossip.theory import TheoryCurves
 
 

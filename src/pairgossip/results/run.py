@@ -21,7 +21,7 @@ from pairgossip.privacy import (
     PrivateSets,
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
-from pairgossip.results.traffic import AGAINST, Result, shared_fields, site_means
+from pairgossip.results.result import AGAINST, Result, shared_fields, site_means
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:

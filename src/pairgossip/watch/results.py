@@ -26,8 +26,8 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
 from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts
 from pairgossip.results.loading import load
+from pairgossip.results.result import AGAINST
 from pairgossip.results.storage import read_header
-from pairgossip.results.traffic import AGAINST
 from pairgossip.text import clean_text
 from pairgossip.watch.server.requests import json_answer, make_route
 
