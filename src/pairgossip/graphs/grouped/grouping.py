@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
-    CONSTRUCTIONS,
     LEXICOGRAPHIC,
     WHOLE_SETS,
-    choice,
 )
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs.catalog import find_network
@@ -201,7 +199,6 @@ class Placement(NamedTuple):
 
 def place_rows(graph: Any, rows: int, groups: Any, construction: str, seed: int) -> Placement:
     """Place one row at every node, or with groups the rows of each site at the site."""
-    construction = choice("construction", construction, CONSTRUCTIONS)
     if groups is None:
         if construction != LEXICOGRAPHIC:
             raise InputError(
