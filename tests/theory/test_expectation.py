@@ -99,8 +99,9 @@ def test_monte_carlo_means_agree_within_four_standard_errors(
         law=law,
         iterations=60,
         checkpoints=iterations,
-        trials=1500,
+        trials=500,
         seed=11,
+        n_jobs=1,
     )
     assert run.history is not None
     H = Pairs(data, skewed).matrix()
