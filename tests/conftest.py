@@ -39,3 +39,8 @@ def browser() -> Iterator[Browser]:
             pytest.skip(NO_BROWSER)
         yield chromium
         chromium.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest test, so that nobody waits for it alone at the end."""
+    items.sort(key=lambda item: item.name != "test_the_site_builds")
