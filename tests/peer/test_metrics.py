@@ -1,10 +1,8 @@
-"""What a peer serves as metrics and writes to its log."""
+"""What a peer serves as metrics."""
 
 from __future__ import annotations
 
 import http.client
-import io
-import json
 import socket
 import time
 from collections.abc import Iterator
@@ -17,9 +15,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.service import metrics
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.metrics import MetricsServer
-from pairgossip.peer.service.reporter import Log, write_logs
 from pairgossip.peer.service.status import NeighborStatus, Status
-from pairgossip.text import clean_text
 
 from .homes import make_pair
 from .zenoh_people import until
@@ -184,60 +180,3 @@ def test_an_occupied_port_is_named() -> None:
         place = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(InputError, match=f"Cannot serve metrics at {place}: Address already"):
             MetricsServer(place, lambda: None)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_events_are_json_lines() -> None:
-    stream = io.StringIO()
-    with write_logs(stream):
-        Log("ann").info("started", rows=3, share=0.5, neighbor="bob")
-        Log("ann").error("The disk is full.")
-    Log("ann").error("Nobody listens any more.")
-    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
-    assert first.pop("time").endswith("Z")
-    assert first == {
-        "level": "info",
-        "peer": "ann",
-        "event": "started",
-        "rows": 3,
-        "share": 0.5,
-        "neighbor": "bob",
-    }
-    assert (second["level"], second["event"]) == ("error", "The disk is full.")
-
-
-def test_people_at_a_terminal_read_text() -> None:
-    stream = Terminal()
-    with write_logs(stream):
-        Log("ann").warning("refused what was received", too_long=3)
-    line = stream.getvalue()
-    assert line.endswith("  Warning: refused what was received  too_long=3\n")
-
-
-@pytest.mark.parametrize("terminal", [io.StringIO, Terminal])
-def test_text_from_elsewhere_cannot_forge_lines(terminal: type[io.StringIO]) -> None:
-    stream = terminal()
-    with write_logs(stream):
-        Log("ann").warning("odd\nevent", text='x\n{"level": "error"}\x1b[2J\u2028' + "y" * 5000)
-    written = stream.getvalue()
-    assert written.count("\n") == 1 and "\x1b" not in written and "\u2028" not in written
-    assert len(written) < 700
-
-
-@pytest.mark.parametrize(
-    ("text", "cleaned"),
-    [
-        ("plain text", "plain text"),
-        ("a\tb\nc\x00", "a\\tb\\nc\\x00"),
-        ("\u202eevil", "\\u202eevil"),
-        ("x" * 11, "xxxxxxx..."),
-        ("x" * 10, "xxxxxxxxxx"),
-        ("\n" * 10, "\\n\\n\\n\\..."),
-    ],
-)
-def test_clean(text: str, cleaned: str) -> None:
-    assert clean_text(text, 10 if len(text) >= 10 and text != "plain text" else 40) == cleaned

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -420,31 +419,6 @@ def test_a_refusal_of_the_system_ends_the_peer_with_a_sentence(
     )
 
 
-def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.1)
-    ann, _ = make_pair(tmp_path, [1.0], [10.0])
-    with running(ann) as (alone,):
-        assert until(lambda: ann.status.exists() and alone.status().problems)
-    assert "No neighbor was heard of for" in alone.status().problems[0]
-
-
-def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: Path) -> None:
-    ann, bob = make_pair(tmp_path, [1.0], [10.0])
-    parts = assemble(ann)
-    try:
-        exchange = Exchange(parts.context, parts.state)
-        them = load_identity(bob.folder).id
-        reporter = Reporter(parts, exchange, Log("ann"))
-        for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
-            exchange.disagreeing = {them: text}
-            reporter.report({}, set(), {}, {}, is_last=False)
-            assert reporter.status is not None
-            (problem,) = reporter.status.problems
-            assert problem.isprintable() and len(problem) < 1200
-    finally:
-        parts.close()
-
-
 def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0], [10.0, 11.0])
     introduce(ann, make_home(tmp_path, "carl", [1.0, 2.0, 3.0]), is_neighbor=False)
@@ -452,165 +426,3 @@ def test_rows_of_members_that_are_no_neighbors_are_covered(tmp_path: Path) -> No
     assert (status.covers.of_members, status.covers.of_rows) == (3, 6)
     assert status.covers.members == 1
     assert list(status.neighbors) == ["bob"]
-
-
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        (
-            1,
-            "No answer from 'bob' for 12 s: the only row of this peer waits for it, and the peer "
-            "stands still until then. ",
-        ),
-        (
-            3,
-            "No answer from 'bob' for 12 s: one of 3 rows waits for it; exchanges with the others "
-            "go on. ",
-        ),
-    ],
-)
-def test_a_neighbor_that_does_not_answer_is_a_problem(
-    tmp_path: Path, rows: int, sentence: str
-) -> None:
-    ann, bob = (make_home(tmp_path, name, [1.0] * rows) for name in ("ann", "bob"))
-    introduce_each_other([ann, bob, make_home(tmp_path, "carl", [1.0])])
-    them = load_identity(bob.folder).id
-    with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.ask(them)
-        reporter = Reporter(parts, exchange, Log("ann"))
-        reporter.report({}, set(), {}, {them: 12.3}, is_last=False)
-        assert reporter.status is not None
-        assert reporter.status.problems == (
-            sentence + "If it is gone for good, run: pairgossip peer evict bob.",
-        )
-        assert reporter.status.pending == 1
-        reporter.report({}, set(), {}, {them: 1.0}, is_last=False)
-        assert not reporter.status.problems
-
-
-def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> None:
-    """Both rows are in offers, but one of these was made just now."""
-    homes = [make_home(tmp_path, name, [1.0, 2.0]) for name in ("ann", "bob", "carl", "dora")]
-    introduce_each_other(homes)
-    bob, carl, dora = (load_identity(home.folder).id for home in homes[1:])
-    with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.ask(bob)
-        exchange.ask(carl)
-        exchange.away.add(dora)
-        reporter = Reporter(parts, exchange, Log("ann"))
-        reporter._started_at -= 10.0
-        told = []
-        for seconds in (0.1, 12.3):
-            reporter.report({}, set(), {}, {bob: 12.3, carl: seconds}, is_last=False)
-            assert reporter.status is not None
-            told.append(sorted(one.partition(" s: ")[2] for one in reporter.status.problems))
-    advice = "If it is gone for good, run: pairgossip peer evict"
-    going_on = "exchanges with the others go on"
-    stuck = "all 2 rows of this peer wait for answers, and the peer stands still"
-    assert told == [
-        [f"{going_on}. {advice} dora.", f"one of 2 rows waits for it; {going_on}. {advice} bob."],
-        [
-            f"{stuck}. {advice} bob.",
-            f"{stuck}. {advice} carl.",
-            f"no row of this peer is free for the others either. {advice} dora.",
-        ],
-    ]
-
-
-def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
-    ann, bob = make_pair(tmp_path, [1.0], [10.0])
-    them = load_identity(bob.folder).id
-    with closing(assemble(ann)) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        exchange.away.add(them)
-        reporter = Reporter(parts, exchange, Log("ann"))
-        reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None
-        assert reporter.status.problems == (
-            "'bob' is away, and was not heard of for 0 s: no other neighbor is there. If it is "
-            "gone for good, run: pairgossip peer evict bob.",
-        )
-
-
-def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
-    ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
-    introduce_each_other([ann, bob, carl])
-    with closing(assemble(ann)) as parts:
-        reporter = Reporter(parts, Exchange(parts.context, parts.state), Log("ann"))
-        reporter.note_frame(load_identity(bob.folder).id, time.monotonic() + 10.0)
-        reporter.report({}, set(), {}, {}, is_last=False)
-        assert reporter.status is not None
-        (problem,) = reporter.status.problems
-        assert problem.startswith("'carl' is away, and was not heard of for 0 s: exchanges with")
-
-
-def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
-    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
-    introduce_each_other(homes)
-    bob, carl = (load_identity(home.folder).id for home in homes[1:])
-    with closing(assemble(homes[0])) as parts:
-        exchange = Exchange(parts.context, parts.state)
-        reporter = Reporter(parts, exchange, Log("ann"))
-
-        def problems(versions: dict[str, int]) -> list[str]:
-            reporter.report({}, set(), versions, {}, is_last=False)
-            assert reporter.status is not None
-            return list(reporter.status.problems)
-
-        version, lonely = problems({bob: 99})
-        assert version.startswith("Neighbor 'bob' speaks version 99")
-        assert lonely.startswith("No other neighbor was heard of for 0 seconds: see that they run")
-        assert all("speaks version" in one for one in problems({bob: 99, carl: 99}))
-        exchange.away.add(bob)
-        reporter.note_frame(carl, time.monotonic() + 10.0)
-        (only,) = problems({bob: 99})
-        assert only == version
-
-
-def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
-    homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
-    introduce_each_other(homes)
-    first, second = (load_identity(home.folder).id for home in homes[1:])
-    written = io.StringIO()
-    with closing(assemble(homes[0])) as parts, write_logs(written):
-        exchange = Exchange(parts.context, parts.state)
-        reporter = Reporter(parts, exchange, Log("ann"))
-        for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
-            reporter.report({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
-    assert [written.getvalue().count(f"No answer from '{name}'") for name in ("p-1", "p-2")] == [
-        1,
-        1,
-    ]
-
-
-def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.1)
-    homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
-    board = Switchboard()
-    with running(homes[0], board=board) as (ann,):
-        with running(homes[1], board=board):
-            assert until(lambda: exchanges(homes[0]) > 5)
-        assert until(lambda: bool(ann.status().problems))
-        (problem,) = ann.status().problems
-        assert "'bob'" in problem and "no other neighbor is there" in problem
-        assert until(lambda: ann.status().neighbors["bob"].away)
-        with running(homes[1], board=board):
-            assert until(lambda: not ann.status().neighbors["bob"].away)
-            assert until(lambda: not ann.status().problems)
