@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_wine
 
 from pairgossip.datasets import (
+    Dataset,
+    LabeledData,
     breast_cancer_table,
     breast_cancer_wisconsin,
     digits,
     digits_table,
     engel,
     wine,
+    wine_table,
 )
 from pairgossip.datasets.dataset import CANCER_FILE, read_shipped
 from pairgossip.errors import InputError
@@ -42,8 +47,9 @@ def test_missing_values() -> None:
     assert str(caught.value) == "Unknown treatment of missing values 'mean': did you mean 'median'?"
 
 
-def test_standardized_grades() -> None:
-    features = breast_cancer_wisconsin(standardize=True).X
+@pytest.mark.parametrize("load", [breast_cancer_wisconsin, wine])
+def test_standardized_features(load: Callable[..., LabeledData]) -> None:
+    features = load(standardize=True).X
     np.testing.assert_allclose(features.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(features.std(axis=0), 1)
 
@@ -91,13 +97,16 @@ def test_standardized_pixels() -> None:
     np.testing.assert_allclose(np.delete(pixels, blank, axis=1).std(axis=0), 1)
 
 
-def test_the_table_of_images_is_read_only_and_the_arrays_are_not() -> None:
-    data, table = digits(), digits_table()
+@pytest.mark.parametrize(("load", "load_table"), [(digits, digits_table), (wine, wine_table)])
+def test_tables_are_read_only_and_arrays_are_not(
+    load: Callable[[], LabeledData], load_table: Callable[[], Dataset]
+) -> None:
+    data, table, first = load(), load_table(), load().X[0, 0]
     np.testing.assert_array_equal(table.values, np.column_stack((data.X, data.y)))
     with pytest.raises(ValueError, match="read-only"):
-        table.values[0, 0] = 1.0
+        table.values[0, 0] = -1.0
     data.X[0, 0] = data.y[0] = -1.0
-    assert digits().X[0, 0] == 0 and digits().y[0] == 0
+    assert load().X[0, 0] == first and load().y[0] == 0
 
 
 def test_a_short_description_of_many_columns() -> None:

@@ -21,7 +21,13 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import add_invited, invitation, make_context, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.messages import Changes, Growth, generations_before
+from pairgossip.peer.protocol.messages import (
+    Changes,
+    Growth,
+    Record,
+    generations_before,
+    with_signature,
+)
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.runtime import Runtime
 from pairgossip.peer.service.service import EXIT_UNFIT
@@ -193,6 +199,10 @@ def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> 
     assert len(seen.context.own) == 42 and seen.context.own[:2] == before
     assert [node.record.value for node in seen.state.nodes] == list(seen.context.own)
     assert all(report.is_integer() and 0 <= report < 64 for (report,) in seen.context.own)
+    check, generation = seen.context.check, seen.state.generation
+    half = Record(seen.context.me, 41, generation, (0.5,), b"")
+    assert check.is_sound(seen.context.own_record(41, generation), generation)
+    assert not check.is_sound(with_signature(half, seen.spec.hash, seen.context.sign), generation)
     assert "more.csv" in ann.ledgers.read_text()
     with pytest.raises(InputError, match="--budget"):
         request_growth(make_home(tmp_path, "plain", [1.0]), data, budget=1.0)
@@ -203,7 +213,7 @@ def test_under_privacy_the_added_rows_are_reports_drawn_once(tmp_path: Path) -> 
 
 @contextmanager
 def killed_at(point: int) -> Iterator[list[str]]:
-    """End this process, as a kill would, at the so-manieth step that touches the disk."""
+    """End this process, as a kill would, at the n-th step that touches the disk."""
     passed: list[str] = []
 
     def step(what: str) -> None:
