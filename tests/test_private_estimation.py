@@ -31,7 +31,7 @@ def private(kernel: Any = "gini", **options: Any) -> pg.Run:
 
 
 def within(values: Any, expected: float, errors: float = 4.0) -> bool:
-    """Whether a mean is within so many of its standard errors."""
+    """Whether a mean is within this many of its standard errors."""
     return bool(abs(values.mean() - expected) < errors * values.std() / math.sqrt(len(values)))
 
 

@@ -101,7 +101,7 @@ def test_prices_are_read_off_the_curve(results: dict[str, Any]) -> None:
 
 
 def doctored(results: dict[str, Any], ending: str, factor: float) -> dict[str, str]:
-    """The verdicts where the errors of one construction are so many times as large."""
+    """The verdicts where the errors of one construction are this many times as large."""
     changed = {
         name: replace(run, trial_error=factor * run.trial_error) if name.endswith(ending) else run
         for name, run in results.items()

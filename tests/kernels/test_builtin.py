@@ -204,6 +204,7 @@ def test_distance_of_one_and_of_several_columns() -> None:
 
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_inputs_are_left_alone(name: str) -> None:
+    """Writing to a read-only array would raise."""
     first, second = random_data(name, 10, seed=1), random_data(name, 10, seed=2)
     first.setflags(write=False)
     second.setflags(write=False)

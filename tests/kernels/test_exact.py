@@ -180,6 +180,7 @@ def test_a_ratio_of_user_functions() -> None:
 @pytest.mark.parametrize("name", sorted(CATALOG))
 @pytest.mark.parametrize("n", [2, 100])
 def test_built_in_kernels_pass(name: str, n: int) -> None:
+    """`probe` would raise, as it does below."""
     probe(CATALOG[name](), random_data(name, n))
 
 
@@ -250,10 +251,12 @@ def test_broken_promises(kernel: Kernel, sentence: str) -> None:
 
 
 def test_one_observation_is_enough() -> None:
+    """`probe` would raise, as it does above."""
     probe(Kernel(lambda a, b: a + b), np.array([3.0]))
 
 
 def test_right_closed_forms_pass() -> None:
+    """`probe` would raise, as it does above."""
     kernel = Kernel(
         lambda a, b: a * b,
         total=lambda data: float(data.sum() ** 2),

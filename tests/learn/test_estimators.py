@@ -25,6 +25,7 @@ ESTIMATORS = [
 
 @parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
 def test_scikit_learn(estimator: Any, check: Any) -> None:
+    """A check that fails raises."""
     check(estimator)
 
 

@@ -127,6 +127,7 @@ def test_labels_must_suit_the_loss(name: str, labels: list[float], sentence: str
 
 
 def test_any_two_labels_do() -> None:
+    """`check` would raise, as it does above."""
     for labels in ([2.0, 4.0, 2.0], [-1.0, 1.0, 1.0]):
         as_loss("auc-logistic").check(np.column_stack((X, labels)))
 

@@ -156,7 +156,7 @@ class Auditor:
                 continue
             self._check_record(node.record, state)
             if not all(map(math.isfinite, (*node.mass, *node.private))):
-                raise Violated(f"{name} has a number that is none: {node}")
+                raise Violated(f"{name} has a number that is not finite: {node}")
 
     def _rows(self, name: str, generation: int) -> int:
         """How many rows a member has in a generation."""

@@ -53,7 +53,7 @@ class SealedContext(Context):
 
     given: Rule
     rule_of: Callable[[int], Rule] | None = None
-    """Gives the rule of a peer with so many rows."""
+    """Gives the rule of a peer with this many rows."""
 
     def sign(self, payload: bytes) -> bytes:
         return seal(self.me, payload)

@@ -120,14 +120,14 @@ class Network:
         return mass[0] / (mass[1] if len(mass) > 1 else self.rows[peer])
 
     def run(self, exchanges: int) -> None:
-        """Let so many pairs of neighbors meet."""
+        """Let this many pairs of neighbors meet."""
         for _ in range(exchanges):
             i, j = self._edges[int(self._chance.random() * len(self._edges))]
             if not self.asleep or not {i, j} & self.asleep:
                 self.meet(i, j)
 
     def run_until(self, exchanges: int) -> None:
-        """Run until all watched peers have made so many exchanges."""
+        """Run until all watched peers have made this many exchanges."""
         while min(self.picks[k] for k in self.watched) < exchanges:
             self.run(len(self._edges))
 
@@ -173,7 +173,7 @@ class Network:
 
 @dataclass
 class Coverage:
-    """How often intervals held the exact value, at one length, of peers with so many rows."""
+    """How often intervals held the exact value, at one length, of peers with this many rows."""
 
     exchanges: int
     rows: int = 1
@@ -212,7 +212,7 @@ class Coverage:
         return float(np.mean(means)), float(np.std(means, ddof=1) / len(means) ** 0.5)
 
     def add(self, network: Network) -> None:
-        """Ask the watched peers with so many rows."""
+        """Ask the watched peers with this many rows."""
         for peer, seer in network.seers.items():
             if network.rows[peer] != self.rows:
                 continue

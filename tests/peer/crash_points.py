@@ -19,7 +19,7 @@ MOST_LOST = 4
 
 
 class Kill(NamedTuple):
-    """Kill a peer when it comes to a point for the so-manieth time, and lose so many writes."""
+    """Kill a peer at its n-th point, and lose some of its last writes."""
 
     who: str
     point: int
@@ -204,7 +204,7 @@ def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
 
 
 def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
-    """Kill two peers, or one twice, also while it starts again; take every so-manieth way."""
+    """Kill two peers, or one twice, also while it starts again; take every n-th way."""
     ways, rows = 0, 2 if script is two_offers else 1
     for first in every_kill(script, rows, defect):
         stage = run(script, rows, (first,), defect)

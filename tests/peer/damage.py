@@ -180,7 +180,7 @@ def durable(files: Files) -> Files:
 
 
 def sweep(folder: Path, seeds: range, each: int) -> Counter[str]:
-    """Damage so many copies of so many histories, and count what came of it."""
+    """Damage copies of some histories, and count what came of it."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         made, copy = folder / f"{seed}", folder / f"{seed}-copy"

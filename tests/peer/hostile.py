@@ -266,7 +266,7 @@ def _check_sound(state: State) -> None:
 
 
 def fuzz(frames: int, seed: int) -> Counter[str]:
-    """Send so many mutated frames to peers in all conditions; count what they made of them."""
+    """Send this many mutated frames to peers in all conditions; count what they made of them."""
     chance = random.Random(seed)
     victims = [
         make_victim(is_asking=asking, generations=g, has_grown=grown)

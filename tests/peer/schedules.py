@@ -141,7 +141,7 @@ def _graph(chance: random.Random, n: int) -> pg.Graph:
 
 
 def _plan_evictions(world: World, chance: random.Random) -> None:
-    """Some lose members for ever, or evict living ones; also two at once, by different peers."""
+    """Some lose members forever, or evict living ones; also two at once, by different peers."""
     victims: list[str] = []
     for _ in range(chance.choice([0, 0, 1, 2])):
         left = [name for name in world.names if name not in victims]

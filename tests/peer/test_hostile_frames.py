@@ -283,7 +283,7 @@ def test_a_member_that_is_no_neighbor_is_a_stranger() -> None:
 
 
 def test_a_record_of_no_member_is_rejected_durably() -> None:
-    """Silence would keep an honest neighbor that knows more members asking for ever."""
+    """Silence would keep an honest neighbor that knows more members asking forever."""
     victim = make_victim(is_asking=False)
     nodes = victim.state.nodes
     offer = encode(Offer(0, 6, sealed_record(STRANGER, 0, 0, (1.0,)), MASS))

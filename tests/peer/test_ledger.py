@@ -1,4 +1,4 @@
-"""One report per observation and mechanism, for ever, and never more than the cap allows."""
+"""One report per observation and mechanism, forever, and never more than the cap allows."""
 
 from __future__ import annotations
 

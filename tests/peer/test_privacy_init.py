@@ -1,4 +1,4 @@
-"""`peer init` under privacy: one report per row for ever, and the rows themselves nowhere."""
+"""`peer init` under privacy: one report per row forever, and the rows themselves nowhere."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Peers(RuleBasedStateMachine):
             self.start(me)
 
     def context(self, me: str, rows: int) -> Context:
-        """The context of a peer whose data file has so many rows."""
+        """The context of a peer whose data file has this many rows."""
         context = self.contexts[me]
         return replace(context, own=context.own[:rows])
 
@@ -75,7 +75,7 @@ class Peers(RuleBasedStateMachine):
         self.carry_out(me, self.peers[me].start())
 
     def carry_out(self, me: str, actions: list[Action], most: int = 1000) -> None:
-        """Do what a peer asks for, at most so many actions."""
+        """Carry out what a peer asks for, at most this many actions."""
         for action in actions[:most]:
             if isinstance(action, Save):
                 self.disks[me].save(action)

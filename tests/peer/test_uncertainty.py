@@ -41,7 +41,7 @@ def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> 
 
 
 def lonely(**others: int) -> Uncertainty:
-    """What one peer, a, sees whose masses a test tells; others have so many rows."""
+    """What one peer, a, sees whose masses a test tells; others have this many rows."""
     return Uncertainty(WeightedMixing(as_kernel("gini")), make_state(0.0, 0.0, 0), others)
 
 

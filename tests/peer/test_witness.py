@@ -49,7 +49,7 @@ def saved(path: Path, syncs: list[bool]) -> list[State]:
 
 
 def lose_saves(path: Path, left: int) -> None:
-    """Let the log end after so many of the saves that followed the first."""
+    """Let the log end after this many of the saves that followed the first."""
     Path(f"{path}-wal").write_bytes((path.parent / "logs" / str(left)).read_bytes())
 
 

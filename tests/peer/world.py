@@ -60,7 +60,7 @@ class World:
     kernel: str = "gini"
     make_rule: Callable[[int], Rule] | None = None
     rule_of: Callable[[int, int], Rule] | None = None
-    """``rule_of(peer, rows)``: the rule of a peer once it has so many rows."""
+    """``rule_of(peer, rows)``: the rule of a peer once it has this many rows."""
     exchange_class: type[Exchange] = Exchange
     disk_class: type[Disk] = Disk
     runtime_class: type[Runtime] = Runtime
@@ -132,7 +132,7 @@ class World:
         return WeightedMixing(as_kernel(self.kernel), weight=self.weight(number))
 
     def _context(self, name: str, rows: int) -> Context:
-        """The context of a peer whose data file has so many rows, as its state says."""
+        """The context of a peer whose data file has this many rows, as its state says."""
         return replace(self.contexts[name], own=self.own[name][:rows])
 
     def weight(self, number: int) -> float:

@@ -27,7 +27,7 @@ def crossed(first: FloatArray, second: FloatArray) -> FloatArray:
 def many_reports(
     mechanism: RandomizedResponse, data: FloatArray, trials: int, source: Generator
 ) -> Cells:
-    """Draw the reports of all observations so many times, shape (trials, n, columns).
+    """Draw the reports of all observations this many times, shape (trials, n, columns).
 
     One call for all: reports are independent of each other, and small calls are slow.
     """

@@ -113,7 +113,7 @@ def test_a_loss_that_bends_down_is_not_convex(monkeypatch: pytest.MonkeyPatch) -
 
 
 def small_graphs(largest: int, least: int = 3) -> Iterator[Graph]:
-    """All connected graphs of so many nodes at most."""
+    """All connected graphs of at most this many nodes."""
     for drawn in networkx.graph_atlas_g():
         if least <= drawn.number_of_nodes() <= largest and networkx.is_connected(drawn):
             yield Graph.from_networkx(networkx.convert_node_labels_to_integers(drawn))
