@@ -7,7 +7,7 @@ import { decodeBytes, decodeWords } from "./numbers.js";
 
 const FLASH = 450; // milliseconds
 const MOST_FLASHES = 16;
-const FEW = 6; // up to so many exchanges at once, their nodes are ringed
+const FEW = 6; // up to this many exchanges at once, their nodes are ringed
 const MARGIN = 0.045;
 const LONGEST_TRAIL = 40; // older moves would only blacken the picture
 

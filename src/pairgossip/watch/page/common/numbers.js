@@ -1,4 +1,4 @@
-// How numbers are formatNumber, and how packed ones are unpacked.
+// How numbers are formatted, and how packed ones are unpacked.
 
 export function formatNumber(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

@@ -35,9 +35,9 @@ export class Plot {
   // and whole powers of ten. The axis makes room for the lines that are not aside: a bound far
   // above would flatten what was measured.
   show(given) {
-    const { lines, xLabel, yLabel, xLog, yLog, xTicks, last } = given;
+    const { lines, xLabel, yLabel, xLog, yLog, xTicks, yTicks, last } = given;
     const looks = lines.map((line) => [line.label, line.dash, line.color, Boolean(line.band)]);
-    const shape = JSON.stringify([looks, xLabel, yLabel, xLog, yLog, xTicks, last]);
+    const shape = JSON.stringify([looks, xLabel, yLabel, xLog, yLog, xTicks, yTicks, last]);
     const isSame = shape === this.shape && this.plot;
     this.given = given;
     this.shape = shape;

@@ -52,7 +52,7 @@ export class PeersPicture extends NetworkPicture {
       context.setLineDash([3 * unit, 3 * unit]);
       context.arc(x, y, r + 4 * unit, 0, 2 * Math.PI);
     } else {
-      // gone: hollow, and crossed out if it is gone for ever
+      // gone: hollow, struck through if it is down, crossed out if it was evicted
       context.arc(x, y, r, 0, 2 * Math.PI);
       context.fillStyle = themeColor("--stage");
       context.fill();

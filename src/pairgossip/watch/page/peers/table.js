@@ -33,8 +33,8 @@ const COLUMNS = [
     key: "state",
     label: "state",
     meaning:
-      "up; starting; frozen: its process stands still; down: gone without a word; " +
-      "stopped: ended in good order; evicted: the others no longer talk to it",
+      "up; starting; frozen: its process stands still; down: ended without notice; " +
+      "stopped: shut down normally; evicted: the others no longer talk to it",
   },
   {
     key: "estimate",
@@ -83,7 +83,7 @@ const COLUMNS = [
   {
     key: "heard",
     label: "last heard",
-    meaning: "since it last told of itself",
+    meaning: "time since it last reported",
     format: (peer) => formatAge(peer.heard),
   },
 ];

@@ -8,7 +8,7 @@ import { formatCount, formatNumber } from "../common/numbers.js";
 import { Plot } from "../common/plot.js";
 
 const MOST_CHOSEN = 8;
-const FEW_GROUPS = 3; // up to so many, all are open
+const FEW_GROUPS = 3; // up to this many, all are open
 const CHART_HEIGHT = 400;
 const KINDS = {
   error: "error",

@@ -56,7 +56,7 @@ export class Controls {
     });
     const next = this.button("new-seed", "next", () => change(String(Number(this.seed) + 1)), {
       "aria-label": "next seed",
-      title: "the next seed: other luck",
+      title: "the next seed: another random run",
     });
     const label = make("label", { class: "seed" }, make("span", { text: "seed" }), this.seedInput);
     return make("div", { class: "seeding" }, label, next);

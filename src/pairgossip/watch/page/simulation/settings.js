@@ -17,7 +17,7 @@ const RECTANGLES = ["grid", "torus"];
 const LONGEST_SHAPE = 1.5;
 export const NO_PAIRS = "mean"; // the statistic of plain averaging
 
-// The most nodes, up to so many, that make a rectangle which is not a ribbon: 178 would be 2 by 89.
+// The largest number of nodes, at most `most`, that makes no ribbon: 178 would be 2 by 89.
 function largestRectangle(most) {
   for (let nodes = most; nodes > 9; nodes -= 1) {
     let side = Math.floor(Math.sqrt(nodes));

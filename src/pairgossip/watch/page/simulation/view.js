@@ -118,7 +118,7 @@ export class SimulationView {
       showConnection("refused", "check the settings");
       alertUser(problem.message);
       if (!this.runs.length)
-        this.showEmpty("Once the setting is mended, the network appears here.");
+        this.showEmpty("Once the setting is corrected, the network appears here.");
     } else {
       showConnection(state);
     }
