@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -154,6 +155,11 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
     """Write a text file so that a failure leaves what was there before."""
     with replacing(path) as file:
         file.writelines(piece.encode() for piece in pieces)
+
+
+def write_json_file(path: Path, value: Any) -> None:
+    """Write one JSON object for people and programs; a failure leaves what was there before."""
+    write_text(path, [json.dumps(value, indent=2, allow_nan=False), "\n"])
 
 
 def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> None:

@@ -24,6 +24,7 @@ from pairgossip.cli.options import (
 )
 from pairgossip.cli.outputs import check_outputs
 from pairgossip.errors import InputError, canonical
+from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
@@ -144,15 +145,22 @@ class _Unknown:
     reason: str
 
 
+def describe_graph(graph: Graph) -> _Facts:
+    """Return which network it is: its family and parameters, and its size."""
+    return {
+        "family": graph.family,
+        "parameters": json_value(graph.parameters),
+        "nodes": graph.n,
+        "edges": graph.edge_count,
+    }
+
+
 def _facts_of(graph: Graph) -> _Facts:
     """Compute the facts, leaving out what takes too long on a large graph."""
     low, mean, high = _degree_range(graph)
     pair = _detour(graph)
     return {
-        "family": graph.family,
-        "parameters": graph.parameters,
-        "nodes": graph.n,
-        "edges": graph.edge_count,
+        **describe_graph(graph),
         "degree_min": low,
         "degree_mean": mean,
         "degree_max": high,

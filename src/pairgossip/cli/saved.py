@@ -13,6 +13,7 @@ from pairgossip.checks import choice
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError, canonical
+from pairgossip.files import read_bytes, write_json_file, write_text
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
@@ -70,16 +71,12 @@ def versions() -> dict[str, str]:
 
 def write_model(model: Model, path: Path) -> None:
     """Write a model; an existing file is replaced only once the new one is complete."""
-    from pairgossip.files import write_text
-
     content = {"format": _FORMAT, "version": _VERSION, **asdict(model)}
-    write_text(path, [json.dumps(content, indent=2, allow_nan=False), "\n"])
+    write_json_file(path, content)
 
 
 def read_model(path: Path) -> Model:
     """Read a model that `pairgossip train` wrote, or say in a sentence what is wrong with it."""
-    from pairgossip.files import read_bytes
-
     try:
         content = json.loads(read_bytes(path), parse_constant=_refuse_constant)
     except InputError:
@@ -211,8 +208,6 @@ def score_command(
 def _write(out: Path, scores: FloatArray, table: Table, label: str | None) -> None:
     import csv
     import io
-
-    from pairgossip.files import write_text
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -16,12 +16,12 @@ from pairgossip.cli.console import (
     write_rows,
     write_table,
 )
+from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.saved import ordered_share
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit, Run
-from pairgossip.text import json_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from pairgossip.cli.data import Observations
     from pairgossip.cli.options import DescentOptions
     from pairgossip.cli.train import LossOptions
-    from pairgossip.graphs import Graph
 
 
-Facts = dict[str, Any]
+_Facts = dict[str, Any]
 _LARGEST_UNASKED_GAP = 20_000
 """Above this many nodes a gap without formula may take longer than the run."""
 
 
-def _group_facts(result: Run | Fit, column: str | None) -> Facts | None:
+def _group_facts(result: Run | Fit, column: str | None) -> _Facts | None:
     """Return by name how the rows lie at the sites; None without groups."""
     if result.groups is None:
         return None
@@ -57,7 +56,7 @@ def _group_facts(result: Run | Fit, column: str | None) -> Facts | None:
     }
 
 
-def _traffic_facts(result: Run | Fit) -> Facts:
+def _traffic_facts(result: Run | Fit) -> _Facts:
     """Return by name what was exchanged and sent in all; with groups, means over the trials."""
     return {
         "network_exchanges": _whole(float(result.network_exchanges[:, -1].mean())),
@@ -67,7 +66,7 @@ def _traffic_facts(result: Run | Fit) -> Facts:
     }
 
 
-def _group_rows(facts: Facts | None) -> list[tuple[str, str]]:
+def _group_rows(facts: _Facts | None) -> list[tuple[str, str]]:
     """Return the lines of a table about the sites; none without groups."""
     if facts is None:
         return []
@@ -81,7 +80,7 @@ def _group_rows(facts: Facts | None) -> list[tuple[str, str]]:
     ]
 
 
-def _traffic_rows(found: Facts) -> list[tuple[str, str]]:
+def _traffic_rows(found: _Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
     sent = [
         ("messages", _format_mean(found["messages"])),
@@ -105,12 +104,12 @@ def _format_mean(number: float) -> str:
     return f"{round(number):,}"
 
 
-def _privacy_facts(result: Run | Fit) -> Facts | None:
+def _privacy_facts(result: Run | Fit) -> _Facts | None:
     """Return by name what is promised and what it costs; None without privacy."""
     mechanism = result.privacy
     if mechanism is None:
         return None
-    facts: Facts = {
+    facts: _Facts = {
         "epsilon": mechanism.epsilon,
         "bins": list(mechanism.bins),
         "guarantee": mechanism.guarantee(),
@@ -125,7 +124,7 @@ def _privacy_facts(result: Run | Fit) -> Facts | None:
     return facts
 
 
-def _privacy_rows(facts: Facts | None) -> list[tuple[str, str]]:
+def _privacy_rows(facts: _Facts | None) -> list[tuple[str, str]]:
     """Return the lines of a table about private reports; none without privacy."""
     if facts is None:
         return []
@@ -143,7 +142,7 @@ def _privacy_rows(facts: Facts | None) -> list[tuple[str, str]]:
     return rows
 
 
-def _write_guarantee(facts: Facts | None, seed: int) -> None:
+def _write_guarantee(facts: _Facts | None, seed: int) -> None:
     """Say what reports promise, and that those of a seed are for simulation only."""
     if facts is None:
         return
@@ -154,7 +153,7 @@ def _write_guarantee(facts: Facts | None, seed: int) -> None:
     )
 
 
-def run_summary(run: Run, observations: Observations) -> Facts:
+def run_summary(run: Run, observations: Observations) -> _Facts:
     """Return what a run found by name, curves included; what is unknown is NaN or None.
 
     The graph is that of the sites where rows are grouped by a column.
@@ -183,23 +182,14 @@ def run_summary(run: Run, observations: Observations) -> Facts:
         "clock": run.clock,
         "order": run.order,
         "law": run.law,
-        "graph": _graph_facts(run.sites),
+        "graph": describe_graph(run.sites),
         "groups": _group_facts(run, observations.group_by),
         "privacy": _privacy_facts(run),
         "curve": {name: getattr(run, name) for name in ("iterations", "mean", "spread", "error")},
     }
 
 
-def _graph_facts(graph: Graph) -> Facts:
-    return {
-        "family": graph.family,
-        "parameters": json_value(graph.parameters or {}),
-        "nodes": graph.n,
-        "edges": graph.edge_count,
-    }
-
-
-def print_run(run: Run, found: Facts, columns: str) -> None:
+def print_run(run: Run, found: _Facts, columns: str) -> None:
     """Print the summary of a run and a few rows of its convergence curve."""
     from pairgossip.results.curves import describe
 
@@ -251,7 +241,7 @@ def _format_gap(run: Run | Fit, gap: float | None) -> str:
     return "not computed" if gap is None and run.nodes > 1 else format_value(gap, 4)
 
 
-def fit_summary(fit: Fit, observations: Observations) -> Facts:
+def fit_summary(fit: Fit, observations: Observations) -> _Facts:
     """Return what was found by name; refuse a model that is not finite."""
     theta = fit.model
     if not np.isfinite(theta).all():
@@ -283,10 +273,10 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
     }
 
 
-def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
+def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> _Facts:
     """Return how a model was learned, for its file."""
     return {
-        "graph": _graph_facts(fit.sites),
+        "graph": describe_graph(fit.sites),
         **({} if fit.groups is None else {"construction": fit.construction}),
         "clock": fit.clock,
         "law": fit.law,
@@ -304,7 +294,7 @@ def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts
     }
 
 
-def print_fit(fit: Fit, found: Facts, columns: str) -> None:
+def print_fit(fit: Fit, found: _Facts, columns: str) -> None:
     """Print what was found, and the coefficients."""
     from pairgossip.results.curves import describe
 

@@ -13,6 +13,7 @@ from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def run_command(*, home: HomeFolder = None) -> int:
     """Run the peer until it is stopped with Ctrl-C or SIGTERM; it may be killed at any moment.
 
     It exchanges with its neighbors whenever they are there, and goes on after a restart where it
-    was. What happens is told on standard error, as JSON unless that is a terminal; what it has
+    was. Events are written to standard error, as JSON unless that is a terminal; what it has
     found is shown by `peer status`.
 
     Exit codes: 0 stopped, 1 something must be repaired before it goes on, 2 something was
@@ -184,13 +185,9 @@ def export_command(*, out: Path, home: HomeFolder = None, with_data: Flag = Fals
     with_data
         Also write the observations that the peer holds, its own and those of others.
     """
-    import json
-
-    from pairgossip.files import write_text
     from pairgossip.peer.storage.journal_file import export
 
     place = find_home(home)
     check_outputs([out])
-    shown = export(place.state, private=with_data)
-    write_text(out, [json.dumps(shown, indent=2, allow_nan=False), "\n"])
+    write_json_file(out, export(place.state, private=with_data))
     tell(f"Wrote {out}")

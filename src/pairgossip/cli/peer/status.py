@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from pairgossip.cli.outputs import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.saved import Model, versions, write_model
 from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
@@ -134,15 +134,14 @@ def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:
         )
         facts.append(("privacy noise", f"{known}, besides what the interval allows for"))
     for ledger, budget in _budgets(seen.home).items():
-        told = budget.get("problem") or (
+        state = budget.get("problem") or (
             f"epsilon {budget['spent']} of {budget['cap']} spent by every row ({ledger})"
         )
-        facts.append(("privacy budget", told))
+        facts.append(("privacy budget", state))
     return facts
 
 
 def _budgets(home: Home) -> dict[str, dict[str, str]]:
-    from pairgossip.errors import InputError
     from pairgossip.peer.storage.home import accounts
 
     return {
@@ -222,7 +221,6 @@ def result_command(*, out: Path, home: HomeFolder = None, generation: int | None
         Write what this generation had found when it ended; the first is 1. By default what the
         present one has found.
     """
-    from pairgossip.files import write_text
     from pairgossip.peer.service.assembly import read_snapshot
 
     place = find_home(home)
@@ -232,7 +230,7 @@ def result_command(*, out: Path, home: HomeFolder = None, generation: int | None
     if seen.spec.loss is not None and len(found.estimate) == len(seen.spec.columns):
         write_model(_model(seen, found), out)
     else:
-        write_text(out, [json.dumps(_result(seen, found), indent=2, allow_nan=False), "\n"])
+        write_json_file(out, _result(seen, found))
     tell(f"Wrote {out}")
 
 

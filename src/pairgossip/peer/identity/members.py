@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, write_text
+from pairgossip.files import read_bytes, write_json_file
 from pairgossip.peer.identity.certificates import (
     id_of_certificate,
     is_name,
@@ -88,7 +87,7 @@ class Members(msgspec.Struct, frozen=True):
     def save(self, path: Path) -> None:
         """Write the list so that a failure leaves the one before."""
         table = {"members": [msgspec.to_builtins(member) for member in self.listed]}
-        write_text(path, [json.dumps(table, indent=2), "\n"])
+        write_json_file(path, table)
 
     def with_member(self, member: Member) -> Members:
         """Return the list with a member added, or with what is newly known about one."""

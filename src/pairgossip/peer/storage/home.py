@@ -37,7 +37,7 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_text
+from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_json_file
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
@@ -95,7 +95,7 @@ def _note_ledger(
 ) -> None:
     """Keep in a peer's folder where the reports of a data file are accounted for."""
     known = [*_noted_ledgers(home), str(_ledger(Path(data_path), ledger))]
-    write_text(home.ledgers, [json.dumps({"ledgers": list(dict.fromkeys(known))}, indent=2), "\n"])
+    write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(known))})
 
 
 def accounts(home: Home) -> dict[str, Account | InputError]:
