@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import itertools
 import json
 import socket
 import time
@@ -100,6 +101,14 @@ def test_steps_pause_reset_and_speed(served: Served) -> None:
         assert paused["speed"] == "max" and paused["runs"][0]["done"] > 3
         served.control(key, "reset")
         assert next_done(0, "ready")["runs"][0]["error"] is None
+
+
+def test_less_than_one_step_a_second(served: Served) -> None:
+    key = served.open(**GINI, speed="0.9")
+    with served.watching(key) as events:
+        served.control(key, "start")
+        frames = (content for name, content in itertools.islice(events, 400) if name == "frame")
+        assert any(frame["runs"][0]["done"] for frame in frames)
 
 
 def test_following(served: Served) -> None:

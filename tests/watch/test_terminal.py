@@ -21,6 +21,7 @@ from rich.text import Text
 import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.reading import DOWN, PeerReading
+from pairgossip.watch import terminal
 from pairgossip.watch.peers import Swarm
 from pairgossip.watch.simulation.observations import Uploads
 from pairgossip.watch.simulation.runs import build_runs
@@ -232,6 +233,14 @@ def test_a_picture_fits_its_terminal(size: tuple[int, int]) -> None:
     console.print(shown.picture(width, height))
     lines = text_of(console).splitlines()
     assert len(lines) <= max(height, 9) and max(map(len, lines)) <= width
+
+
+def test_a_speed_below_one_iteration_per_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "_FRAME_SECONDS", 0.01)
+    shown = simulation(Console(file=io.StringIO()), speed=30.0, iterations="6")
+    for _ in range(60):  # 0.3 iterations in each
+        shown._advance()
+    assert shown.summary().startswith("iteration 6 of 6")
 
 
 def test_learning() -> None:

@@ -46,7 +46,7 @@ _READOUTS = {
     "objective": "objective",
     "of_nodes": "of single nodes",
 }
-Picture = Callable[[int, int], RenderableType]
+_Picture = Callable[[int, int], RenderableType]
 """Draws what is to be seen, given the columns and lines of the terminal."""
 
 
@@ -120,7 +120,7 @@ def _rows_that_fit(lines: int) -> int:
 class _Sized:
     """Draws anew for the size that the terminal has now."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: _Picture) -> None:
         self._picture = picture
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -129,7 +129,7 @@ class _Sized:
 
 @contextmanager
 def show_live(
-    console: Console, picture: Picture, *, transient: bool = False
+    console: Console, picture: _Picture, *, transient: bool = False
 ) -> Iterator[Callable[[], None]]:
     """Show a picture as long as the block runs; yield a function that redraws it.
 
@@ -281,7 +281,7 @@ class TextSimulation:
         self._run, self._console = run, console
         usual = run.iterations / _USUAL_SECONDS if console.is_terminal else math.inf
         self._speed = usual if speed is None else speed
-        self._pace = Pace([run], _FRAME_SECONDS)
+        self._pace, self._owed = Pace([run], _FRAME_SECONDS), 0.0
 
     def run(self) -> bool:
         """Show the run; return whether it came to its end."""
@@ -323,14 +323,18 @@ class TextSimulation:
                 self._console.print(self.summary(), soft_wrap=True)
 
     def _advance(self, *, stop_at_checkpoint: bool = False) -> None:
-        """Advance for a frame at the chosen speed; what is too fast is not made up for."""
+        """Advance for a frame at the chosen speed; what is too fast is not made up for.
+
+        A speed below one iteration per frame saves up for the next one.
+        """
         run, end = self._run, time.monotonic() + _FRAME_SECONDS
-        left, passed = self._speed * _FRAME_SECONDS, len(run.curves)
-        while left >= 1 and run.done < run.iterations and time.monotonic() < end:
-            most = left
+        due, passed = self._speed * _FRAME_SECONDS, len(run.curves)
+        self._owed = min(self._owed + due, due + 1)
+        while self._owed >= 1 and run.done < run.iterations and time.monotonic() < end:
+            most = self._owed
             if stop_at_checkpoint:
-                most = min(left, int(run.checkpoints[passed]) - run.done)
-            left -= self._pace.advance(most)
+                most = min(most, int(run.checkpoints[passed]) - run.done)
+            self._owed -= self._pace.advance(most)
             if stop_at_checkpoint and len(run.curves) > passed:
                 break
         rest = end - time.monotonic()

@@ -143,7 +143,8 @@ class Session:
             if self.closed or not self._is_moving():
                 continue
             now = time.monotonic()
-            owed = min(owed + (now - last) * self._speed, self._speed)  # at most a second's worth
+            # At most a second's worth, but at least one iteration: slow speeds save up for it.
+            owed = min(owed + (now - last) * self._speed, max(self._speed, 1.0))
             last = now
             if math.isinf(self._speed):
                 self._advance(math.inf, now + self._frame_seconds)
