@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
+import shutil
 import socket
 from pathlib import Path
 
@@ -10,6 +12,10 @@ from rich.console import Console
 
 import pairgossip as pg
 from pairgossip.peer.reading import PeerReading, SwarmReading
+from pairgossip.swarm import running
+from pairgossip.swarm.audit import Audit, Finding
+from pairgossip.swarm.plan import Plan
+from pairgossip.swarm.running import Report
 from pairgossip.tables import read_columns
 from pairgossip.watch.terminal import PeersPicture
 
@@ -79,6 +85,62 @@ def test_an_estimate_too_far_off_fails(cli: CommandLine, incomes: Path, tmp_path
     answer = cli(*BASIC, incomes, *options)
     assert answer.code == 1
     assert answer.out.rstrip().endswith("which is NOT within 0.00%.")
+
+
+def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Path]:
+    """Let runs end at once with these estimates of peers; return the folders they are given."""
+    folders: list[Path] = []
+
+    def run_swarm(plan: Plan, folder: Path, *_: object) -> Report:
+        folder.mkdir()
+        folders.append(folder)
+        exact = plan.exact()
+        assert exact is not None
+        findings = tuple(
+            Finding(name, None if factor is None else (factor * exact,), None, 0)
+            for name, factor in zip(plan.names, estimates, strict=True)
+        )
+        audit = Audit(20, 4, 0, 0, 8.0, 8.0, (), findings)
+        return Report(audit, exact, 1.0, {}, 0, (), False, 0, 4.0, 0.1, 0.1, None)
+
+    monkeypatch.setattr(running, "run_swarm", run_swarm)
+    return folders
+
+
+@pytest.mark.parametrize(
+    ("estimates", "end"),
+    [
+        ((1.01, None, 1.02), "1 of 3 peers have NO estimate."),
+        ((None, None, None), "4 exchanges conserved, but 3 of 3 peers have NO estimate."),
+    ],
+)
+def test_a_peer_without_an_estimate_is_not_near(
+    cli: CommandLine,
+    incomes: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    estimates: tuple[float | None, ...],
+    end: str,
+) -> None:
+    faked(monkeypatch, *estimates)
+    answer = cli(*BASIC, incomes, "--peers", 3, "--within", 0.05, "--home", tmp_path / "swarm")
+    assert answer.code == 1
+    assert answer.out.rstrip().endswith(end)
+
+
+def test_a_failed_run_is_kept_even_if_its_report_cannot_be_written(
+    cli: CommandLine, incomes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folders = faked(monkeypatch, 1.0, 1.0, 2.0)
+    monkeypatch.setattr("pairgossip.cli.swarm.write_line", fill_disk)
+    monkeypatch.setattr("pairgossip.cli.silence_output", lambda: None)
+    assert cli(*BASIC, incomes, "--peers", 3, "--within", 0.05).code == 1
+    (folder,) = folders
+    assert folder.is_dir()
+    shutil.rmtree(folder.parent)
 
 
 @pytest.mark.parametrize(

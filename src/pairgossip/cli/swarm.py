@@ -178,8 +178,9 @@ def run_command(
     try:
         with _show_swarm(plan) as on_reading:
             report = run_swarm(plan, folder, options, on_reading)
-        is_well = _write_report(report, plan, outputs.within, as_json=outputs.json)
-        is_kept = is_kept or not is_well
+        is_well = _is_well(report, outputs.within)
+        is_kept = is_kept or not is_well  # even if nobody reads the report
+        _write_report(report, plan, outputs)
     finally:
         if not is_kept:
             shutil.rmtree(folder.parent, ignore_errors=True)
@@ -247,7 +248,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         observations.columns,
         what.label,
         table,
-        target=canonical(what.target or "v"),
+        target="v" if what.target is None else canonical(what.target),
         rate=_DEFAULT_RATE if how.rate is None else how.rate,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
@@ -316,26 +317,24 @@ def _show_swarm(plan: Plan) -> Iterator[OnReading]:
         yield on_reading
 
 
-def _write_report(report: Report, plan: Plan, within: float | None, *, as_json: bool) -> bool:
-    """Write figures and the verdict; return whether all is well."""
-    is_near = within is None or _is_near(report, within)
-    is_well = report.is_sound and is_near
-    sentence = verdict(report, within)
-    if as_json:
-        write_json({"sound": is_well, "verdict": sentence, **_figures(report, plan)})
-        return is_well
+def _write_report(report: Report, plan: Plan, outputs: _SwarmOutputs) -> None:
+    """Write figures and the verdict."""
+    sentence = verdict(report, outputs.within)
+    if outputs.json:
+        sound = _is_well(report, outputs.within)
+        write_json({"sound": sound, "verdict": sentence, **_figures(report, plan)})
+        return
     _write_facts(report, plan)
     for problem in (*report.audit.violations, *report.failures):
         write_line(f"Problem: {problem}")
     write_line(f"Verdict: {sentence}")
-    return is_well
 
 
 def verdict(report: Report, within: float | None = None) -> str:
     """Say in one line how the run ended."""
     from pairgossip.swarm.chaos import format_faults
 
-    audit = report.audit
+    audit, errors = report.audit, report.errors()
     faults = format_faults(report.faults)
     after = f" after {faults}" if faults else ""
     if audit.violations:
@@ -343,17 +342,21 @@ def verdict(report: Report, within: float | None = None) -> str:
     if report.failures:
         return f"records and mass conserved{after}, but {_first(report.failures)}"
     mass = "" if audit.weight is None else " and the mass"
-    kept = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
-    errors = report.errors()
-    if not errors:
-        return f"{kept}."
-    near = f"{kept}; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
-    if within is not None and not _is_near(report, within):
-        return f"{near}, which is NOT within {within:.2%}."
-    return f"{near}."
+    found = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
+    if errors:
+        found += f"; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
+    if within is None or _is_well(report, within):
+        return f"{found}."
+    count = len(audit.findings)
+    if len(errors) < count:
+        return f"{found}, but {count - len(errors)} of {count} peers have NO estimate."
+    return f"{found}, which is NOT within {within:.2%}."
 
 
-def _is_near(report: Report, within: float) -> bool:
+def _is_well(report: Report, within: float | None) -> bool:
+    """Whether the run is sound and, if asked for, every peer is near the exact value."""
+    if within is None or not report.is_sound:
+        return report.is_sound
     errors = report.errors()
     return len(errors) == len(report.audit.findings) and max(errors) <= within
 
