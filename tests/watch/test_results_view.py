@@ -247,6 +247,27 @@ def test_a_chapter_whose_results_are_damaged(reproduction: Path, tmp_path: Path)
     assert make()[0]["problem"] == "Some of its results are missing: resume the reproduction."
 
 
+def test_two_reproductions_are_told_apart(reproduction: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(reproduction, copy)
+    make = find_chapters([reproduction, copy])
+    assert make is not None
+    chapters = make()
+    assert len({chapter["key"] for chapter in chapters}) == 2
+    assert [chapter["title"] for chapter in chapters] == [
+        f"Mixing times ({folder})" for folder in (reproduction, copy)
+    ]
+
+
+def test_runs_of_two_folders_are_told_apart(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for place in (tmp_path, tmp_path / "below"):
+        shutil.copy(runs / "cycle.npz", place)
+    found = find_results([], [runs, tmp_path]).files.values()
+    groups = {one.group for one in found if one.name == "cycle"}
+    assert groups == {str(runs), str(tmp_path), f"{tmp_path}/below"}
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"quick": true}', '{"quick":1,"trials":"x"}'])
 def test_damaged_settings(tmp_path: Path, content: str) -> None:
     (tmp_path / "settings.json").write_text(content)

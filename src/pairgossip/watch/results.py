@@ -43,7 +43,7 @@ _REMEMBERED = 64
 """The number of results that are kept as they were read."""
 _DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
 """What the page calls the line styles of matplotlib."""
-Chapters = Callable[[], list[dict[str, Any]]]
+_Chapters = Callable[[], list[dict[str, Any]]]
 """Makes what the page shows of reproductions, a chapter per experiment; this takes seconds."""
 _log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class _ResultFile:
     name: str
     """As shown: without control characters."""
     group: str
-    """The folder it was found in, below the one asked for."""
+    """The folder it was found in, below the one asked for; after that one if there are several."""
     path: Path
 
     def load(self) -> Any:
@@ -98,14 +98,16 @@ def find_results(
         if not path.is_file():
             raise InputError(f"There is no file {path}: check the path.")
         _add(found, path, path.name)
-    for folder in map(Path, folders):
+    places = [Path(folder) for folder in folders]
+    for folder in places:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}: check the path.")
-        _add_folder(found, folder)
+        # Runs of several folders are often called the same.
+        _add_folder(found, folder, above=str(folder) if len(places) > 1 else "")
     return found
 
 
-def _add_folder(found: Found, folder: Path) -> None:
+def _add_folder(found: Found, folder: Path, above: str) -> None:
     # The experiments take a second to import.
     from pairgossip.experiments.framework.report import REPORT
     from pairgossip.experiments.framework.store import group_of, is_reproduction, saved_runs
@@ -121,7 +123,8 @@ def _add_folder(found: Found, folder: Path) -> None:
             "one of .npz files."
         )
     for path in paths:
-        _add(found, path, path.stem, group_of(path, folder))
+        group = "/".join(filter(None, (above, group_of(path, folder))))
+        _add(found, path, path.stem, group)
 
 
 def _add(found: Found, path: Path, name: str, group: str = "") -> None:
@@ -189,7 +192,7 @@ def _chart_content(chart: Chart) -> dict[str, Any]:
     return {"label": chart.label, "log": chart.log, "curves": curves}
 
 
-def find_chapters(folders: Sequence[Path]) -> Chapters | None:
+def find_chapters(folders: Sequence[Path]) -> _Chapters | None:
     """Return what makes the chapters of these reproductions; None if there are none."""
     if not folders:
         return None
@@ -202,7 +205,7 @@ def find_chapters(folders: Sequence[Path]) -> Chapters | None:
         from pairgossip.experiments import CATALOG
 
         return [
-            _chapter(experiment, store, plan)
+            _chapter(experiment, store, plan, is_only=len(stores) == 1)
             for store, plan in zip(stores, plans, strict=True)
             for experiment in CATALOG.values()
             if store.has_begun(experiment)
@@ -211,8 +214,9 @@ def find_chapters(folders: Sequence[Path]) -> Chapters | None:
     return make
 
 
-def _chapter(experiment: Experiment, store: Store, plan: Plan) -> dict[str, Any]:
-    problem, section = "", None
+def _chapter(experiment: Experiment, store: Store, plan: Plan, *, is_only: bool) -> dict[str, Any]:
+    """Return a chapter; the same one of several reproductions is told apart by its folder."""
+    problem, section, place = "", None, clean_text(store.folder, _LONGEST_NAME)
     try:
         results = store.results_of(experiment, plan)
         if results is None:
@@ -222,8 +226,8 @@ def _chapter(experiment: Experiment, store: Store, plan: Plan) -> dict[str, Any]
     except PairgossipError as wrong:  # damaged, or of another plan
         problem = str(wrong)
     return {
-        "key": experiment.name,
-        "title": experiment.title,
+        "key": experiment.name if is_only else f"{experiment.name}-{_key(store.folder)}",
+        "title": experiment.title if is_only else f"{experiment.title} ({place})",
         "question": experiment.question,
         "problem": problem,
         **_section_content(section),
@@ -285,7 +289,7 @@ class ResultsView:
 
     name, title = "results", "Results"
 
-    def __init__(self, found: Found, chapters: Chapters | None = None) -> None:
+    def __init__(self, found: Found, chapters: _Chapters | None = None) -> None:
         self._found, self._chapters = found, chapters
         self._reading, self._drawing = threading.Lock(), threading.Lock()
         self._read: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
