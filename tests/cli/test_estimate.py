@@ -385,6 +385,7 @@ def test_a_column_named_twice(cli: CommandLine, incomes: Path) -> None:
     assert message == "Column 'age' is named twice: name it once."
 
 
-def test_an_unknown_kind(cli: CommandLine, single: Path) -> None:
-    message = cli.error("exact", single, "--kernel", "gini", "--kind", "w")
-    assert message.startswith("Unknown kind of statistic 'w'")
+@pytest.mark.parametrize("kind", ["w", ""])
+def test_an_unknown_kind(cli: CommandLine, single: Path, kind: str) -> None:
+    message = cli.error("exact", single, "--kernel", "gini", "--kind", kind)
+    assert message.startswith(f"Unknown kind of statistic '{kind}'")

@@ -18,12 +18,12 @@ from pairgossip.text import format_rows
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from pairgossip.arrays import FloatArray
     from pairgossip.peer.spec.spec import Spec
     from pairgossip.privacy import RandomizedResponse
+    from pairgossip.tables import Table
 
     Options = TypeVar("Options", bound=DataclassInstance)
-    from pairgossip.arrays import FloatArray
-    from pairgossip.tables import Table
 
 
 class Specified(NamedTuple):

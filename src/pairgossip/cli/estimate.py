@@ -162,7 +162,7 @@ def exact_command(
         value = exact(
             observations.values,
             kernel,
-            canonical(kind or "v"),
+            "v" if kind is None else canonical(kind),
             observations.labels,
             in_steps(advance),
         )

@@ -132,8 +132,8 @@ def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
     # Some rows list many lines; the evidence needs the room.
     table.columns[0].max_width = 9
     for row, evidence in computed:
-        told = [f"printed: {row.printed}", f"correct: {row.correct}", evidence.text]
+        lines = [f"printed: {row.printed}", f"correct: {row.correct}", evidence.text]
         if row.assumed:
-            told.insert(2, f"hypotheses: {row.hypotheses}")
-        table.add_row(row.lines, row.severity, "\n".join(told), end_section=True)
+            lines.insert(2, f"hypotheses: {row.hypotheses}")
+        table.add_row(row.lines, row.severity, "\n".join(lines), end_section=True)
     write_table(table)

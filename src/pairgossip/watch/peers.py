@@ -25,7 +25,7 @@ from pairgossip.peer.reading import (
 )
 from pairgossip.peer.storage.folder import Home, open_home
 from pairgossip.swarm.manifest import MOST_PEERS, read_manifest
-from pairgossip.text import clean_text
+from pairgossip.text import clean_text, format_count
 
 _MOST_NUMBERS = 60_000
 """Estimates kept for all peers together; beyond this, every other moment is dropped."""
@@ -85,13 +85,18 @@ def peers_at(places: Sequence[str]) -> Swarm:
     if not places:
         raise InputError("No peer is named: give their folders, or HOST:PORT of their metrics.")
     if len(places) > MOST_PEERS:
-        raise InputError(f"{len(places):,} peers are too many to look at: give at most 1,000.")
+        raise InputError(
+            f"{len(places):,} peers are too many to look at: give at most {MOST_PEERS:,}."
+        )
     readers: list[PeerReader] = []
     neighbors: list[set[str]] = []
     for place in places:
         found = None if Path(place).is_dir() else parse_metrics_address(place)
         if found is not None:
-            readers.append(MetricsReader(*found))
+            asked = MetricsReader(*found)
+            if asked.name in [reader.name for reader in readers]:
+                raise _named_twice(place)
+            readers.append(asked)
             neighbors.append(set())
             continue
         home = open_home(place)
@@ -99,7 +104,7 @@ def peers_at(places: Sequence[str]) -> Swarm:
         certificate = read_bytes(home.cert, LARGEST_CERTIFICATE).decode("ascii", "replace")
         peer = id_of_certificate(certificate)
         if peer in [reader.id for reader in readers]:
-            raise InputError(f"{place} is named twice: name every peer once.")
+            raise _named_twice(place)
         readers.append(FolderReader(home.read_settings().name, peer, home))
         neighbors.append({member.id for member in home.read_members().neighbors()})
     links = [
@@ -108,8 +113,11 @@ def peers_at(places: Sequence[str]) -> Swarm:
         for j, other in enumerate(readers[:i])
         if other.id in neighbors[i] or one.id in neighbors[j]
     ]
-    title = "1 peer" if len(readers) == 1 else f"{len(readers)} peers"
-    return Swarm(title, readers, [(j, i) for i, j in links])
+    return Swarm(format_count(len(readers), "peer"), readers, [(j, i) for i, j in links])
+
+
+def _named_twice(place: str) -> InputError:
+    return InputError(f"{place} is named twice: name every peer once.")
 
 
 class SwarmHistory:

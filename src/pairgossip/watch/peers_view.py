@@ -18,6 +18,7 @@ from pairgossip.peer.reading import PeerReading, SwarmReading
 from pairgossip.watch.peers import Swarm, SwarmHistory, estimates_in
 from pairgossip.watch.server.requests import Board, format_event, make_route, stream_answer
 from pairgossip.watch.simulation.frames import (
+    MOST_DRAWN_EDGES,
     color_levels,
     color_reach,
     fit_square,
@@ -28,7 +29,6 @@ from pairgossip.watch.simulation.frames import (
 
 _SECONDS_BETWEEN_READINGS = 1.0
 """Peers write their status once a second."""
-_MOST_LINKS = 12_000
 _log = logging.getLogger(__name__)
 
 
@@ -109,7 +109,7 @@ def _peer(peer: PeerReading) -> dict[str, Any]:
 
 
 def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
-    links = swarm.links if len(swarm.links) <= _MOST_LINKS else []
+    links = swarm.links if len(swarm.links) <= MOST_DRAWN_EDGES else []
     note = None
     if len(names) > 1 and not swarm.links:
         note = "Who is connected to whom is not known from here."

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-METHODS = ("GET", "HEAD", "POST")
+_METHODS = ("GET", "HEAD", "POST")
 _READING = ("GET", "HEAD")
 _COOKIE = "__Host-pairgossip-"
 """How the cookie's name begins; browsers then take it from this very host alone."""
@@ -77,7 +77,7 @@ class Guard:
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or headers["host"].lower() not in self._hosts:
             return _refuse("This server does not go by that name.", 421)
-        if scope["method"] not in METHODS:
+        if scope["method"] not in _METHODS:
             return _refuse("This method is not used here.", 405)
         if not self._comes_from_here(scope, headers):
             return _refuse("Requests from other pages are refused.", 403)

@@ -18,7 +18,7 @@ from pairgossip.text import json_value
 
 _LARGEST_REQUEST = 64 << 10
 _HEARTBEAT_SECONDS = 5.0
-Answer = Callable[[Request], Awaitable[Response]]
+_Answer = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")
 
 
@@ -40,7 +40,7 @@ class _TooLarge(PairgossipError):
     """A request is larger than it may be."""
 
 
-def make_route(path: str, answer: Answer, method: str = "GET") -> Route:
+def make_route(path: str, answer: _Answer, method: str = "GET") -> Route:
     """Answer on a path; a mistake of the user's becomes JSON with one sentence."""
 
     async def answer_mistakes(request: Request) -> Response:

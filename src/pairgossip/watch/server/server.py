@@ -168,14 +168,14 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for view in self._views:
             view.close()
-        # What is cut off now was the user's wish, and no error to be told of.
-        told = logging.getLogger("uvicorn.error")
-        level = told.level
-        told.setLevel(logging.CRITICAL)
+        # What is cut off now was the user's wish, not an error to log.
+        log = logging.getLogger("uvicorn.error")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
         try:
             await super().shutdown(sockets)
         finally:
-            told.setLevel(level)
+            log.setLevel(level)
 
 
 def _build_app(views: Sequence[View], hosts: list[str], token: str | None) -> ASGIApp:

@@ -16,7 +16,7 @@ from pairgossip.watch.simulation.runs import Follower, WatchedRun
 
 LARGEST_DRAWN = 2_000
 """Beyond this many nodes, nodes are pixels and edges are left out."""
-_MOST_EDGES = 12_000
+MOST_DRAWN_EDGES = 12_000
 """More lines than this are one gray blot."""
 _SPRING_ROUNDS = 60
 _RINGS = ("cycle", "watts-strogatz", "complete")
@@ -44,7 +44,7 @@ def layout(graph: Graph, key: tuple[object, ...]) -> FloatArray:
 
 def _drawn_edges(graph: Graph) -> IntArray | None:
     """Return the edges to draw, or None if there are too many of them."""
-    if graph.n > LARGEST_DRAWN or graph.edge_count > _MOST_EDGES:
+    if graph.n > LARGEST_DRAWN or graph.edge_count > MOST_DRAWN_EDGES:
         return None
     edges: IntArray = np.asarray(graph.edges)
     if graph.family == "torus":  # those that wrap around would cross the whole picture
