@@ -111,6 +111,16 @@ def test_a_pickled_graph_is_the_same() -> None:
     assert pickle.loads(pickle.dumps(graph)).spectral_gap() == graph.spectral_gap()
 
 
+def test_a_graph_cannot_be_changed() -> None:
+    graph = path(4)
+    for name in ("n", "edge_count", "family", "is_complete", "degrees", "_is_certified", "mine"):
+        with pytest.raises(AttributeError):
+            setattr(graph, name, 3)
+    with pytest.raises(AttributeError):
+        del graph.n
+    assert (graph.n, graph.diameter(), graph.degrees.tolist()) == (4, 3, [1, 2, 2, 1])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_neighbors_and_degrees_agree_with_networkx(seed: int) -> None:
     graph = erdos_renyi(60, 0.15, seed=seed)

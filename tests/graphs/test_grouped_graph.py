@@ -82,6 +82,9 @@ def test_rows_keep_their_order_and_belong_to_their_sites() -> None:
     for array in (graph.sizes, graph.site_of, graph.degrees, graph.rows_of(0), graph.edges):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+    for name in ("n", "sites", "site_of", "sizes", "construction", "has_local_edges"):
+        with pytest.raises(AttributeError):
+            setattr(graph, name, 3)
     for site, message in (
         (3, "Site 3 is outside the sites 0 to 2."),
         (-1, "A site must be a whole number >= 0, not -1."),

@@ -249,7 +249,7 @@ def restore_graph(
             n, family=family, parameters=parameters, names=names, positions=positions
         )
     graph = Graph(n, edges, family=family, parameters=parameters, names=names, positions=positions)
-    graph._is_certified = _is_as_built(graph)
+    object.__setattr__(graph, "_is_certified", _is_as_built(graph))
     return graph
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +23,7 @@ _LARGEST_LISTED_COMPLETE = 20_000
 """Above this many nodes the edges of a complete graph (2e8 pairs) are not written out."""
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph:
     """A connected, simple, undirected graph on the nodes 0 to n - 1.
 
@@ -59,6 +61,11 @@ class Graph:
     """Where to draw each node, shape (n, 2), or None."""
     is_complete: bool
     """Whether every two nodes are joined; such a graph stores no edges."""
+    _edges: PairArray | None
+    _parameters: dict[str, Any]
+    _is_certified: bool
+    """Whether this package itself built the edges: only then are closed forms of the family used."""
+    _gaps: dict[str | None, float]
 
     def __init__(
         self,
@@ -110,7 +117,7 @@ class Graph:
         graph = cls.__new__(cls)
         listed = None if edges is None else checks.ordered_rows(edges)
         graph._fill(n, listed, family, parameters, None, positions)
-        graph._is_certified = True
+        object.__setattr__(graph, "_is_certified", True)
         return graph
 
     def _fill(
@@ -123,14 +130,19 @@ class Graph:
         positions: FloatArray | None,
     ) -> None:
         complete_count = n * (n - 1) // 2
-        self.n, self.family, self.names, self.positions = n, family, names, positions
-        self.is_complete = edges is None or len(edges) == complete_count
-        self.edge_count = complete_count if edges is None else len(edges)
-        self._edges = None if self.is_complete else edges
-        self._parameters = dict(parameters or {})
-        # A family's closed forms are used only where this package itself built the edges.
-        self._is_certified = False
-        self._gaps: dict[str | None, float] = {}
+        is_complete = edges is None or len(edges) == complete_count
+        vars(self).update(
+            n=n,
+            edge_count=complete_count if edges is None else len(edges),
+            family=family,
+            names=names,
+            positions=positions,
+            is_complete=is_complete,
+            _edges=None if is_complete else edges,
+            _parameters=dict(parameters or {}),
+            _is_certified=False,
+            _gaps={},
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:

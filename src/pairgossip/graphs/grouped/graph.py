@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,7 @@ _LARGEST_DENSE_LAPLACIAN = 10_000
 """Above this many rows a matrix of rows by rows (0.8 GB) is not written out."""
 
 
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class GroupedGraph(Graph):
     """The virtual graph of rows held at the sites of a network.
 
@@ -68,22 +70,27 @@ class GroupedGraph(Graph):
 
     def __init__(self, sites: Graph, site_of: ArrayLike, construction: str = LEXICOGRAPHIC) -> None:
         check_sites(sites)
-        self.sites = sites
-        self.construction = choice("construction", construction, ROW_CONSTRUCTIONS)
-        self.has_local_edges = self.construction == LEXICOGRAPHIC
-        self.site_of = _site_numbers(site_of, sites)
-        self.sizes = np.bincount(self.site_of, minlength=sites.n).astype(np.int64, copy=False)
-        self.site_of.flags.writeable = self.sizes.flags.writeable = False
-        n = checks.node_count(len(self.site_of))
-        if self.construction == BLOW_UP and sites.n == 1 and n > 1:
+        construction = choice("construction", construction, ROW_CONSTRUCTIONS)
+        numbers = _site_numbers(site_of, sites)
+        sizes = np.bincount(numbers, minlength=sites.n).astype(np.int64, copy=False)
+        numbers.flags.writeable = sizes.flags.writeable = False
+        n = checks.node_count(len(numbers))
+        if construction == BLOW_UP and sites.n == 1 and n > 1:
             raise InputError(
                 f"The blow-up of one site with {n} rows has no edges, because rows of one site "
                 "never exchange in it; use the lexicographic construction."
             )
         self._fill(n, None, None, None, None, None)
-        self.has_single_rows = n == sites.n
-        self.edge_count = self.network_edge_count + self.local_edge_count
-        self.is_complete = 2 * self.edge_count == n * (n - 1)
+        vars(self).update(
+            sites=sites,
+            site_of=numbers,
+            sizes=sizes,
+            construction=construction,
+            has_local_edges=construction == LEXICOGRAPHIC,
+            has_single_rows=n == sites.n,
+        )
+        edge_count = self.network_edge_count + self.local_edge_count
+        vars(self).update(edge_count=edge_count, is_complete=2 * edge_count == n * (n - 1))
 
     @cached_property
     def network_edge_count(self) -> int:
