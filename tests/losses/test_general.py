@@ -40,6 +40,8 @@ def test_two_functions_are_enough() -> None:
     pairs = square(theta, np.repeat(data, 7, axis=0), np.tile(data, (7, 1)))
     assert risk(theta, data, loss) == pytest.approx(pairs.mean(), rel=1e-14)
     assert as_loss(loss) is loss
+    with pytest.raises(AttributeError):
+        loss.name = "other"  # type: ignore[misc]
 
 
 def test_kinks_are_forgiven() -> None:

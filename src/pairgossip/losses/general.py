@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -143,6 +144,7 @@ _ModelPairFunction = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Takes one model (p,) and two blocks of m observations; returns m values or m rows."""
 
 
+@dataclass(frozen=True, init=False)
 class GeneralLoss:
     """A loss f(theta; x, y) given by two functions of a model and two blocks of observations.
 
@@ -163,6 +165,16 @@ class GeneralLoss:
         called pair by pair where models differ, which is slow.
     """
 
+    functions: tuple[_ModelPairFunction, _ModelPairFunction]
+    name: str
+    dimension: Callable[[int], int]
+    columns: tuple[str, ...] | None
+    validate: Callable[[FloatArray], object] | None
+    description: str
+    shape: str
+    batched: bool
+    label_sizes: bool | None
+
     def __init__(
         self,
         value: _ModelPairFunction,
@@ -179,15 +191,17 @@ class GeneralLoss:
         check_functions("a model and two blocks of observations", value=value, gradient=gradient)
         labeled = columns is not None and columns[-1] == "label"
         count_features = partial(_count_features, labeled)
-        self.functions = (value, gradient)
-        self.name = name
-        self.dimension = count_features if dimension is None else as_dimension(dimension)
-        self.columns = columns
-        self.validate = validate
-        self.description = description
-        self.shape = shape
-        self.batched = batched
-        self.label_sizes = label_sizes
+        vars(self).update(
+            functions=(value, gradient),
+            name=name,
+            dimension=count_features if dimension is None else as_dimension(dimension),
+            columns=columns,
+            validate=validate,
+            description=description,
+            shape=shape,
+            batched=batched,
+            label_sizes=label_sizes,
+        )
 
     def value(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return f at m pairs; theta is one model (p,), or one model per pair (m, p)."""
