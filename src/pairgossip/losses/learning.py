@@ -11,7 +11,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
-from pairgossip.kernels.data import check_data, check_two_classes, column_count
+from pairgossip.kernels.data import check_columns, check_data, check_two_classes, column_count
 from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
 from pairgossip.kernels.pairs import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, higher_label
@@ -50,6 +50,7 @@ def risks(thetas: Any, data: Any, loss: Loss | GeneralLoss | str, labels: Any = 
 def auc_of_scores(scores: Any, labels: Any) -> float:
     """Return the area under the ROC curve, ties counting one half; the higher label is positive."""
     data = check_data(scores, labels, name="scores")
+    check_columns("The AUC", ("score", "label"), data)
     check_two_classes("The AUC", "a concordance index", data)
     return higher_label_and_score_total(data, 0.5) / higher_label_total(data)
 
