@@ -71,6 +71,10 @@ def test_factories_take_a_phi_and_a_threshold() -> None:
         ("auc-logistc", "Unknown loss 'auc-logistc': did you mean 'auc-logistic'?"),
         (auc_loss, "The loss is the factory 'auc_loss' itself: call it, as in auc_loss()."),
         (3, "A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss, but got int."),
+        (
+            np.ones(2),
+            "A loss is a name such as 'auc-logistic', a Loss or a GeneralLoss, but got ndarray.",
+        ),
     ],
 )
 def test_what_is_no_loss_is_refused(loss: Any, sentence: str) -> None:

@@ -143,7 +143,7 @@ def as_loss(loss: Any) -> Loss | GeneralLoss:
         return loss
     if isinstance(loss, str):
         return CATALOG[choice("loss", loss, CATALOG)]()
-    if loss in (auc_loss, ranking_loss, metric_loss):
+    if any(loss is factory for factory in (auc_loss, ranking_loss, metric_loss)):
         raise InputError(
             f"The loss is the factory '{loss.__name__}' itself: call it, as in {loss.__name__}()."
         )
