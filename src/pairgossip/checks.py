@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterable
-from numbers import Real
+from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -26,6 +26,8 @@ UNIFORM_EDGES, NODE_CLOCKS = "uniform-edges", "node-clocks"
 LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
 STATISTICS = ("v", "u")
 """The averages over pairs: with an observation's pair with itself, or without."""
+ROUNDINGS = ("bins", "stochastic")
+"""How private values are put into cells."""
 
 ITERATIONS_PER_NODE = 200
 """How long a run is unless the user says it."""
@@ -34,8 +36,12 @@ LARGEST_NUMBER = 10**15
 
 
 def is_number(value: object) -> bool:
-    """Tell whether something is one real number, of Python's or NumPy's."""
-    return isinstance(value, Real)
+    """Tell whether something is one real number of Python's or NumPy's.
+
+    A fraction is not: NumPy would make an array of objects of it.
+    """
+    is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
+    return isinstance(value, Real) and not is_fraction
 
 
 def choice(what: str, value: object, choices: Collection[str]) -> str:

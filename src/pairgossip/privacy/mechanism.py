@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pairgossip.arrays import FloatArray, PairFunction
-from pairgossip.checks import choice, whole
+from pairgossip.checks import ROUNDINGS, choice, whole
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.privacy.response import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pairgossip.privacy.debiased import DebiasedKernel
 
 
-ROUNDINGS = ("bins", "stochastic")
 _LARGEST_RESPONSE = 2**20
 """Cells of one report: with more of them, reports are noise alone."""
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.checks import is_number
+from pairgossip.checks import ROUNDINGS, is_number
 from pairgossip.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -217,16 +217,13 @@ def _check_positive(spec: Spec) -> None:
                 raise InputError(f"{table}.{name} is {number}: give a finite number > 0.")
 
 
-_ROUNDINGS = ("bins", "stochastic")
-
-
 def check_privacy(spec: Spec) -> None:
     """Raise `InputError` for an invalid mechanism, or a measure that its reports cannot give."""
     privacy = spec.privacy
     if privacy is None:
         return
-    if privacy.rounding not in _ROUNDINGS:
-        raise unknown_name("privacy.rounding", privacy.rounding, _ROUNDINGS)
+    if privacy.rounding not in ROUNDINGS:
+        raise unknown_name("privacy.rounding", privacy.rounding, ROUNDINGS)
     _check_bins(spec, privacy)
     _check_classes(spec, privacy)
     from pairgossip.peer.spec.mechanism import debias_measure
