@@ -174,8 +174,9 @@ def test_one_and_two_nodes() -> None:
 
 @pytest.mark.parametrize("eps", [0, 1, -0.1, float("nan"), "small"])
 def test_eps_lies_between_0_and_1(eps: Any) -> None:
-    with pytest.raises(InputError, match=r"^The distance eps must be between 0 and 1, not "):
+    with pytest.raises(InputError) as refusal:
         path(3).mixing_time(eps)
+    assert str(refusal.value) == f"The distance eps must be between 0 and 1, not {eps!r}."
 
 
 @pytest.mark.parametrize("t", [-1, 0.5, [1, -2], "now"])

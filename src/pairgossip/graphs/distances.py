@@ -184,12 +184,12 @@ def _check(graph: Graph, eps: float, law: str) -> float:
             "use a graph of at least three nodes."
         )
     try:
-        eps = float(eps)
+        distance = float(eps)
     except (TypeError, ValueError):
-        eps = math.nan
-    if not 0.0 < eps < 1.0:
+        distance = math.nan
+    if not 0.0 < distance < 1.0:
         raise InputError(f"The distance eps must be between 0 and 1, not {eps!r}.")
-    return eps
+    return distance
 
 
 def _variation_at(graph: Graph, law: str) -> Callable[[int], float]:
