@@ -64,7 +64,7 @@ class Graph:
     _edges: PairArray | None
     _parameters: dict[str, Any]
     _is_certified: bool
-    """Whether this package itself built the edges: only then are closed forms of the family used."""
+    """Whether this package itself built the edges; only then are its family's formulas used."""
     _gaps: dict[str | None, float]
 
     def __init__(

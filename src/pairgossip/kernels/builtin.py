@@ -20,13 +20,13 @@ from pairgossip.text import format_rows
 # Order is decided by comparisons, never by the sign of a product, which can underflow to zero.
 
 
-def half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+def _half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return (x - y)^2 / 2."""
     difference = first - second
     return 0.5 * difference * difference
 
 
-def absolute_difference(first: FloatArray, second: FloatArray) -> FloatArray:
+def _absolute_difference(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return |x - y|."""
     return np.abs(first - second)
 
@@ -46,7 +46,7 @@ def euclidean_distance(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.sqrt(squared_distance(first, second))
 
 
-def agreement(first: FloatArray, second: FloatArray) -> FloatArray:
+def _agreement(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return +1 where both columns order the pair alike, -1 where unlike, 0 at any tie."""
     above, below = first > second, first < second
     signs = above.astype(np.float64) - below
@@ -77,38 +77,38 @@ def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray,
     return smaller_first, smaller_second
 
 
-def higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
+def _higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return 1 where the first label is the higher one."""
     return (first[:, 1] > second[:, 1]).astype(np.float64)
 
 
-def higher_label_and_score(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
+def _higher_label_and_score(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
     """Return 1 where the first label and the first score are higher, `ties` at equal scores."""
     compared = first[:, 1] > second[:, 1]
     s, r = first[:, 0], second[:, 0]
     return np.asarray((compared & (s > r)) + ties * (compared & (s == r)))
 
 
-def discordance(first: FloatArray, second: FloatArray) -> FloatArray:
+def _discordance(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return 1 where score and label order the pair oppositely."""
     above, below = first > second, first < second
     opposite = (above[:, 0] & below[:, 1]) | (below[:, 0] & above[:, 1])
     return opposite.astype(np.float64)
 
 
-def squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+def _squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
     together = first[:, -1] == second[:, -1]
     return np.where(together, squared_distance(first[:, :-1], second[:, :-1]), 0.0)
 
 
-def plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
+def _plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
     together = first[:, -1] == second[:, -1]
     return np.where(together, euclidean_distance(first[:, :-1], second[:, :-1]), 0.0)
 
 
-def metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
+def _metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
     """Return max(0, 1 - (threshold - ||x - y||) s), s = 1 for equal labels and -1 otherwise."""
     margin = threshold - euclidean_distance(first[:, :-1], second[:, :-1])
     together = first[:, -1] == second[:, -1]
@@ -140,18 +140,18 @@ def _check_events(data: FloatArray) -> None:
 def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
     """Return the function that compiled code evaluates for a formula, None for its own."""
     functions_of: dict[Formula, PairFunction] = {
-        Formula.VARIANCE: half_squared_difference,
-        Formula.GINI: absolute_difference,
+        Formula.VARIANCE: _half_squared_difference,
+        Formula.GINI: _absolute_difference,
         Formula.DISTANCE: euclidean_distance,
-        Formula.KENDALL: agreement,
+        Formula.KENDALL: _agreement,
         Formula.CONCORDANT: partial(concordant, ties=parameter),
         Formula.COMPARABLE: comparable,
-        Formula.AUC_ORDERED: partial(higher_label_and_score, ties=parameter),
-        Formula.AUC_COMPARED: higher_label,
-        Formula.RANKING_RISK: discordance,
-        Formula.SCATTER_SQUARED: squared_scatter,
-        Formula.SCATTER_PLAIN: plain_scatter,
-        Formula.METRIC_LEARNING_RISK: partial(metric_hinge, threshold=parameter),
+        Formula.AUC_ORDERED: partial(_higher_label_and_score, ties=parameter),
+        Formula.AUC_COMPARED: _higher_label,
+        Formula.RANKING_RISK: _discordance,
+        Formula.SCATTER_SQUARED: _squared_scatter,
+        Formula.SCATTER_PLAIN: _plain_scatter,
+        Formula.METRIC_LEARNING_RISK: partial(_metric_hinge, threshold=parameter),
     }
     return functions_of.get(formula)
 

@@ -178,7 +178,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         return None if self.radius is None else Ball(self.radius)
 
 
-def check_two_classes(classes: Any) -> None:
+def refuse_one_class(classes: Any) -> None:
     """Raise `InputError` if all labels are the same."""
     if len(classes) < 2:
         raise InputError(

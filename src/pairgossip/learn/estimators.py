@@ -27,7 +27,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.closed_forms import comparable_total, concordant_total
 from pairgossip.kernels.data import class_example, ordered_codes
-from pairgossip.learn.base import GossipEstimator, check_two_classes
+from pairgossip.learn.base import GossipEstimator, refuse_one_class
 from pairgossip.losses import PSD, Box, auc_loss, metric_loss, ranking_loss
 
 
@@ -107,7 +107,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
             raise InputError(
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
-        check_two_classes(self.classes_)
+        refuse_one_class(self.classes_)
         models, scale = self._train(X, codes, auc_loss(self.phi), self._ball(), groups)
         self.models_ = models / scale
         self.coef_ = self.models_.mean(axis=0)[None, :]
@@ -310,7 +310,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        check_two_classes(self.classes_)
+        refuse_one_class(self.classes_)
         diagonal = choice("kind of metric", self.kind, ("full", "diagonal")) == "diagonal"
         loss = metric_loss(self.phi, self.threshold, diagonal)
         models, scale = self._train(X, codes, loss, self._constraint(diagonal), groups)

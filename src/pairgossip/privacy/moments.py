@@ -149,11 +149,11 @@ def covariances(debiased: DebiasedKernel, laws: Laws, target: str) -> FloatArray
     """Return the covariances of the components' debiased statistics."""
     parts = [_Parts(debiased, index, laws, target) for index in range(debiased.components)]
     reports = expect(debiased.mechanism, laws.rows, 1)
-    found = np.array([[_covariance(one, other, laws, reports) for one in parts] for other in parts])
+    table = np.array([[_covariance(one, other, laws, reports) for one in parts] for other in parts])
     pairs = laws.n * (laws.n - 1) if target == "u" else laws.n**2
-    found /= pairs**2
-    np.fill_diagonal(found, np.maximum(np.diagonal(found), 0.0))  # rounding may go below
-    return found
+    table /= pairs**2
+    np.fill_diagonal(table, np.maximum(np.diagonal(table), 0.0))  # rounding may go below
+    return table
 
 
 class _Parts:

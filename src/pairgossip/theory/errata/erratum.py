@@ -17,7 +17,7 @@ from pairgossip.losses import Loss, Proximal
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.steps import PowerStep
 
-NO_HYPOTHESES: Mapping[str, Any] = MappingProxyType({})
+_NO_HYPOTHESES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Evidence(NamedTuple):
@@ -25,7 +25,7 @@ class Evidence(NamedTuple):
 
     text: str
     shown: bool
-    hypotheses: Mapping[str, bool] = NO_HYPOTHESES
+    hypotheses: Mapping[str, bool] = _NO_HYPOTHESES
     """For each hypothesis of the paper, whether the example satisfies it."""
 
 
@@ -56,7 +56,7 @@ def erratum(
     severity: Literal["A", "B", "C"],
     printed: str,
     correct: str,
-    assumed: Mapping[str, str] = NO_HYPOTHESES,
+    assumed: Mapping[str, str] = _NO_HYPOTHESES,
 ) -> Callable[[Callable[[], Evidence]], Erratum]:
     """Turn the function that computes a row's evidence into the row."""
     return partial(Erratum, lines, severity, printed, correct, assumed)
