@@ -24,6 +24,9 @@ CLOCKS = ("sync", "async")
 ORDERS = ("update-first", "exchange-first")
 UNIFORM_EDGES, NODE_CLOCKS = "uniform-edges", "node-clocks"
 LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
+RANDOM, ORDERED, CONTINUIZED, TREE = "random", "ordered", "continuized", "tree"
+SCHEDULES = (RANDOM, ORDERED, CONTINUIZED, TREE)
+"""Which exchanges follow each other."""
 STATISTICS = ("v", "u")
 """The averages over pairs: with an observation's pair with itself, or without."""
 ROUNDINGS = ("bins", "stochastic")

@@ -131,6 +131,15 @@ def _distances(graph: Graph, sources: int | NDArray[np.int64]) -> NDArray[np.flo
     return apart
 
 
+def effective_resistances(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
+    """Return the resistance between the ends of every edge, whose conductances are the law's."""
+    laplacian = graph.laplacian(law)
+    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
+    inverse = np.linalg.inv(dense + 1 / graph.n)
+    i, j = graph.edges.T
+    return np.asarray(inverse[i, i] + inverse[j, j] - 2 * inverse[i, j])
+
+
 _LARGEST_EXACT = 3_000
 """The exact total variation takes all eigenvectors: n^3 operations, several n^2 of memory."""
 

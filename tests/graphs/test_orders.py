@@ -1,0 +1,85 @@
+"""Sweeps: proper colorings, and relaxations against eigenvalues of the sweep's matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.graphs import Graph
+from pairgossip.graphs.orders import Sweep, best_relaxation, color_edges, spectral_radius
+
+GRAPHS = {
+    "cycle": pg.graphs.cycle(20),
+    "odd cycle": pg.graphs.cycle(21),
+    "torus": pg.graphs.torus(6, 8),
+    "grid": pg.graphs.grid(5, 7),
+    "small world": pg.graphs.watts_strogatz(40, 4, 0.3, seed=0),
+    "geometric": pg.graphs.random_geometric(40, 0.35, seed=1),
+    "star": pg.graphs.star(12),
+    "complete": pg.graphs.complete(9),
+    "pair": pg.graphs.path(2),
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_a_coloring_is_proper_and_short(graph: Graph) -> None:
+    sweep = color_edges(graph)
+    assert sorted(map(tuple, sweep.edges.tolist())) == sorted(map(tuple, graph.edges.tolist()))
+    for start, end in zip((0, *sweep.ends), sweep.ends, strict=False):
+        nodes = sweep.edges[start:end].ravel()
+        assert len(np.unique(nodes)) == len(nodes) > 0
+    assert graph.degrees.max() <= sweep.colors <= 2 * graph.degrees.max() - 1
+
+
+def matrix(sweep: Sweep, n: int, relaxation: float) -> np.ndarray:
+    """One edge after the other, by the definition."""
+    product = np.eye(n)
+    for i, j in sweep.edges:
+        step = np.eye(n)
+        step[[i, j], [i, j]] = 1 - relaxation
+        step[[i, j], [j, i]] = relaxation
+        product = step @ product
+    return product
+
+
+def exact_radius(sweep: Sweep, n: int, relaxation: float) -> float:
+    values = np.linalg.eigvals(matrix(sweep, n, relaxation) - 1 / n)
+    return float(np.abs(values).max())
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.parametrize("relaxation", [0.5, 0.6, 0.8])
+def test_a_sweep_and_its_radius(graph: Graph, relaxation: float) -> None:
+    sweep = color_edges(graph)
+    values = np.random.default_rng(0).normal(size=(graph.n, 3))
+    after = values.copy()
+    sweep.apply(after, relaxation)
+    assert np.allclose(after, matrix(sweep, graph.n, relaxation) @ values)
+    assert np.allclose(after.sum(axis=0), values.sum(axis=0))
+    measured = spectral_radius(sweep, graph.n, relaxation)
+    assert measured == pytest.approx(exact_radius(sweep, graph.n, relaxation), abs=0.02)
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_no_relaxation_is_much_better(graph: Graph) -> None:
+    sweep = color_edges(graph)
+    best = exact_radius(sweep, graph.n, best_relaxation(graph, sweep))
+    others = [exact_radius(sweep, graph.n, one) for one in np.arange(0.5, 0.99, 0.01)]
+    assert best <= min(others) + 0.03
+
+
+@pytest.mark.parametrize(
+    "graph", [pg.graphs.cycle(20), pg.graphs.torus(8, 8), pg.graphs.torus(6, 12)]
+)
+def test_the_formula_is_the_minimum(graph: Graph) -> None:
+    sweep = color_edges(graph)
+    unknown = Graph(graph.n, graph.edges)
+    found, formula = best_relaxation(unknown, sweep), best_relaxation(graph, sweep)
+    assert formula == pytest.approx(found, abs=0.03)
+
+
+def test_too_many_edges() -> None:
+    with pytest.raises(InputError, match="A sweep over all 49,995,000 edges is out of reason"):
+        color_edges(pg.graphs.complete(10_000))
