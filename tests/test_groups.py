@@ -66,7 +66,7 @@ def _evaluating(step: Any, problem: Pairs, state: Any, exchanges: PairArray) -> 
 
 
 def schedule_of(run: Any, trial: int = 0) -> tuple[PairArray, ...]:
-    per_iteration = run.exchanges_per_iteration
+    per_iteration = int(run.exchanges[-1]) // int(run.iterations[-1])
     schedule = Schedule(run.graph, run.law, child(root_seed(run.seed), trial), per_iteration)
     return schedule.draw(int(run.iterations[-1]))
 

@@ -17,11 +17,22 @@ from pairgossip.errors import (
     InterruptedRun,
     MissingExtra,
     PairgossipError,
+    SlowSchedule,
     UnknownTarget,
 )
 
 if TYPE_CHECKING:
-    from pairgossip import datasets, experiments, graphs, kernels, learn, losses, privacy, theory
+    from pairgossip import (
+        datasets,
+        experiments,
+        graphs,
+        kernels,
+        learn,
+        losses,
+        privacy,
+        sketches,
+        theory,
+    )
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
@@ -65,6 +76,7 @@ __all__ = [
     "PairgossipError",
     "Ratio",
     "Run",
+    "SlowSchedule",
     "SquaredL2",
     "UnknownTarget",
     "compare",
@@ -81,6 +93,7 @@ __all__ = [
     "minimize",
     "privacy",
     "reproduce",
+    "sketches",
     "steps",
     "theory",
 ]

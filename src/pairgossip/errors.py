@@ -53,6 +53,10 @@ class UnknownTarget(Notice, UserWarning):
     """The exact value is too costly to compute unasked; estimates are fine, errors unknown."""
 
 
+class SlowSchedule(Notice, UserWarning):
+    """A schedule would be slower than random exchanges, which are made instead."""
+
+
 def canonical(name: str) -> str:
     """Spell a name the one way the catalogs use: lower case, dashes."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")

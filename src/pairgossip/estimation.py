@@ -11,18 +11,20 @@ import numpy as np
 
 from pairgossip.algorithms import Method, find_method
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.checks import ORDERS, STATISTICS, choice
-from pairgossip.engine.estimation.trial import ENGINES, Setup, check_engine
+from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
+from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
+from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio, WholeSets
-from pairgossip.kernels.pairs import Means
+from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Show, in_steps, progress_bar
 from pairgossip.requests import Request
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
+from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
 """Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
@@ -42,6 +44,9 @@ def estimate(
     clock: str = "sync",
     order: str | None = None,
     law: str = "uniform-edges",
+    schedule: str = "random",
+    relaxation: float | None = None,
+    sketch: Any = None,
     iterations: int | None = None,
     checkpoints: int | Sequence[int] | IntArray | None = None,
     trials: int | Iterable[int] = 1,
@@ -84,10 +89,21 @@ def estimate(
         ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"weighted-gosta"`` (``"async"`` only; what
         peers run), ``"u1"``, ``"u2"`` or ``"averaging"``; GoSta-sync updates before each exchange
         as printed (``"update-first"``, the default) or after it as in the proofs
-        (``"exchange-first"``).
+        (``"exchange-first"``). ``"sketch"`` averages features of the rows from which the statistic
+        is read, ``"tracking"`` the changes of every node's own mean, and ``"collect"`` passes all
+        rows on; `plan` compares them.
     law
         Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
         neighbor).
+    schedule, relaxation
+        Which exchanges follow each other: ``"random"`` ones by the law; ``"ordered"`` sweeps over
+        all edges, in which averaged numbers move ``relaxation`` of the way to each other (chosen
+        by the graph unless given; 1/2 is the mean); and for methods that only average,
+        ``"continuized"`` (random edges and a second register) or ``"tree"`` (up and down a tree,
+        2n - 2 messages).
+    sketch
+        For ``method="sketch"`` one of ``pg.sketches``, or an object of yours with
+        ``features(rows)`` and ``readout(mean)``; chosen by the kernel unless given.
     iterations, checkpoints
         How long to run (200 per node unless given), and when to write down: log-spaced unless
         given, a number of checkpoints, or the iterations themselves.
@@ -146,6 +162,9 @@ class EstimationRequest(Request):
     kernel: Any = None
     method: str = "gosta"
     order: str | None = None
+    schedule: str = RANDOM
+    relaxation: float | None = None
+    sketch: Any = None
     target: str = "v"
     reference: Any = None
     record: str | None = None
@@ -154,22 +173,27 @@ class EstimationRequest(Request):
         super().__post_init__()
         self._method = find_method(self.method, self.clock)
         self._order = _choose_order(self.order, self._method, self.clock)
+        self.schedule = choice("schedule", self.schedule, SCHEDULES)
+        self._method.check_schedule(self.schedule)
         self._check_statistic()
 
     def setup(self) -> Setup:
         """Check the rest and return all that a trial needs besides its seed."""
         rows = self._rows()
+        if self.groups is not None and (self._method.sketches or self._method.collects):
+            self.construction = WHOLE_SETS  # one sketch, or one set of rows, per site
         graph, site_of = self.place(rows.n)
-        problem: PairProblem | Means = rows if site_of is None else self._whole_sets(rows, site_of)
+        problem = self._problem(rows, site_of)
         find_method(self.method, self.clock, problem.n)
         check_engine(self.engine, problem, self._method, self.clock)
-        grid = self.grid(problem.n)
+        timetable = self._timetable(graph, problem)
+        grid = self.grid(problem.n, timetable.length)
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = choice("record", self.record, ("nodes", "summary")) == "nodes"
         target = self._exact(problem)
         privacy_error = None
-        if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets):
+        if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets | PrivateSketch):
             privacy_error = problem.predicted_error(float(target))
         return Setup(
             problem=problem,
@@ -183,11 +207,41 @@ class EstimationRequest(Request):
             keep_history=keep_history,
             engine=self.engine,
             privacy_error=privacy_error,
+            timetable=timetable,
         )
+
+    def _timetable(self, graph: Graph, problem: PairProblem | Averages) -> Timetable:
+        floods = isinstance(problem, Averages) and len(problem.holders) > 0
+        return settle_timetable(
+            self.schedule, graph, self.law, self._method, self.relaxation, 2 if floods else 1
+        )
+
+    def _problem(
+        self, rows: Pairs | Means | PrivatePairs, site_of: IntArray | None
+    ) -> PairProblem | Averages:
+        """Return what nodes average or evaluate."""
+        if self._method.sketches:
+            if isinstance(rows, PrivatePairs):
+                return PrivateSketch(rows, site_of)
+            assert isinstance(rows, Pairs)
+            return SketchedPairs(rows, self.sketch, site_of)
+        if self._method.collects and rows.n > LARGEST_COLLECTION:
+            raise self._refusal(
+                f"keeps track of who knows which of {rows.n:,} rows, which is done up to "
+                f"{LARGEST_COLLECTION:,}: use {{argument}}."
+            )
+        return rows if site_of is None else self._whole_sets(rows, site_of)
 
     def _check_statistic(self) -> None:
         """Raise `InputError` unless the method is given what it estimates."""
         self.target = choice("target", self.target, STATISTICS)
+        if self.sketch is not None and (not self._method.sketches or self.privacy is not None):
+            why = (
+                "takes no sketch of the rows: leave {argument} out, or use method 'sketch'."
+                if not self._method.sketches
+                else "averages how often each private report was given: leave {argument} out."
+            )
+            raise InputError(f"Method '{self._method.name}' {why}", "sketch")
         if self._method.estimates == "mean":
             if self.kernel is not None or self.labels is not None:
                 raise self._refusal(
@@ -237,7 +291,7 @@ class EstimationRequest(Request):
         self, rows: Pairs | Means | PrivatePairs, site_of: IntArray
     ) -> WholeSets | PrivateSets:
         """Return the problem of sites that swap all their rows at once."""
-        if isinstance(rows, Means) or not self._method.swaps:
+        if isinstance(rows, Means) or not (self._method.swaps or self._method.collects):
             why = "swaps no observations, so there are no whole sets to swap: use {argument}."
             raise self._refusal(why, "construction", "lexicographic")
         if self._method.estimates == "row-mean":
@@ -251,12 +305,12 @@ class EstimationRequest(Request):
             return PrivateSets(rows, site_of)
         return WholeSets(rows, site_of)
 
-    def _exact(self, problem: PairProblem | Means) -> float | FloatArray:
+    def _exact(self, problem: PairProblem | Averages) -> float | FloatArray:
         """Return the exact value, one per node where each has its own; NaN if it is too costly."""
         by_rows = self._method.estimates == "row-mean"
         if self.reference is not None:
             return _check_reference(self.reference, (problem.n,) if by_rows else ())
-        if isinstance(problem, Means):
+        if problem.kernel is None:
             return problem.exact()
         parts = problem.kernel.components
         closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
@@ -270,7 +324,7 @@ class EstimationRequest(Request):
             )
             warnings.warn(unknown, stacklevel=4)  # the caller of `estimate`
             return float("nan")
-        if by_rows:
+        if by_rows and not isinstance(problem, Averages):
             return problem.row_means()
         # A function counts iterations, and the exact value takes none.
         show = False if callable(self.progress) else self.progress

@@ -72,12 +72,11 @@ class Request:
         """Return the network, and which rows its nodes hold."""
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
 
-    def grid(self, nodes: int) -> IntArray:
-        """Return the checkpoints; the last is the number of iterations."""
-        last = whole(
-            "The number of iterations", self.iterations, default=ITERATIONS_PER_NODE * nodes
-        )
-        return checkpoint_grid(last, self.checkpoints)
+    def grid(self, nodes: int, most: int | None = None) -> IntArray:
+        """Return the checkpoints; the last is the number of iterations, which may end sooner."""
+        longest = ITERATIONS_PER_NODE * nodes if most is None else most
+        last = whole("The number of iterations", self.iterations, default=longest)
+        return checkpoint_grid(last if most is None else min(last, most), self.checkpoints)
 
     def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:
         """Run all trials; raise `KeyboardInterrupt` if it came before anything was computed."""

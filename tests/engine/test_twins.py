@@ -24,6 +24,10 @@ VARIANTS = [
     ("gosta", "async", "update-first"),
     ("weighted-gosta", "async", "update-first"),
     ("u1", "sync", "update-first"),
+    ("tracking", "sync", "update-first"),
+    ("tracking", "async", "update-first"),
+    ("collect", "sync", "update-first"),
+    ("collect", "async", "update-first"),
     ("u2", "sync", "update-first"),
 ]
 
@@ -118,7 +122,7 @@ def test_averaging_engine_equals_the_plain_algorithm(graph: Graph) -> None:
     np.testing.assert_array_equal(fast, plain)
 
 
-@pytest.mark.parametrize("variant", VARIANTS[:5], ids="-".join)
+@pytest.mark.parametrize("variant", VARIANTS[:-1], ids="-".join)
 def test_two_nodes(variant: tuple[str, str, str]) -> None:
     graph = SMALL_GRAPHS["two nodes"]
     pairs = Pairs(rows(2), "gini")

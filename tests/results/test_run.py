@@ -107,6 +107,7 @@ def test_pandas_has_one_row_per_trial_and_checkpoint() -> None:
         "iteration",
         "exchanges",
         "messages",
+        "bytes",
         "time",
         "mean",
         "spread",

@@ -1,4 +1,4 @@
-"""The paper's algorithms, corrected, one file each, in plain NumPy.
+"""The paper's algorithms, corrected, and faster ones, one file each, in plain NumPy.
 
 Each file holds a ``State`` (what the network carries), ``init`` and ``step``. The loop lives
 outside: whoever calls ``step`` also decides which edge rings, so that randomness is always an

@@ -1,4 +1,4 @@
-"""Gossip averaging (Boyd et al. 2006): the separable baseline, a mean of one value per node.
+"""Gossip averaging (Boyd et al. 2006), of one number or a vector per node, and two faster forms.
 
 The values are there from the start, so the error falls geometrically; pairwise estimation has to
 acquire its terms first, and its error falls as 1/t.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pairgossip.algorithms.steps import average
-from pairgossip.arrays import FloatArray, PairArray
+import numpy as np
+
+from pairgossip.algorithms.steps import relax
+from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
@@ -19,11 +21,81 @@ class State(NamedTuple):
 
 
 def init(values: FloatArray) -> State:
-    """Every node starts from its own value; ``values`` has shape (n, 1)."""
+    """Every node starts from its own values, shape (n, r)."""
     return State(values.copy())
 
 
-def step(state: State, exchanges: PairArray) -> State:
-    """One exchange: the two nodes of the edge take their mean."""
+def step(state: State, exchanges: PairArray, relaxation: float = 0.5) -> State:
+    """One exchange: the two nodes of the edge take their mean, or go past it."""
     ((i, j),) = exchanges
-    return State(average(state.z, i, j))
+    return State(relax(state.z, i, j, relaxation))
+
+
+# Continuized acceleration (Even et al. 2021): a second register, mixed in as time goes by.
+
+
+class TwoRegisters(NamedTuple):
+    """What the network carries between exchanges."""
+
+    z: FloatArray
+    momentum: FloatArray
+    since: IntArray
+    """The exchange of the network up to which each node has mixed its registers."""
+    made: int
+
+
+def start_two_registers(values: FloatArray) -> TwoRegisters:
+    """Both registers of every node start from its own values."""
+    return TwoRegisters(values.copy(), values.copy(), np.zeros(len(values), dtype=np.int64), 0)
+
+
+def step_two_registers(
+    state: TwoRegisters, exchanges: PairArray, rate: float, gain: float
+) -> TwoRegisters:
+    """One exchange: both nodes mix their registers, then average the one and push the other."""
+    ((i, j),) = exchanges
+    both = np.array([i, j])
+    z, momentum, since = state.z.copy(), state.momentum.copy(), state.since.copy()
+    share = -np.expm1(-2 * rate * (state.made - since[both])) / 2
+    flow = share[:, None] * (momentum[both] - z[both])
+    z[both] += flow
+    momentum[both] -= flow
+    since[both] = state.made
+    gap = z[i] - z[j]
+    z[both] += np.array([-gap, gap]) / 2
+    momentum[both] += np.array([-gap, gap]) * gain
+    return TwoRegisters(z, momentum, since, state.made + 1)
+
+
+# Sums along a spanning tree: up to the root, and the total down again.
+
+
+class TreeSums(NamedTuple):
+    """What the network carries between messages."""
+
+    sums: FloatArray
+    counts: IntArray
+    """How many nodes each sum is of; nodes know the tree, so these do not travel."""
+    made: int
+
+
+def start_tree(values: FloatArray) -> TreeSums:
+    """Every node's sum is its own values."""
+    return TreeSums(values.copy(), np.ones(len(values), dtype=np.int64), 0)
+
+
+def step_tree(state: TreeSums, messages: PairArray) -> TreeSums:
+    """One message: the first n - 1 go up and are added, the others bring the total down."""
+    ((sender, receiver),) = messages
+    sums, counts = state.sums.copy(), state.counts.copy()
+    if state.made < len(counts) - 1:
+        sums[receiver] += sums[sender]
+        counts[receiver] += counts[sender]
+    else:
+        sums[receiver], counts[receiver] = sums[sender], counts[sender]
+    return TreeSums(sums, counts, state.made + 1)
+
+
+def read_tree(state: TreeSums) -> FloatArray:
+    """Return the mean over the nodes whose values have arrived, shape (n, r)."""
+    return state.sums / state.counts[:, None]

@@ -11,18 +11,20 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pairgossip.algorithms import (
     averaging,
+    collect,
     gosta_async,
     gosta_sync,
+    tracking,
     u1_gossip,
     u2_gossip,
     weighted_gosta,
 )
-from pairgossip.arrays import FloatArray
-from pairgossip.checks import CLOCKS, ORDERS, choice
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import CLOCKS, CONTINUIZED, ORDERED, ORDERS, RANDOM, SCHEDULES, TREE, choice
 from pairgossip.errors import InputError, canonical, unknown_name
 
 Estimated = Literal["statistic", "row-mean", "mean"]
@@ -33,13 +35,16 @@ class Plain(NamedTuple):
     """An algorithm as its file writes it, on one clock.
 
     ``init(n, components)`` returns a state, ``step(state, exchanges, h)`` the next one and
-    ``read(state)`` the estimates, shape (n, components), by default its ``z``. For the mean of
-    separable values it is ``init(values)``, values of shape (n, 1), and ``step(state, exchanges)``.
+    ``read(state)`` the estimates, shape (n, components), by default its ``z``. Where nodes average
+    values that are there from the start it is ``init(values)``, values of shape (n, components),
+    and ``step(state, exchanges)``. Where they collect observations, ``learned(state)`` is how many
+    nodes know each of them: the run ends when all know all.
     """
 
     init: Callable[..., Any]
     step: Callable[..., Any]
     read: Callable[[Any], FloatArray] = operator.attrgetter("z")
+    learned: Callable[[Any], IntArray] | None = None
 
 
 class Twin(Enum):
@@ -49,7 +54,9 @@ class Twin(Enum):
     TWO_WALKS = "all nodes update; two exchanges swap one of two observations each"
     OWN_PICKS = "two nodes swap, average and fold their new pair in by their own count of picks"
     WEIGHTED_PICKS = "two nodes swap, average weighted sums and add their weighted new pair"
+    TRACKING = "two nodes swap, bring their own means up to date and average along the changes"
     AVERAGING = "two nodes take the mean of their values"
+    COLLECT = "two nodes learn all observations that either knows"
 
 
 class Expectation(Enum):
@@ -85,6 +92,14 @@ class Method:
     updates
         Whether all nodes update ``"first"``, before the exchange of an iteration, or ``"last"``;
         with ``"either"`` the synchronous step takes ``order``, one of ``ORDERS``.
+    sketches
+        Whether what nodes average are features of their rows, from whose mean they read the
+        statistic.
+    relaxes
+        Whether the step takes ``relaxation``, how far two nodes move toward each other's values:
+        1/2 is their mean.
+    schedules
+        Its reference algorithm on schedules that need another one.
     weighs_by_picks
         Whether it needs to know how often each node is picked: the step takes ``weights``, one
         per node, and a message carries one number more.
@@ -104,6 +119,9 @@ class Method:
     swaps: bool = True
     exchanges_per_iteration: int = 1
     updates: Updates = "last"
+    sketches: bool = False
+    relaxes: bool = False
+    schedules: Mapping[str, Plain] = field(default_factory=dict)
     weighs_by_picks: bool = False
     smallest_network: int = 1
     because: str = ""
@@ -129,6 +147,7 @@ class Method:
             ("estimates", self.estimates, get_args(Estimated)),
             ("updates", self.updates, get_args(Updates)),
             *(("clock", clock, CLOCKS) for clock in self.plain),
+            *(("schedule", schedule, SCHEDULES) for schedule in self.schedules),
             *(("clock of a twin", clock, self.clocks) for clock in self.twins),
             *(("clock of an expectation", clock, self.clocks) for clock in self.expectations),
         ]
@@ -138,17 +157,17 @@ class Method:
                 raise InputError(
                     f"The {what} is '{value}' in method '{self.name}', but must be {listed}."
                 )
-        if self.estimates == "mean" and self.swaps:
+        if self.averages and self.swaps:
             raise InputError(
-                f"Method '{self.name}' estimates the mean of separable values, for which no "
-                "observations travel: give swaps=False."
+                f"Method '{self.name}' averages values that nodes have from the start, for which "
+                "no observations travel: give swaps=False."
             )
 
     def _check_claims(self) -> None:
         """Refuse what cannot be; that a twin gives the same numbers is for tests to show."""
         for twin in self.twins.values():
             agree = (
-                (twin is Twin.AVERAGING) == (self.estimates == "mean"),
+                (twin is Twin.AVERAGING) == self.averages,
                 (twin is Twin.WEIGHTED_PICKS) == self.weighs_by_picks,
                 self.exchanges_per_iteration == (2 if twin is Twin.TWO_WALKS else 1),
             )
@@ -170,6 +189,37 @@ class Method:
         """The clocks it runs on."""
         return tuple(clock for clock in CLOCKS if clock in self.plain)
 
+    @property
+    def averages(self) -> bool:
+        """Whether nodes average values that are there from the start, without pairs."""
+        return self.estimates == "mean" or self.sketches
+
+    @property
+    def collects(self) -> bool:
+        """Whether nodes pass on all observations they know."""
+        return any(form.learned is not None for form in self.plain.values())
+
+    def algorithm(self, clock: str, schedule: str = RANDOM) -> Plain:
+        """Return the reference algorithm."""
+        return self.schedules.get(schedule, self.plain[clock])
+
+    def check_schedule(self, schedule: str) -> None:
+        """Raise `InputError` unless the method can follow the schedule."""
+        if schedule == RANDOM or schedule in self.schedules:
+            return
+        if schedule == ORDERED:
+            if self.exchanges_per_iteration == 1:
+                return
+            why = "makes two exchanges at once, whose walks must not follow the same order"
+        else:
+            why = "does more than average, which is all that this schedule speeds up"
+        raise InputError(
+            f"Method '{self.name}' cannot follow schedule '{schedule}': it {why}. Use {{argument}}"
+            f"{'' if schedule == ORDERED or self.exchanges_per_iteration > 1 else ' or ordered'}.",
+            "schedule",
+            RANDOM,
+        )
+
     def updates_first(self, order: str) -> bool:
         """Whether all nodes update before an iteration's exchange."""
         if self.updates == "either":
@@ -180,6 +230,20 @@ class Method:
         """Return how many numbers a message carries besides an observation."""
         return self.averaged_numbers * components + self.weighs_by_picks
 
+
+_T = TypeVar("_T")
+
+
+def _on_both_clocks(entry: _T) -> dict[str, _T]:
+    """Return the entries of a method whose steps are the same on either clock."""
+    return dict.fromkeys(CLOCKS, entry)
+
+
+_AVERAGING = Plain(averaging.init, averaging.step)
+_FASTER_AVERAGING = {
+    CONTINUIZED: Plain(averaging.start_two_registers, averaging.step_two_registers),
+    TREE: Plain(averaging.start_tree, averaging.step_tree, averaging.read_tree),
+}
 
 BUILT_IN = (
     Method(
@@ -231,17 +295,46 @@ BUILT_IN = (
         expectations={"sync": Expectation.U2},
     ),
     Method(
+        name="sketch",
+        description="average features of the rows, whose mean tells the statistic; no row travels",
+        plain=_on_both_clocks(_AVERAGING),
+        estimates="statistic",
+        averaged_numbers=1,
+        swaps=False,
+        sketches=True,
+        relaxes=True,
+        schedules=_FASTER_AVERAGING,
+        twins=_on_both_clocks(Twin.AVERAGING),
+    ),
+    Method(
+        name="tracking",
+        description="swap observations and average along the changes of every node's own mean",
+        plain=_on_both_clocks(Plain(tracking.init, tracking.step)),
+        estimates="statistic",
+        averaged_numbers=1,
+        relaxes=True,
+        twins=_on_both_clocks(Twin.TRACKING),
+    ),
+    Method(
+        name="collect",
+        description="pass on every row until all nodes know all: exact, ends by itself",
+        plain=_on_both_clocks(Plain(collect.init, collect.step, collect.read, collect.learned)),
+        estimates="statistic",
+        averaged_numbers=0,
+        swaps=False,
+        twins=_on_both_clocks(Twin.COLLECT),
+    ),
+    Method(
         name="averaging",
         description="classic gossip averaging of one value per node, no pairs",
-        plain={
-            "sync": Plain(averaging.init, averaging.step),
-            "async": Plain(averaging.init, averaging.step),
-        },
+        plain=_on_both_clocks(_AVERAGING),
         estimates="mean",
         averaged_numbers=1,
         swaps=False,
-        twins={"sync": Twin.AVERAGING, "async": Twin.AVERAGING},
-        expectations={"sync": Expectation.AVERAGING, "async": Expectation.AVERAGING},
+        relaxes=True,
+        schedules=_FASTER_AVERAGING,
+        twins=_on_both_clocks(Twin.AVERAGING),
+        expectations=_on_both_clocks(Expectation.AVERAGING),
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""

@@ -29,3 +29,14 @@ def average(z: FloatArray, i: int, j: int) -> FloatArray:
     after = z.copy()
     after[i] = after[j] = (z[i] + z[j]) / 2
     return after
+
+
+def relax(z: FloatArray, i: int, j: int, relaxation: float) -> FloatArray:
+    """Return the estimates after ``i`` and ``j`` moved this part of the way to each other's."""
+    if relaxation == 0.5:
+        return average(z, i, j)
+    after = z.copy()
+    step = relaxation * (z[j] - z[i])
+    after[i] += step
+    after[j] -= step
+    return after

@@ -128,8 +128,15 @@ class MethodOptions(_RunOptions):
     trials: Whole = 20
     """Independent repetitions."""
     method: str | None = None
-    """gosta (unless given), weighted-gosta (async only; what peers run), u1, u2, or averaging (the
-    mean of one column, no pairs)."""
+    """gosta (unless given), weighted-gosta (async only; what peers run), u1 or u2 of the paper;
+    sketch (few messages, no row travels), tracking (any kernel) or collect (all rows to all);
+    or averaging (the mean of one column, no pairs)."""
+    schedule: str | None = None
+    """Which exchanges follow each other: random (unless given), ordered, or for sketch and
+    averaging also continuized or tree."""
+    relaxation: float | None = None
+    """How far two nodes move toward each other's averages, from 0 to 1; 0.5 is their mean. Chosen
+    by the graph unless given."""
     order: str | None = None
     """Whether a synchronous node updates before the exchange (update-first, unless given) or
     after it (exchange-first)."""

@@ -89,7 +89,7 @@ class PaceOptions:
     """How it is simulated."""
 
     method: str | None = None
-    """gosta (unless given), weighted-gosta, u1, u2 or averaging."""
+    """gosta (unless given), weighted-gosta, u1, u2, sketch, tracking, collect or averaging."""
     clock: str | None = None
     """sync (unless given) or async."""
     law: str | None = None

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
 
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.checks import UNIFORM_EDGES
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, edge_law
+from pairgossip.graphs.orders import Sweep
 
 TRIAL_PROBLEM = 1 << 16
 """The number of the child that a trial's problem draws from; exchanges and clock have the first."""
@@ -81,7 +83,7 @@ class _PoissonClock:
 
 
 class Schedule:
-    """Blocks of exchanges, the same whatever the size of the blocks.
+    """Blocks of exchanges along random edges, the same whatever the size of the blocks.
 
     Time runs so that the network makes n exchanges per unit of time, under either law.
     """
@@ -109,3 +111,53 @@ class Schedule:
     def time_of(self, exchange: int) -> float:
         """Return the time of the exchange with this number on Poisson clocks."""
         return self._clock.time_of(exchange)
+
+
+class OrderedSchedule(Schedule):
+    """Sweeps over all edges, color by color, from a random place in the first sweep on.
+
+    ``missed`` is the probability with which an edge misses its turn. Observations that are swapped
+    along the same edges in the same order would return before they met all others.
+    """
+
+    _drawn_at_once = 1 << 12
+
+    def __init__(self, graph: Graph, sweep: Sweep, missed: float, seed: SeedSequence) -> None:
+        super().__init__(graph, UNIFORM_EDGES, seed)
+        self._chances = self._walks[0][0]
+        self._edges, self._missed = sweep.edges, missed
+        self._next = int(self._chances.integers(len(sweep.edges)))
+        self._waiting = sweep.edges[:0]
+
+    def draw(self, iterations: int) -> tuple[PairArray, ...]:
+        """Return the next exchanges."""
+        parts = [self._waiting]
+        found = len(self._waiting)
+        while found < iterations:
+            parts.append(self._take_turns())
+            found += len(parts[-1])
+        drawn = np.concatenate(parts)
+        self._waiting = drawn[iterations:]
+        return (drawn[:iterations],)
+
+    def _take_turns(self) -> PairArray:
+        """Return those of the next edges in turn that do not miss theirs."""
+        turns = (self._next + np.arange(self._drawn_at_once)) % len(self._edges)
+        self._next = int(turns[-1]) + 1
+        if self._missed:
+            turns = turns[self._chances.random(len(turns)) >= self._missed]
+        return self._edges.take(turns, axis=0)
+
+
+class TreeSchedule(Schedule):
+    """Messages along a tree in a fixed order; it ends with the last."""
+
+    def __init__(self, graph: Graph, messages: PairArray, seed: SeedSequence) -> None:
+        super().__init__(graph, UNIFORM_EDGES, seed)
+        self._messages, self._made = messages, 0
+
+    def draw(self, iterations: int) -> tuple[PairArray, ...]:
+        """Return the next messages, sender first."""
+        start = self._made
+        self._made += iterations
+        return (self._messages[start : self._made],)

@@ -26,7 +26,7 @@ from pairgossip.graphs import Graph, GroupedGraph
 # 8 bytes each; frames, names and signatures are not counted.
 
 
-_BYTES_PER_NUMBER = 8
+BYTES_PER_NUMBER = 8
 
 
 class _Counts(NamedTuple):
@@ -34,6 +34,7 @@ class _Counts(NamedTuple):
 
     network: int
     local: int
+    messages: int
     bytes: int
 
 
@@ -47,6 +48,10 @@ class Payload:
     """Numbers that the two sides average."""
     set_sizes: IntArray | None = None
     """Where whole sets travel, how many observations each has."""
+    digest: int = 0
+    """Bytes that say which observations the sender knows."""
+    messages: int = 2
+    """How many messages an exchange takes."""
 
 
 class Meter:
@@ -55,7 +60,7 @@ class Meter:
     def __init__(
         self, graph: Graph, payload: Payload, walks: int = 1, compiled: bool = True
     ) -> None:
-        self.counts = _Counts(0, 0, 0)
+        self.counts = _Counts(0, 0, 0, 0)
         self._payload = payload
         self._walks = walks
         self._sites = _small(graph.site_of) if isinstance(graph, GroupedGraph) else None
@@ -75,11 +80,15 @@ class Meter:
             made = iterations * self._walks
         crossing = sum(map(self._crossing, exchanges)) if self._sites is not None else made
         followed = sum(map(self._follow, self._held, exchanges))
-        observations = followed if self._held else 2 * crossing
-        numbers = observations * self._payload.observation + 2 * crossing * self._payload.averaged
-        network, local, sent = self.counts
+        payload, messages = self._payload, crossing * self._payload.messages
+        observations = followed if self._held else messages
+        numbers = observations * payload.observation + messages * payload.averaged
+        before = self.counts
         self.counts = _Counts(
-            network + crossing, local + made - crossing, sent + _BYTES_PER_NUMBER * numbers
+            before.network + crossing,
+            before.local + made - crossing,
+            before.messages + messages,
+            before.bytes + BYTES_PER_NUMBER * numbers + messages * payload.digest,
         )
 
     def _crossing(self, exchanges: PairArray) -> int:
@@ -164,12 +173,24 @@ class Trial(ABC, Generic[R]):
         while self.done < last:
             block = min(BLOCK, self._next_stop() - self.done, last - self.done)
             exchanges = self._schedule.draw(block)
-            self._exchange(exchanges)
+            ended = self._exchange(exchanges)
+            if ended is not None:
+                self._finish(tuple(walk[:ended] for walk in exchanges), on_block)
+                return
             self._meter.count(block, exchanges)
             self.done += block
             on_block(block, exchanges)
             if self.done == self.next_checkpoint:
                 self._write_checkpoint()
+
+    def _finish(self, exchanges: tuple[PairArray, ...], on_block: _OnBlock) -> None:
+        """Count the last exchanges of a run that ended by itself; what is left changes nothing."""
+        self._meter.count(len(exchanges[0]), exchanges)
+        left = int(self._checkpoints[-1]) - self.done
+        while self.next_checkpoint is not None:
+            self.done = self.next_checkpoint
+            self._write_checkpoint()
+        on_block(left, exchanges)
 
     def run(self, on_progress: _OnProgress) -> None:
         """Run to the last checkpoint."""
@@ -185,13 +206,20 @@ class Trial(ABC, Generic[R]):
         at = self.record.written
         if self._timed:
             self.record.time[at] = self._schedule.time_of(self.done)
-        self.record.traffic[at] = self._meter.counts
+        self.record.traffic[at] = self._traffic()
         self._measure(at)
         self.record.written = at + 1
 
+    def _traffic(self) -> tuple[int, ...]:
+        """Return what was sent until now."""
+        return self._meter.counts
+
     @abstractmethod
-    def _exchange(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Let the engine carry out a block of exchanges."""
+    def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        """Let the engine carry out a block; return after how many iterations the run ended.
+
+        None if it goes on.
+        """
 
     @abstractmethod
     def _measure(self, at: int) -> None:

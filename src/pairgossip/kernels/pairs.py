@@ -210,13 +210,62 @@ class TrialPairs(PairProblem, Protocol):
         """Return what each node adds for what it holds, shape (m, components)."""
 
 
-# One value per node and their mean: the separable problem beside the pairwise one.
+# Values that nodes have from the start, and their mean: the separable problem.
 
 
-class Means:
-    """What classic gossip averages; the counterpart of `Pairs` without pairs."""
+class Averages:
+    """What classic gossip averages, without pairs, and what nodes read from the averages.
 
-    components = 1
+    Attributes
+    ----------
+    data
+        All observations, one row each.
+    features
+        What each node starts from, shape (n, components).
+    kernel, target
+        The kernel or ratio and the kind of statistic that the averages tell; None and "mean" if
+        they tell their own mean.
+    """
+
+    data: FloatArray
+    features: FloatArray
+    kernel: Kernel | Ratio | None = None
+    target = "mean"
+    holders: IntArray = np.arange(0)
+    """Which nodes hold the numbers that all must learn before they know their features."""
+
+    @property
+    def n(self) -> int:
+        """How many nodes take part."""
+        return len(self.features)
+
+    @property
+    def components(self) -> int:
+        """How many numbers each node averages."""
+        return int(self.features.shape[1])
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's estimate from its averages, shape (n, components)."""
+        return averaged[:, 0]
+
+    def linearized(self) -> tuple[FloatArray, float]:
+        """Return numbers whose averaging shows how estimates settle, and what error stays.
+
+        To first order a node's error is that of averaging these numbers, one per node.
+        """
+        return self.features[:, 0], 0.0
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the target."""
+        raise NotImplementedError
+
+    def for_trial(self, seed: SeedSequence) -> Averages:
+        """Return the problem of one trial: itself where nothing about it is random."""
+        return self
+
+
+class Means(Averages):
+    """One value per node, whose mean is sought; the counterpart of `Pairs` without pairs."""
 
     def __init__(self, data: Any) -> None:
         self.data = check_data(data)
@@ -225,15 +274,11 @@ class Means:
                 f"Gossip averaging takes one value per node, but the data has "
                 f"{self.data.shape[1]} columns: choose one of them."
             )
-        self.n = len(self.data)
+        self.features = self.data[:, None]
 
-    def exact(self) -> float:
+    def exact(self, progress: Progress | None = None) -> float:
         """Return the mean."""
         return float(self.data.mean())
-
-    def for_trial(self, seed: SeedSequence) -> Means:
-        """Return itself: nothing about it is random."""
-        return self
 
 
 # Sites that swap their whole sets of rows: pairs of sites instead of pairs of rows.

@@ -183,15 +183,20 @@ class DebiasedKernel:
         A ratio is the quotient of two unbiased averages, which is itself only nearly unbiased.
         """
         cells = self.mechanism.flat(reports)
-        n, kind = len(cells), check_kind(target, len(cells))
+        kind = check_kind(target, len(cells))
         histogram = np.bincount(cells, minlength=self.mechanism.cells).astype(np.float64)
-        averages = np.empty(self.components)
+        return float(self.statistic_of(histogram[None], len(cells), kind)[0])
+
+    def statistic_of(self, histograms: FloatArray, n: int, kind: str) -> FloatArray:
+        """Return the unbiased statistic of n reports for each of their histograms (m, K)."""
+        averages = np.empty((len(histograms), self.components))
         for index, table in enumerate(self.tables):
-            total = histogram @ table @ histogram - histogram @ np.diagonal(table)
+            pairs = (histograms @ table)[:, None, :] @ histograms[:, :, None]
+            total = pairs[:, 0, 0] - histograms @ np.diagonal(table)
             if kind == "v":
-                total += histogram @ self.own_values[index]
-            averages[index] = total / (n * n if kind == "v" else n * (n - 1))
-        return float(self.kernel.combine(averages))
+                total += histograms @ self.own_values[index]
+            averages[:, index] = total / (n * n if kind == "v" else n * (n - 1))
+        return np.asarray(self.kernel.combine(averages))
 
     def combine(self, values: FloatArray) -> FloatArray:
         """Turn averages of the components, shape (..., components), into the statistic."""

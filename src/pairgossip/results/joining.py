@@ -20,7 +20,10 @@ _Kind = TypeVar("_Kind", bound=Run | Fit)
 
 _SETTINGS = ("clock", "law", "iterations", "construction", "groups", "privacy")
 _SAME = {
-    "run": ("kernel", "method", "order", "target_kind", "target", *_SETTINGS),
+    "run": (
+        *("kernel", "method", "order", "schedule", "relaxation", "sketch", "sketch_value"),
+        *("target_kind", "target", *_SETTINGS),
+    ),
     "fit": ("loss", "step", *_SETTINGS),
 }
 _JOINED = {

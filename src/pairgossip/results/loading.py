@@ -21,6 +21,7 @@ from pairgossip.results.storage import (
     FIT_TEXTS,
     LARGEST_RESULT,
     RUN_CURVES,
+    RUN_FACTS,
     RUN_TEXTS,
     Archive,
     graph_of,
@@ -54,7 +55,7 @@ def _build_run(archive: Archive) -> Run:
         if f"theory_{name}" in arrays
     }
     run = Run(
-        **{name: header[name] for name in RUN_TEXTS},
+        **{name: header[name] for name in RUN_TEXTS + RUN_FACTS},
         **{name: arrays[name] for name in ("estimates", *RUN_CURVES)},
         history=arrays.get("history"),
         target=target if target.ndim else float(target),
@@ -63,6 +64,8 @@ def _build_run(archive: Archive) -> Run:
         privacy_error=PrivacyError(*header["privacy_error"]) if "privacy" in header else None,
         _theory=TheoryCurves(**theory) if theory else None,
     )
+    if run.bracket is not None:
+        object.__setattr__(run, "bracket", tuple(map(float, run.bracket)))
     trials, checkpoints = run.trials, len(run.iterations)
     _check_shapes(run, (*RUN_CURVES, "times"), (trials, checkpoints))
     _check_shapes(run, ("trial_numbers", "private_values"), (trials,))

@@ -30,7 +30,7 @@ from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.kernels.kernel import evaluate
-from pairgossip.kernels.pairs import Means
+from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.losses import GeneralLoss, Loss
 
 _LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
@@ -113,10 +113,12 @@ class _Difference(NamedTuple):
     """In parentheses; empty where only checksums differ."""
 
 
-def estimation_fingerprint(problem: PairProblem | Means) -> Fingerprint:
+def estimation_fingerprint(problem: PairProblem | Averages) -> Fingerprint:
     """Return what an estimation is of."""
     data = {"data": _data_mark(problem.data)}
-    return data if isinstance(problem, Means) else data | {"kernel": _kernel_mark(problem)}
+    if problem.kernel is None:
+        return data
+    return data | {"kernel": _kernel_mark(problem.kernel, problem.data)}
 
 
 def learning_fingerprint(descent: Descent) -> Fingerprint:
@@ -141,7 +143,7 @@ def method_mark(setup: Setup, iterations: int) -> _Mark:
     values = 1.5 + 0.5 * np.cos(np.arange(1.0, setup.graph.n + 1.0))
     probe = replace(
         setup,
-        problem=Means(values) if method.estimates == "mean" else Pairs(values, np.divide),
+        problem=Means(values) if method.averages else Pairs(values, np.divide),
         checkpoints=np.array([min(_ITERATIONS, iterations)]),
         keep_history=False,
         engine="plain",
@@ -190,14 +192,10 @@ def _data_mark(data: FloatArray) -> _Mark:
     return _Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
 
 
-def _kernel_mark(problem: PairProblem) -> _Mark:
-    kernel: Kernel | Ratio = problem.kernel
-    nodes, held = scattered_pairs(len(problem.data), _PAIRS)
+def _kernel_mark(kernel: Kernel | Ratio, data: FloatArray) -> _Mark:
+    nodes, held = scattered_pairs(len(data), _PAIRS)
     with np.errstate(all="ignore"):
-        values = [
-            evaluate(component, problem.data[nodes], problem.data[held])
-            for component in kernel.components
-        ]
+        values = [evaluate(component, data[nodes], data[held]) for component in kernel.components]
     functions = (component.function for component in kernel.components)
     return _Mark(_text(kernel.name, functions), _summarize(values))
 

@@ -31,6 +31,8 @@ class Traffic(NamedTuple):
     """Exchanges between sites."""
     local: IntArray
     """Exchanges between rows of one site, which are free."""
+    messages: IntArray
+    """Messages between sites: two per exchange, one along a tree."""
     bytes: IntArray
     """Bytes of payload sent between sites."""
 
@@ -105,45 +107,32 @@ class Result:
         return f"{where}: {trials}, {self.iterations[-1]:,} iterations"
 
     @property
-    def exchanges_per_iteration(self) -> int:
-        """How many exchanges an iteration makes: two for U2-gossip."""
-        # As counted: a file may come from a session with methods that this one does not know.
-        made = self.traffic.network[0, -1] + self.traffic.local[0, -1]
-        return int(made // self.iterations[-1])
-
-    @property
     def sites(self) -> Graph:
         """The network that messages travel: the graph of the sites, or the graph itself."""
         return self.graph.sites if isinstance(self.graph, GroupedGraph) else self.graph
 
     @property
-    def exchanges(self) -> IntArray:
-        """Exchanges made until each checkpoint, local ones included."""
-        return self.iterations * self.exchanges_per_iteration
+    def exchanges(self) -> NDArray[Any]:
+        """Exchanges made until each checkpoint, local ones included; mean over the trials."""
+        return _common(self.traffic.network + self.traffic.local)
 
     @property
     def network_exchanges(self) -> IntArray:
         """Exchanges between sites until each checkpoint, shape (trials, checkpoints)."""
-        if self.construction is None:
-            return np.tile(self.exchanges, (self.trials, 1))
         return self.traffic.network
 
     @property
     def local_exchanges(self) -> IntArray:
         """Exchanges between rows of one site, which send nothing, shape (trials, checkpoints)."""
-        if self.construction is None:
-            return np.zeros((self.trials, len(self.iterations)), dtype=np.int64)
         return self.traffic.local
 
     @property
     def messages(self) -> NDArray[Any]:
-        """Messages sent over the network until each checkpoint: one either way per exchange.
+        """Messages sent over the network until each checkpoint, mean over the trials.
 
-        With groups, where chance decides which exchanges are local, the mean over the trials.
+        Two per exchange between sites, one either way; along a tree one.
         """
-        if self.construction is None:
-            return 2 * self.exchanges
-        return 2 * self.network_exchanges.mean(axis=0)
+        return _common(self.traffic.messages)
 
     @property
     def trial_bytes(self) -> IntArray:
@@ -183,6 +172,12 @@ class Result:
             return self.times.mean(axis=0)
         values: FloatArray = getattr(self, against).astype(np.float64)
         return values
+
+
+def _common(per_trial: IntArray) -> NDArray[Any]:
+    """Return what all trials have in common, or their mean where chance decides."""
+    alike = np.array_equal(per_trial, np.broadcast_to(per_trial[0], per_trial.shape))
+    return per_trial[0] if alike else per_trial.mean(axis=0)
 
 
 def shared_fields(

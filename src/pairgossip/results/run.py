@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from pairgossip.algorithms import METHODS
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
-from pairgossip.kernels import WholeSets
-from pairgossip.kernels.pairs import Means
-from pairgossip.privacy import (
-    PrivacyError,
-    PrivateMeans,
-    PrivatePairs,
-    PrivateSets,
-)
+from pairgossip.privacy import PrivacyError, PrivateMeans
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import AGAINST, Result, shared_fields, site_means
+from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import TheoryCurves, theory_curves
 
 if TYPE_CHECKING:
@@ -41,6 +35,8 @@ class Run(Result):
     kernel: str
     method: str
     order: str
+    schedule: str
+    """Which exchanges followed each other: "random", "ordered", "continuized" or "tree"."""
     target_kind: str
     """``"v"`` or ``"u"``; ``"mean"`` for gossip averaging."""
     target: float | FloatArray
@@ -55,6 +51,14 @@ class Run(Result):
     """Final estimates, shape (trials, nodes)."""
     history: FloatArray | None
     """Estimates at all checkpoints, shape (trials, checkpoints, nodes); None for summaries."""
+    relaxation: float | None = None
+    """How far two nodes went toward each other's values; None where they took the mean."""
+    sketch: str | None = None
+    """The sketch whose features nodes averaged; None for other methods."""
+    sketch_value: float | None = None
+    """What nodes agree on in the end: the statistic of the exactly averaged sketch."""
+    bracket: tuple[float, float] | None = None
+    """The interval that holds the exact value for sure, once nodes agree; None if none is known."""
     private_values: FloatArray | None = None
     """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     privacy_error: PrivacyError | None = None
@@ -68,9 +72,8 @@ class Run(Result):
     ) -> Run:
         """Collect what the trials wrote down; the fingerprint says what was estimated."""
         records, problem = outcome.records, setup.problem
-        pairs = None if isinstance(problem, Means) else problem
-        site_of = pairs.sets.site_of if isinstance(pairs, WholeSets | PrivateSets) else None
-        shared = shared_fields(setup, outcome, seed, site_of)
+        sketched = problem if isinstance(problem, SketchedPairs) else None
+        shared = shared_fields(setup, outcome, seed, _sites_of_rows(problem))
         kept = len(shared["iterations"])
 
         def curves(name: str) -> FloatArray:
@@ -79,11 +82,16 @@ class Run(Result):
         is_private = setup.privacy_error is not None
         return cls(
             **shared,
-            kernel=pairs.kernel.name if pairs else "",
+            kernel="" if problem.kernel is None else problem.kernel.name,
             method=setup.method.name,
             clock=setup.clock,
             order=setup.order,
-            target_kind=pairs.target if pairs else "mean",
+            schedule=setup.timetable.name,
+            relaxation=setup.timetable.relaxation,
+            sketch=None if sketched is None else sketched.name,
+            sketch_value=None if sketched is None else sketched.limit,
+            bracket=None if sketched is None else sketched.bracket,
+            target_kind=problem.target,
             target=setup.target,
             trial_mean=curves("mean"),
             trial_spread=curves("spread"),
@@ -95,17 +103,18 @@ class Run(Result):
                 **fingerprint,
                 "method": method_mark(setup, int(setup.checkpoints[kept - 1])),
             },
-            privacy=(
-                problem.mechanism
-                if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets)
-                else None
-            ),
+            privacy=getattr(problem, "mechanism", None),
             private_values=(
                 np.array([record.private_value for record in records]) if is_private else None
             ),
             privacy_error=setup.privacy_error,
             _setup=setup,
         )
+
+    @property
+    def sketch_error(self) -> float | None:
+        """How far the exactly averaged sketch is off the exact value; None without a sketch."""
+        return None if self.sketch_value is None else abs(self.sketch_value - float(self.target))
 
     @property
     def site_estimates(self) -> FloatArray:
@@ -182,7 +191,7 @@ class Run(Result):
                 method=self._setup.method,
                 clock=self.clock,
                 order=self.order,
-                law=self.law,
+                course=self._setup.course,
             )
             if self.privacy is not None:  # the bound does not know the noise of the reports
                 unknown = np.full(len(self.iterations), np.nan)
@@ -224,13 +233,13 @@ class Run(Result):
         columns: dict[str, Any] = {
             "trial": np.repeat(np.arange(rows), count),
             "iteration": np.tile(self.iterations, rows),
-            "exchanges": np.tile(self.exchanges, rows),
-            "messages": (2 * self.network_exchanges).ravel(),
+            "exchanges": (self.network_exchanges + self.local_exchanges).ravel(),
+            "messages": self.traffic.messages.ravel(),
+            "bytes": self.trial_bytes.ravel(),
         }
         if self.construction is not None:
             columns["network_exchanges"] = self.network_exchanges.ravel()
             columns["local_exchanges"] = self.local_exchanges.ravel()
-            columns["bytes"] = self.trial_bytes.ravel()
         if self.times is not None:
             columns["time"] = self.times.ravel()
         columns |= {
@@ -256,9 +265,9 @@ class Run(Result):
             "messages": (("iteration",), self.messages),
             "target": (("node",) if np.ndim(self.target) else (), self.target),
         }
+        variables["bytes"] = (curves, self.trial_bytes)
         if self.construction is not None:
             variables |= {
-                "bytes": (curves, self.trial_bytes),
                 "network_exchanges": (curves, self.network_exchanges),
                 "local_exchanges": (curves, self.local_exchanges),
             }
@@ -272,7 +281,7 @@ class Run(Result):
         if self.privacy is not None and self.privacy_error is not None:
             variables["private_values"] = (("trial",), self.private_values)
             privacy = {"epsilon": self.privacy.epsilon} | self.privacy_error._asdict()
-        names = ["kernel", "method", "clock", "order", "law", "target_kind", "status"]
+        names = ["kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status"]
         names += [] if self.construction is None else ["construction"]
         attributes = {name: getattr(self, name) for name in names} | {"seed": str(self.seed)}
         return xarray.Dataset(
@@ -294,6 +303,12 @@ class Run(Result):
             f"<Run {what} on {self._extent}, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )
+
+
+def _sites_of_rows(problem: Any) -> IntArray | None:
+    """Return the site of every row, where nodes are sites with all their rows."""
+    sets = getattr(problem, "sets", None)
+    return getattr(problem, "site_of", None) if sets is None else sets.site_of
 
 
 def _mean_of_known(values: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
     from pairgossip.results.run import Run
 
-_FORMAT = 4
+_FORMAT = 5
 """Files of another format are not read."""
 LARGEST_RESULT = 2 << 30
 """Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
@@ -155,7 +155,8 @@ def graph_of(archive: Archive) -> Graph:
     return GroupedGraph(sites, archive.arrays["groups"], construction)
 
 
-RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "target_kind", "status")
+RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status")
+RUN_FACTS = ("relaxation", "sketch", "sketch_value", "bracket")
 RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
 FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")
 FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
@@ -179,7 +180,7 @@ def save_result(result: Run | Fit, path: Path) -> None:
     arrays = {name: getattr(result, name) for name in _ARRAYS[result.kind]}
     arrays |= _named("traffic", result.traffic)
     if result.kind == "run":
-        header |= {name: getattr(result, name) for name in RUN_TEXTS}
+        header |= {name: getattr(result, name) for name in RUN_TEXTS + RUN_FACTS}
         if result.privacy_error is not None:
             header["privacy_error"] = list(result.privacy_error)
         arrays |= _named("theory", result.known_theory)

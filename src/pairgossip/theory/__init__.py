@@ -15,7 +15,8 @@ from pairgossip.theory.bounds import (
     u1_gossip_bound,
     u2_gossip_bound,
 )
-from pairgossip.theory.expectation import TheoryCurves, expected_estimates, theory_curves
+from pairgossip.theory.curves import TheoryCurves, theory_curves
+from pairgossip.theory.expectation import expected_estimates
 from pairgossip.theory.optimization import (
     DescentConstants,
     Rate,

@@ -8,13 +8,13 @@ from pairgossip.algorithms import Method, Twin, weighted_gosta
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.estimation import loops
+from pairgossip.engine.estimation.engine import Engine
 from pairgossip.kernels import Pairs, TrialPairs
-from pairgossip.kernels.pairs import Means
 
 _CACHE_LINE = 64
 
 
-class FusedEngine:
+class FusedEngine(Engine):
     """Keeps each node's whole state in one row, so that an exchange touches two places in memory.
 
     A row holds the node's observation, its auxiliary observation, one sum per component kernel
@@ -25,8 +25,15 @@ class FusedEngine:
     """
 
     def __init__(
-        self, pairs: Pairs, method: Method, clock: str, order: str, weights: FloatArray | None
+        self,
+        pairs: Pairs,
+        method: Method,
+        clock: str,
+        order: str,
+        weights: FloatArray | None,
+        relaxation: float | None = None,
     ) -> None:
+        self._relaxation = 0.5 if relaxation is None else relaxation
         self._scale = pairs.scale
         self._twin = method.twins[clock]
         self._averages = method.averaged_numbers > 0
@@ -38,7 +45,8 @@ class FusedEngine:
         self._columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension
         width = self._sums_at + len(components) + 1
-        self._rows = _aligned_zeros(pairs.n, width + (weights is not None))
+        tracked = len(components) if self._twin is Twin.TRACKING else 0
+        self._rows = _aligned_zeros(pairs.n, width + (weights is not None) + tracked)
         if weights is not None:
             self._rows[:, width] = weights
         observations = pairs.data.reshape(pairs.n, -1)
@@ -57,16 +65,19 @@ class FusedEngine:
                 loops.two_walks(*state, exchanges[0], exchanges[1], start)
             case Twin.ONE_WALK:
                 loops.one_walk(*state, exchanges[0], start, self._averages)
-            case Twin.AVERAGING:
-                raise AssertionError("gossip averaging has no pairs")
+            case Twin.TRACKING:
+                loops.tracking(*state, exchanges[0], self._relaxation)
+            case Twin.AVERAGING | Twin.COLLECT:
+                raise AssertionError("there are no pairs")
         self._iterations += len(exchanges[0])
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, K)."""
         if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, self._sums_at : -1], 0.0) * self._scale
-        if self._twin is Twin.OWN_PICKS:
-            estimates: FloatArray = self._rows[:, self._sums_at : -1] * self._scale
+        if self._twin in (Twin.OWN_PICKS, Twin.TRACKING):
+            last = self._sums_at + len(self._formulas)
+            estimates: FloatArray = self._rows[:, self._sums_at : last] * self._scale
             return estimates
         sums = np.empty((len(self._rows), len(self._formulas)))
         loops.sums_at(
@@ -74,21 +85,6 @@ class FusedEngine:
         )
         sums *= self._scale / self._iterations
         return sums
-
-
-class AveragingEngine:
-    """Gossip averaging of one value per node."""
-
-    def __init__(self, means: Means) -> None:
-        self._values = means.data.copy()
-
-    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Carry out a block of exchanges."""
-        loops.average(self._values, exchanges[0])
-
-    def estimates(self) -> FloatArray:
-        """Read every node's estimate, shape (n, 1)."""
-        return self._values[:, None].copy()
 
 
 def _aligned_zeros(rows: int, columns: int) -> FloatArray:
@@ -106,12 +102,19 @@ _NUMBERS_AT_ONCE = 1 << 13
 """Numbers per array handed to the kernel: above 128 KB its memory is mapped anew each time."""
 
 
-class TokenEngine:
+class TokenEngine(Engine):
     """Follows who holds whose observation; evaluates the kernel on each block's new pairs."""
 
     def __init__(
-        self, pairs: TrialPairs, method: Method, clock: str, order: str, weights: FloatArray | None
+        self,
+        pairs: TrialPairs,
+        method: Method,
+        clock: str,
+        order: str,
+        weights: FloatArray | None,
+        relaxation: float | None = None,
     ) -> None:
+        self._relaxation = 0.5 if relaxation is None else relaxation
         self._pairs = pairs
         self._twin = method.twins[clock]
         self._averages = method.averaged_numbers > 0
@@ -126,6 +129,8 @@ class TokenEngine:
             self._rows[:, -1] = weights
             return
         self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
+        if self._twin is Twin.TRACKING:
+            return
         own = own_observations(pairs.n)
         self._rows[:, pairs.components : -1] = pairs.values(own, own)
 
@@ -157,8 +162,10 @@ class TokenEngine:
             case Twin.ONE_WALK | Twin.TWO_WALKS:
                 start = float(self._iterations + self._updates_first)
                 loops.accumulate(*known, start, self._averages)
-            case Twin.AVERAGING:
-                raise AssertionError("gossip averaging has no pairs")
+            case Twin.TRACKING:
+                loops.track(*known, self._relaxation)
+            case Twin.AVERAGING | Twin.COLLECT:
+                raise AssertionError("there are no pairs")
         self._iterations += block
 
     def estimates(self) -> FloatArray:
@@ -166,7 +173,7 @@ class TokenEngine:
         K = len(self._components)
         if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, :-1], unknown=0.0)
-        if self._twin is Twin.OWN_PICKS:
+        if self._twin in (Twin.OWN_PICKS, Twin.TRACKING):
             return self._rows[:, :K].copy()
         waiting = self._iterations - self._rows[:, -1:]
         return (self._rows[:, :K] + waiting * self._rows[:, K:-1]) / self._iterations

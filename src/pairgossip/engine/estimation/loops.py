@@ -137,6 +137,40 @@ def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-d
 
 
 @loop
+def track(rows, components, nodes, values, relaxation):  # type: ignore[no-untyped-def]
+    """Tracking: both nodes add the change of their own mean to their estimate, then average.
+
+    A row is one node: K estimates, K means of its own values, and the number of picks.
+    """
+    K = len(components)
+    for s in range(nodes.shape[1]):
+        i = np.uint64(nodes[0, s])
+        j = np.uint64(nodes[1, s])
+        rows[i, 2 * K] += 1
+        rows[j, 2 * K] += 1
+        for c in range(K):
+            change_i = (values[0, s, c] - rows[i, K + c]) / rows[i, 2 * K]
+            change_j = (values[1, s, c] - rows[j, K + c]) / rows[j, 2 * K]
+            rows[i, K + c] += change_i
+            rows[j, K + c] += change_j
+            _relax(rows, i, j, c, change_i, change_j, relaxation)
+
+
+@inlined
+def _relax(rows, i, j, c, change_i, change_j, relaxation):  # type: ignore[no-untyped-def]
+    """Add the changes to two estimates, and move them toward, or past, each other."""
+    z_i = rows[i, c] + change_i
+    z_j = rows[j, c] + change_j
+    if relaxation == 0.5:  # as `algorithms.steps.relax` does, to the last bit
+        rows[i, c] = (z_i + z_j) / 2
+        rows[j, c] = rows[i, c]
+    else:
+        step = relaxation * (z_j - z_i)
+        rows[i, c] = z_i + step
+        rows[j, c] = z_j - step
+
+
+@loop
 def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
     """Count the exchanges between nodes of different sites."""
     count = 0
@@ -280,6 +314,29 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
 
 
 @loop
+def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # type: ignore[no-untyped-def]
+    """Tracking: after the estimates of a row come the number of picks and the node's own means."""
+    d = 1 if columns is None else columns
+    picks = 2 * d + len(formulas)
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(d, 2 * d):
+            rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
+        rows[i, picks] += 1
+        rows[j, picks] += 1
+        for c in range(len(formulas)):
+            own = picks + 1 + c
+            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
+            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
+            change_i = (value_i - rows[i, own]) / rows[i, picks]
+            change_j = (value_j - rows[j, own]) / rows[j, picks]
+            rows[i, own] += change_i
+            rows[j, own] += change_j
+            _relax(rows, i, j, 2 * d + c, change_i, change_j, relaxation)
+
+
+@loop
 def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
     """Weighted GoSta: after the sums of a row come the sum of weights and the node's own weight."""
     d = 1 if columns is None else columns
@@ -312,14 +369,3 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
         for c in range(len(formulas)):
             value = _pair_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value
-
-
-@loop
-def average(values, exchanges):  # type: ignore[no-untyped-def]
-    """Gossip averaging of one value per node."""
-    for s in range(exchanges.shape[0]):
-        i = np.uint64(exchanges[s, 0])
-        j = np.uint64(exchanges[s, 1])
-        mean = (values[i] + values[j]) / 2
-        values[i] = mean
-        values[j] = mean

@@ -3,100 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.engine.schedule import TRIAL_PROBLEM, Schedule, child
-from pairgossip.engine.trials import Meter, Payload, Record, Trial
+from pairgossip.engine.estimation.engine import Engine, Flooding, LoneNode, PlainEngine
+from pairgossip.engine.schedule import TRIAL_PROBLEM, child
+from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
+from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
 from pairgossip.graphs import Graph
+from pairgossip.graphs.orders import Course
 from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
-from pairgossip.kernels.pairs import Means
+from pairgossip.kernels.pairs import Averages
 from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
 
-# The reference engine of estimation, and which engine runs a given problem.
-
-
-class _PlainEngine:
-    """Steps the algorithm of a method as written, one iteration at a time."""
-
-    def __init__(
-        self,
-        problem: TrialPairs | Means,
-        method: Method,
-        clock: str,
-        order: str,
-        weights: FloatArray | None,
-    ) -> None:
-        self._method, self._plain = method, method.plain[clock]
-        self._shape = (problem.n, problem.components)
-        self._given: tuple[Any, ...] = ()
-        self._options: dict[str, Any] = {}
-        if method.updates == "either" and clock == "sync":
-            self._options["order"] = order
-        if method.weighs_by_picks:
-            self._options["weights"] = weights
-        self._state: Any
-        if isinstance(problem, Means):
-            self._state = self._plain.init(problem.data[:, None])
-        else:
-            self._given = (problem.values,)
-            self._state = self._plain.init(problem.n, problem.components)
-
-    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Carry out a block of iterations."""
-        step = self._plain.step
-        for iteration in np.stack(exchanges, axis=1):
-            self._state = step(self._state, iteration, *self._given, **self._options)
-
-    def estimates(self) -> FloatArray:
-        """Read every node's estimate, shape (n, K)."""
-        estimates = np.array(self._plain.read(self._state), dtype=np.float64)
-        if estimates.shape != self._shape:
-            raise InputError(
-                f"Method '{self._method.name}' gives estimates of shape {estimates.shape}: it must "
-                f"give one row per node and one column per component kernel, {self._shape}."
-            )
-        return estimates
-
-
 ENGINES = ("auto", "fused", "tokens", "plain")
+LARGEST_COLLECTION = 4_000
+"""Nodes: the values of all pairs are kept, and every checkpoint takes n^3 operations."""
+_BYTES_PER_NAME = 4
+"""Which node an observation belongs to, where it is passed on by name."""
 
 
-class _Engine(Protocol):
-    """A network in motion."""
-
-    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Carry out a block of iterations."""
-
-    def estimates(self) -> FloatArray:
-        """Read every node's estimate, shape (n, K), without disturbing the run."""
-
-
-class _LoneNode:
-    """A network of one node, which meets nobody: its answer is its own pair."""
-
-    def __init__(self, problem: TrialPairs | Means) -> None:
-        own = np.zeros(1, dtype=np.intp)
-        if isinstance(problem, Means):
-            self._values = problem.data[:, None]
-        else:
-            self._values = problem.values(own, own)
-
-    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
-        """Do nothing: there is nobody to exchange with."""
-
-    def estimates(self) -> FloatArray:
-        """Read the node's estimate, shape (1, K)."""
-        return self._values.copy()
-
-
-def check_engine(name: str, problem: PairProblem | Means, method: Method, clock: str) -> None:
+def check_engine(name: str, problem: PairProblem | Averages, method: Method, clock: str) -> None:
     """Raise `InputError` unless the engine can run the method on the problem."""
     if name in ("fused", "tokens") and clock not in method.twins:
         raise InputError(
@@ -105,7 +38,7 @@ def check_engine(name: str, problem: PairProblem | Means, method: Method, clock:
             "engine",
             "auto",
         )
-    if name != "fused" or isinstance(problem, Means) or problem.fusible:
+    if name != "fused" or isinstance(problem, Averages) or problem.fusible or method.collects:
         return
     if isinstance(problem, Pairs):
         raise InputError(
@@ -124,12 +57,13 @@ def check_engine(name: str, problem: PairProblem | Means, method: Method, clock:
 
 def build_engine(
     name: str,
-    problem: TrialPairs | Means,
+    problem: TrialPairs | Averages,
     method: Method,
     clock: str,
     order: str,
     weights: FloatArray | None = None,
-) -> _Engine:
+    timetable: Timetable = RANDOM_EXCHANGES,
+) -> Engine:
     """Build the engine of this name; "auto" takes the fastest that can run method and problem.
 
     ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
@@ -139,24 +73,38 @@ def build_engine(
     """
     check_engine(name, problem, method, clock)
     if problem.n == 1:
-        return _LoneNode(problem)
+        return LoneNode(problem)
     assert (weights is not None) == method.weighs_by_picks
-    if name == "plain" or clock not in method.twins:
-        return _PlainEngine(problem, method, clock, order, weights)
-    with needed_for_speed():
-        from pairgossip.engine.estimation.fast import AveragingEngine, FusedEngine, TokenEngine
-    if isinstance(problem, Means):
-        return AveragingEngine(problem)
-    if isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
-        return FusedEngine(problem, method, clock, order, weights)
-    return TokenEngine(problem, method, clock, order, weights)
+    is_plain = name == "plain" or clock not in method.twins
+    if is_plain:
+        options = timetable.options()
+        if method.updates == "either" and clock == "sync":
+            options["order"] = order
+        if weights is not None:
+            options["weights"] = weights
+        engine: Engine = PlainEngine(problem, method, clock, timetable.name, **options)
+    else:
+        with needed_for_speed():
+            from pairgossip.engine.estimation.averages import CollectEngine, averaging_engine
+            from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
+        if isinstance(problem, Averages):
+            engine = averaging_engine(problem, timetable)
+        elif method.collects:
+            engine = CollectEngine(problem)
+        elif isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
+            engine = FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
+        else:
+            engine = TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
+    if isinstance(problem, Averages) and len(problem.holders):
+        return Flooding(engine, problem.n, problem.holders, timetable, is_plain)
+    return engine
 
 
 @dataclass(frozen=True)
 class Setup:
     """All that a trial needs besides its seed."""
 
-    problem: PairProblem | Means
+    problem: PairProblem | Averages
     graph: Graph
     method: Method
     clock: str
@@ -168,6 +116,7 @@ class Setup:
     engine: str
     privacy_error: PrivacyError | None = None
     """The error that reports are expected to add, where observations are private."""
+    timetable: Timetable = RANDOM_EXCHANGES
 
     @property
     def iterations(self) -> int:
@@ -184,14 +133,31 @@ class Setup:
             return None
         return weighted_gosta.weights(self.graph.pick_probabilities(self.law))
 
+    @property
+    def course(self) -> Course:
+        """What theory asks of the exchanges."""
+        table = self.timetable
+        relaxation = 0.5 if table.relaxation is None else table.relaxation
+        return Course(self.law, table.name, table.sweep, relaxation)
+
     def meter(self) -> Meter:
         """Return a new meter of what a trial sends."""
         problem, method = self.problem, self.method
-        observation = problem.dimension if method.swaps and not isinstance(problem, Means) else 0
-        sizes = problem.sets.sizes if isinstance(problem, WholeSets | PrivateSets) else None
-        payload = Payload(observation, method.numbers_averaged(problem.components), sizes)
+        payload = Payload(
+            0 if isinstance(problem, Averages) or not method.swaps else problem.dimension,
+            method.numbers_averaged(problem.components),
+            self.set_sizes if method.swaps else None,
+            -(-problem.n // 8) if method.collects else 0,
+            self.timetable.messages_per_exchange,
+        )
         walks, compiled = method.exchanges_per_iteration, self.engine != "plain"
         return Meter(self.graph, payload, walks, compiled)
+
+    @property
+    def set_sizes(self) -> IntArray | None:
+        """How many rows each site has, where nodes are sites with whole sets of them."""
+        problem = self.problem
+        return problem.sets.sizes if isinstance(problem, WholeSets | PrivateSets) else None
 
 
 class Measures(NamedTuple):
@@ -249,18 +215,28 @@ class EstimationTrial(Trial[TrialRecord]):
         if setup.privacy_error is not None:
             record.private_value = problem.exact()
         self._setup = setup
+        self._problem = problem
         self._engine = build_engine(
-            setup.engine, problem, method, setup.clock, setup.order, setup.weights()
+            setup.engine,
+            problem,
+            method,
+            setup.clock,
+            setup.order,
+            setup.weights(),
+            setup.timetable,
         )
-        schedule = Schedule(setup.graph, setup.law, seed, method.exchanges_per_iteration)
+        walks = method.exchanges_per_iteration
+        schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
         super().__init__(
             setup.checkpoints, schedule, setup.meter(), record, timed=setup.clock == "async"
         )
 
     def read(self) -> FloatArray:
         """Return every node's estimate, shape (n,); NaN where it is not defined yet."""
-        problem = self._setup.problem
-        if self.done == 0 and not isinstance(problem, Means):
+        problem = self._problem
+        if self.done == 0 and not isinstance(problem, Averages):
+            return np.full(problem.n, np.nan)
+        if isinstance(self._engine, Flooding) and not self._engine.is_over:
             return np.full(problem.n, np.nan)
         values = self._engine.estimates()
         # Only the ratio of two kernels may be undefined, while its denominator is still zero.
@@ -269,10 +245,29 @@ class EstimationTrial(Trial[TrialRecord]):
                 "The estimates left the floating range: the kernel returned NaN or an infinite "
                 "value for some pair, or the data are so large that sums of them overflow."
             )
-        return values[:, 0] if isinstance(problem, Means) else problem.kernel.combine(values)
+        if isinstance(problem, Averages):
+            return problem.read(values)
+        return problem.kernel.combine(values)
 
-    def _exchange(self, exchanges: tuple[PairArray, ...]) -> None:
-        self._engine.advance(exchanges)
+    def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        return self._engine.advance(exchanges)
+
+    def _traffic(self) -> tuple[int, ...]:
+        """Return what was sent until now; collected rows and what floods are not in the payload."""
+        *others, sent = self._meter.counts
+        problem = self._setup.problem
+        if isinstance(self._engine, Flooding):
+            sent += (
+                self._engine.exchanges
+                * self._engine.excess(problem.components)
+                * (BYTES_PER_NUMBER * self._setup.timetable.messages_per_exchange)
+            )
+        learned = self._engine.learned()
+        if learned is not None and not isinstance(problem, Averages):
+            sizes = self._setup.set_sizes
+            passed_on = (learned - 1) @ (np.ones_like(learned) if sizes is None else sizes)
+            sent += int(passed_on) * (BYTES_PER_NUMBER * problem.dimension + _BYTES_PER_NAME)
+        return (*others, sent)
 
     def _measure(self, at: int) -> None:
         record, estimates = self.record, self.read()

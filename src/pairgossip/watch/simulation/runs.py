@@ -225,7 +225,7 @@ class _WatchedEstimation(WatchedRun):
                 method=setup.method,
                 clock=setup.clock,
                 order=setup.order,
-                law=setup.law,
+                course=setup.course,
             )
         except InputError as reason:
             return {"absent": str(reason)}

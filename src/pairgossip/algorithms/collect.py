@@ -1,0 +1,62 @@
+"""Collect: nodes pass on every row they know until all know all, and compute what they like.
+
+Learning a row twice changes nothing, so this needs no exactly-once exchange, and it is exact for
+any kernel once every row has arrived. Until then a node's estimate is the mean over the pairs of
+the rows it knows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.steps import PairValues
+from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between exchanges."""
+
+    known: BoolArray
+    """Who knows whose row, shape (n, n)."""
+    values: FloatArray
+    """The kernel at all pairs, shape (components, n, n)."""
+
+
+def init(n: int, components: int) -> State:
+    """Every node knows its own row."""
+    return State(np.eye(n, dtype=np.bool_), np.full((components, n, n), np.nan))
+
+
+def step(state: State, exchanges: PairArray, h: PairValues) -> State:
+    """One exchange: both nodes learn what either knew."""
+    ((i, j),) = exchanges
+    known = state.known.copy()
+    known[i] = known[j] = known[i] | known[j]
+    values = state.values
+    if np.isnan(values).any():
+        values = all_values(h, len(known))
+    return State(known, values)
+
+
+def all_values(h: PairValues, n: int) -> FloatArray:
+    """Return the kernel at all pairs, shape (components, n, n)."""
+    first, second = np.divmod(np.arange(n * n), n)
+    return h(first, second).T.reshape(-1, n, n)
+
+
+def learned(state: State) -> IntArray:
+    """Return how many nodes know each row, shape (n,)."""
+    return np.asarray(state.known.sum(axis=0))
+
+
+def read(state: State) -> FloatArray:
+    """Return the mean over the pairs of the rows that each node knows, shape (n, components)."""
+    return means_of_known(state.known.astype(np.float64), state.values)
+
+
+def means_of_known(known: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the mean of the values over the pairs of each node's rows."""
+    sums = [np.einsum("kl,kl->k", known @ component, known) for component in values]
+    return np.stack(sums, axis=1) / known.sum(axis=1)[:, None] ** 2

@@ -1,0 +1,110 @@
+"""Compiled loops of methods that average vectors, add them up along a tree, or collect rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+loop = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@loop
+def average(values, exchanges):  # type: ignore[no-untyped-def]
+    """Gossip averaging of one value per node."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        mean = (values[i] + values[j]) / 2
+        values[i] = mean
+        values[j] = mean
+
+
+@loop
+def average_rows(values, exchanges):  # type: ignore[no-untyped-def]
+    """Gossip averaging of several values per node."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(values.shape[1]):
+            mean = (values[i, c] + values[j, c]) / 2
+            values[i, c] = mean
+            values[j, c] = mean
+
+
+@loop
+def relax(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
+    """Move the two nodes of every exchange toward, or past, each other's values."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(values.shape[1]):
+            step = relaxation * (values[j, c] - values[i, c])
+            values[i, c] += step
+            values[j, c] -= step
+
+
+@loop
+def average_continuized(values, momentum, since, exchanges, first, rate, gain):  # type: ignore[no-untyped-def]
+    """Average with a second register that is mixed in as time goes by.
+
+    Time counts exchanges of the whole network; ``since`` is when a node was last brought up to it.
+    """
+    for s in range(exchanges.shape[0]):
+        now = first + s
+        for side in range(2):
+            k = np.uint64(exchanges[s, side])
+            share = -np.expm1(-2 * rate * (now - since[k])) / 2
+            since[k] = now
+            for c in range(values.shape[1]):
+                flow = share * (momentum[k, c] - values[k, c])
+                values[k, c] += flow
+                momentum[k, c] -= flow
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(values.shape[1]):
+            gap = values[i, c] - values[j, c]
+            values[i, c] -= gap / 2
+            values[j, c] += gap / 2
+            momentum[i, c] -= gain * gap
+            momentum[j, c] += gain * gap
+
+
+@loop
+def pass_sums(sums, counts, messages, made):  # type: ignore[no-untyped-def]
+    """Carry sums along a tree: its first n - 1 messages are added up, later ones tell the total."""
+    upward = len(counts) - 1
+    for s in range(messages.shape[0]):
+        sender = np.uint64(messages[s, 0])
+        receiver = np.uint64(messages[s, 1])
+        keep = 1 if made + s < upward else 0
+        counts[receiver] = keep * counts[receiver] + counts[sender]
+        for c in range(sums.shape[1]):
+            sums[receiver, c] = keep * sums[receiver, c] + sums[sender, c]
+
+
+@loop
+def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
+    """Let both nodes of every exchange know what either knew, as bits.
+
+    ``missing`` is how many items each node does not know yet. Return how many exchanges were made
+    when all knew all; -1 if some know less still.
+    """
+    waiting = 0
+    for number in missing:
+        waiting += number > 0
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for word in range(known.shape[1]):
+            both = known[i, word] | known[j, word]
+            for k in (i, j):
+                new = both ^ known[k, word]
+                if new:
+                    known[k, word] = both
+                    while new:
+                        new &= new - np.uint64(1)
+                        missing[k] -= 1
+                    waiting -= missing[k] == 0
+        if waiting == 0:
+            return s + 1
+    return -1

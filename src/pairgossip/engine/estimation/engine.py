@@ -1,0 +1,172 @@
+"""What an engine of estimation is, and those that need numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pairgossip.algorithms import Method
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.checks import RANDOM
+from pairgossip.engine.timetable import Timetable
+from pairgossip.errors import InputError
+from pairgossip.kernels import TrialPairs
+from pairgossip.kernels.pairs import Averages
+
+
+class Engine:
+    """A network in motion."""
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        """Carry out a block of iterations; return after how many of them the run ended by itself.
+
+        None if it goes on.
+        """
+        raise NotImplementedError
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimates, shape (n, components), without disturbing the run."""
+        raise NotImplementedError
+
+    def learned(self) -> IntArray | None:
+        """Return how many nodes know each node's observation, where nodes collect them."""
+        return None
+
+
+class LoneNode(Engine):
+    """A network of one node, which meets nobody: its answer is its own pair."""
+
+    def __init__(self, problem: TrialPairs | Averages) -> None:
+        own = np.zeros(1, dtype=np.intp)
+        if isinstance(problem, Averages):
+            self._values = problem.features
+        else:
+            self._values = problem.values(own, own)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Do nothing: there is nobody to exchange with."""
+
+    def estimates(self) -> FloatArray:
+        """Read the node's estimates, shape (1, components)."""
+        return self._values.copy()
+
+
+class PlainEngine(Engine):
+    """Steps the algorithm of a method as written, one iteration at a time.
+
+    ``options`` are the arguments that its step takes besides.
+    """
+
+    def __init__(
+        self,
+        problem: TrialPairs | Averages,
+        method: Method,
+        clock: str,
+        schedule: str = RANDOM,
+        **options: Any,
+    ) -> None:
+        self._method, self._plain = method, method.algorithm(clock, schedule)
+        self._shape = (problem.n, problem.components)
+        self._options = options
+        self._given: tuple[Any, ...] = ()
+        self._state: Any
+        if isinstance(problem, Averages):
+            self._state = self._plain.init(problem.features)
+        else:
+            self._given = (problem.values,)
+            self._state = self._plain.init(problem.n, problem.components)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        """Carry out a block of iterations."""
+        step = self._plain.step
+        for number, iteration in enumerate(np.stack(exchanges, axis=1), 1):
+            self._state = step(self._state, iteration, *self._given, **self._options)
+            learned = self.learned()
+            if learned is not None and learned.min() == self._shape[0]:
+                return number
+        return None
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimates, shape (n, components)."""
+        estimates = np.array(self._plain.read(self._state), dtype=np.float64)
+        if estimates.shape != self._shape:
+            raise InputError(
+                f"Method '{self._method.name}' gives estimates of shape {estimates.shape}: it must "
+                f"give one row per node and one column per component kernel, {self._shape}."
+            )
+        return estimates
+
+    def learned(self) -> IntArray | None:
+        """Return how many nodes know each node's observation, where nodes collect them."""
+        return None if self._plain.learned is None else self._plain.learned(self._state)
+
+
+class Flooding(Engine):
+    """Lets all nodes learn some numbers before the engine proper begins, on the same exchanges.
+
+    They pass on what they know: the extremes of the rows, say, without which they cannot lay
+    bins. ``holders`` are the nodes that know each number from the start. Along a tree it takes one
+    way up and down, whoever they are.
+    """
+
+    def __init__(
+        self, engine: Engine, nodes: int, holders: IntArray, timetable: Timetable, is_plain: bool
+    ) -> None:
+        self.is_over = False
+        self.exchanges = 0
+        """How many were made for it."""
+        self._engine, self._numbers = engine, len(holders)
+        self._needed = 2 * nodes - 2 if timetable.messages is not None else None
+        self._spread = _spread(nodes, holders) if is_plain else _fast_spread(nodes, holders)
+
+    def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        """Carry out a block of iterations."""
+        used = 0
+        if not self.is_over:
+            used = self._flood(exchanges[0])
+            self.exchanges += used
+        return self._engine.advance((exchanges[0][used:],))
+
+    def _flood(self, exchanges: PairArray) -> int:
+        """Let nodes learn; return how many exchanges it took."""
+        if self._needed is not None:
+            ended = self._needed - self.exchanges if len(exchanges) else None
+            ended = ended if ended is not None and ended <= len(exchanges) else None
+        else:
+            ended = self._spread(exchanges)
+        self.is_over = ended is not None
+        return len(exchanges) if ended is None else ended
+
+    def excess(self, averaged: int) -> int:
+        """Return how many numbers more a message carries than later on."""
+        return self._numbers - averaged
+
+    def estimates(self) -> FloatArray:
+        """Read every node's estimates once it is over, shape (n, components)."""
+        return self._engine.estimates()
+
+
+_Spread = Callable[[PairArray], int | None]
+
+
+def _spread(nodes: int, holders: IntArray) -> _Spread:
+    """Return what lets nodes learn along exchanges, and says after how many all know all."""
+    known = np.zeros((nodes, len(holders)), dtype=np.bool_)
+    known[holders, np.arange(len(holders))] = True
+
+    def exchange(exchanges: PairArray) -> int | None:
+        for number, (i, j) in enumerate(exchanges, 1):
+            known[i] = known[j] = known[i] | known[j]
+            if known.all():
+                return number
+        return None
+
+    return exchange
+
+
+def _fast_spread(nodes: int, holders: IntArray) -> _Spread:
+    from pairgossip.engine.estimation.averages import KnownItems
+
+    return KnownItems(nodes, holders).exchange

@@ -1,0 +1,192 @@
+"""Which exchanges follow each other, settled once for all trials of a run.
+
+``random`` edges need nothing. ``ordered`` sweeps need an edge coloring and a relaxation,
+``continuized`` averaging two constants of the graph, ``tree`` a spanning tree.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.algorithms import Method
+from pairgossip.arrays import PairArray
+from pairgossip.checks import (
+    CONTINUIZED,
+    ORDERED,
+    RANDOM,
+    TREE,
+    UNIFORM_EDGES,
+    is_number,
+)
+from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
+from pairgossip.errors import InputError, SlowSchedule
+from pairgossip.graphs import Graph, GroupedGraph
+from pairgossip.graphs.distances import effective_resistances
+from pairgossip.graphs.orders import (
+    Sweep,
+    best_relaxation,
+    color_edges,
+    spectral_radius,
+    tree_messages,
+)
+
+_MISSED_TURNS = 0.04
+"""How often an edge misses its turn where observations are swapped along sweeps.
+
+Any part from 0.02 to 0.2 does: enough to scatter the observations, few enough to keep the order.
+"""
+_CAUTION = 0.75
+"""How much of the best over-relaxation is used where new values arrive all along.
+
+The best relaxation of a sweep forgets old values fastest and amplifies new ones most.
+"""
+_LARGEST_RESISTANCES = 4_000
+"""Up to this many nodes the effective resistances of all edges are a matter of seconds."""
+_LARGEST_GAP = 50_000
+"""Up to this many nodes a sweep is compared with random edges by the graph's spectral gap."""
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """A schedule with what was computed for it."""
+
+    name: str = RANDOM
+    relaxation: float | None = None
+    """How far two nodes go toward each other's values; None where they take the mean."""
+    rate: float = 0.0
+    gain: float = 0.0
+    """How fast registers are mixed, and how much an exchange moves the second one."""
+    sweep: Sweep | None = None
+    radius: float | None = None
+    """By what factor a sweep shrinks errors in the long run; None if it was not computed."""
+    missed: float = 0.0
+    messages: PairArray | None = None
+    """Those along a tree, sender first."""
+
+    @property
+    def length(self) -> int | None:
+        """After how many iterations the schedule ends; None if it does not."""
+        return None if self.messages is None else len(self.messages)
+
+    @property
+    def messages_per_exchange(self) -> int:
+        """Two nodes that meet tell each other; along a tree one tells the other."""
+        return 2 if self.messages is None else 1
+
+    def start(self, graph: Graph, law: str, seed: SeedSequence, walks: int) -> Schedule:
+        """Return the schedule of one trial."""
+        if self.sweep is not None:
+            return OrderedSchedule(graph, self.sweep, self.missed, seed)
+        if self.messages is not None:
+            return TreeSchedule(graph, self.messages, seed)
+        return Schedule(graph, law, seed, walks)
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments that steps take on this schedule."""
+        if self.name == CONTINUIZED:
+            return {"rate": self.rate, "gain": self.gain}
+        return {} if self.relaxation is None else {"relaxation": self.relaxation}
+
+
+RANDOM_EXCHANGES = Timetable()
+
+
+def settle_timetable(
+    name: str,
+    graph: Graph,
+    law: str,
+    method: Method,
+    relaxation: float | None = None,
+    tree_passes: int = 1,
+) -> Timetable:
+    """Check a schedule and compute what it needs; ``tree_passes`` is how often a tree is used.
+
+    Warn with `SlowSchedule`, and follow random edges, where sweeps would be slower.
+    """
+    method.check_schedule(name)
+    _check_relaxation(relaxation, name, method)
+    if graph.n == 1:
+        return Timetable(name)
+    if name == RANDOM:
+        return Timetable(relaxation=relaxation)
+    if isinstance(graph, GroupedGraph):
+        raise InputError(
+            f"Schedule '{name}' needs a list of all edges, and between the rows of sites there are "
+            "too many: use {argument}, or schedule 'random'.",
+            "construction",
+            "whole-sets",
+        )
+    if name == CONTINUIZED:
+        return _continuized(graph, law)
+    if law != UNIFORM_EDGES:
+        raise InputError(
+            f"Schedule '{name}' leaves no choice to chance, so there is no law of edges: leave "
+            "{argument} out, or use schedule 'random'.",
+            "law",
+        )
+    if name == TREE:
+        return Timetable(TREE, messages=np.tile(tree_messages(graph), (tree_passes, 1)))
+    return _ordered(graph, method, relaxation)
+
+
+def _check_relaxation(relaxation: Any, name: str, method: Method) -> None:
+    if relaxation is None:
+        return
+    if not method.relaxes or name in (CONTINUIZED, TREE):
+        what = f"Method '{method.name}'" if not method.relaxes else f"Schedule '{name}'"
+        raise InputError(f"{what} takes no relaxation: leave {{argument}} out.", "relaxation")
+    if not is_number(relaxation) or not 0 < relaxation < 1:
+        raise InputError(
+            f"A relaxation is a number between 0 and 1 (1/2 takes the mean), not {relaxation!r}: "
+            "correct {argument}.",
+            "relaxation",
+        )
+
+
+def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
+    sweep = color_edges(graph)
+    missed = _MISSED_TURNS if method.swaps else 0.0
+    relaxation, radius = given, None
+    if method.relaxes and given is None:
+        best = best_relaxation(graph, sweep)
+        relaxation = 0.5 + (_CAUTION if method.swaps else 1.0) * (best - 0.5)
+    if given is None:
+        radius = spectral_radius(sweep, graph.n, relaxation or 0.5)
+        if _is_slow(graph, sweep, radius):
+            warnings.warn(
+                f"Ordered exchanges would be slower than random ones on this graph ({sweep.colors} "
+                f"turns for nodes of {2 * graph.edge_count / graph.n:.3g} neighbors on average), "
+                "so they are random.",
+                SlowSchedule,
+                stacklevel=5,  # the caller of the front door
+            )
+            return RANDOM_EXCHANGES
+    return Timetable(ORDERED, relaxation, sweep=sweep, radius=radius, missed=missed)
+
+
+def _is_slow(graph: Graph, sweep: Sweep, radius: float) -> bool:
+    """Tell whether an exchange of a sweep shrinks errors less than one along a random edge."""
+    if graph.n > _LARGEST_GAP:
+        return sweep.colors > 8 * graph.edge_count / graph.n
+    return -math.log(max(radius, 1e-300)) / graph.edge_count < graph.normalized_gap() / 4
+
+
+def _continuized(graph: Graph, law: str) -> Timetable:
+    """Take the constants of Even et al. (2021) as Nabli et al. (2023) tune them."""
+    if graph.n > _LARGEST_RESISTANCES:
+        raise InputError(
+            f"Schedule 'continuized' needs the effective resistance of every edge, which takes too "
+            f"long beyond {_LARGEST_RESISTANCES:,} nodes: use {{argument}} or random.",
+            "schedule",
+            ORDERED,
+        )
+    slowness = 1 / graph.normalized_gap(law)
+    bottleneck = float(effective_resistances(graph, law).max()) / 2
+    rate = 1 / (2 * math.sqrt(slowness * bottleneck))
+    return Timetable(CONTINUIZED, rate=rate, gain=math.sqrt(slowness / bottleneck) / 2)

@@ -1,0 +1,144 @@
+"""Bins of one column: Gini's mean difference, and the AUC with one set of bins per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import whole
+from pairgossip.kernels import Formula, Pairs
+from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
+from pairgossip.sketches.sketch import check_half_ties, formulas, wrong_kernel
+from pairgossip.sketches.tables import AucTable
+
+_TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Counts and sums per bin, for Gini's mean difference (with squares) and the AUC (per class).
+
+    Pairs in different bins count exactly; those in one bin by how numbers spread in it.
+
+    Parameters
+    ----------
+    bins
+        How many bins.
+    range
+        The smallest and the largest number there can be, if all nodes know it; otherwise nodes
+        first pass on the extremes and a few sampled numbers, from which all lay the same bins.
+    """
+
+    bins: int = 16
+    range: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        whole("The number of bins", self.bins, least=1)
+        if self.range is not None:
+            check_range(self.range)
+
+    def fit(self, pairs: Pairs) -> GiniBins | GiniLabels | AucTable:
+        """Return the sketch of Gini's mean difference or of the AUC."""
+        formula = formulas(pairs.kernel)
+        if formula == (Formula.GINI,):
+            bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
+            if isinstance(bins, Labels):
+                return GiniLabels(bins, pairs.n, pairs.scale)
+            return GiniBins(bins, pairs.n, pairs.scale)
+        if formula == (Formula.AUC_ORDERED, Formula.AUC_COMPARED):
+            check_half_ties(pairs.kernel)
+            scores = lay_bins(pairs.data[:, 0], self.bins, self.range, 2 * self.bins)
+            return AucTable(scores, Labels(np.unique(pairs.data[:, 1])), pairs.n)
+        raise wrong_kernel("Bins", pairs.kernel, ("gini", "auc"))
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return the rows whose numbers all nodes must learn first; two classes are known."""
+        if self.range is not None:
+            return np.arange(0)
+        if pairs.data.ndim == 1:
+            return flooded_rows(pairs.data, 3 * self.bins)
+        return flooded_rows(pairs.data[:, 0], 2 * self.bins)
+
+
+@dataclass(frozen=True)
+class GiniBins:
+    """The mean of |x - y| from counts, sums and squares per bin."""
+
+    grid: Grid
+    n: int
+    scale: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return counts, offsets and squared offsets per bin."""
+        return self.grid.powers(rows, 2).reshape(len(rows), -1)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        share, deviation = self._shares(mean), self._deviations(mean)
+        # Of k numbers that lie evenly in a bin, the mean difference is this part of their
+        # standard deviation; own pairs count.
+        count = np.maximum(share * self.n, 1.0)
+        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / count)
+        near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
+        return np.clip(near, *self.bracket(mean))
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the interval that holds the mean difference, whatever the rows in each bin.
+
+        In a bin of width w with mean offset d and variance v the mean difference is at least
+        2 v / w, because |t| >= t^2 / w, and at most 2 sqrt(v / 3) (Glasser 1962), and at most that
+        of numbers at the two ends.
+        """
+        share, deviation, widths = self._shares(mean), self._deviations(mean), self.grid.widths
+        offset = self._parts(mean)[..., 1] / np.maximum(share, _TINY)
+        ends = 2 * widths * np.maximum(0.25 - offset**2, 0.0)
+        least = (share**2 * 2 * deviation**2 / widths).sum(axis=-1)
+        # A small variance may be lost when its features are added up.
+        rounded = np.sqrt(deviation**2 + 32 * _EPSILON * widths**2)
+        most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends)).sum(axis=-1)
+        across, rounding = self._across(mean), 64 * _EPSILON * np.abs(self.grid.edges).max()
+        return (
+            self.scale * np.maximum(across + least - rounding, 0.0),
+            self.scale * (across + most + rounding),
+        )
+
+    def _shares(self, mean: FloatArray) -> FloatArray:
+        return np.maximum(self._parts(mean)[..., 0], 0.0)
+
+    def _across(self, mean: FloatArray) -> FloatArray:
+        """Return the part of pairs in different bins, which is exact."""
+        parts = self._parts(mean)
+        share = parts[..., 0]
+        sums = self.grid.middles * share + self.grid.widths * parts[..., 1]
+        below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
+        return np.asarray(2 * (sums * below - share * sums_below).sum(axis=-1))
+
+    def _deviations(self, mean: FloatArray) -> FloatArray:
+        parts = self._parts(mean)
+        share = np.maximum(parts[..., 0], _TINY)
+        variance = parts[..., 2] / share - (parts[..., 1] / share) ** 2
+        return np.asarray(self.grid.widths * np.sqrt(np.clip(variance, 0.0, 0.25)))
+
+    def _parts(self, mean: FloatArray) -> FloatArray:
+        return mean.reshape(*mean.shape[:-1], self.grid.bins, 3)
+
+
+@dataclass(frozen=True)
+class GiniLabels:
+    """The mean of |x - y| of numbers of which few are different: exact."""
+
+    labels: Labels
+    n: int
+    scale: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return a 1 in the place of each number."""
+        return self.labels.features(rows)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        values = self.labels.values
+        differences = np.abs(np.subtract.outer(values, values))
+        return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)

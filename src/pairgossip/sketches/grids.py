@@ -1,0 +1,214 @@
+"""Where the bins of a column are, and the features of a number in its bin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.text import format_rows
+
+_SAMPLED_ROWS = 15
+"""How many sampled values nodes pass on with the extremes, to place the bins where rows are."""
+_NARROWEST = 1e-12
+"""The smallest spread about the center that counts, as a part of the whole range."""
+
+Range = tuple[float, float]
+
+
+class Extent(NamedTuple):
+    """Where the numbers of a column lie."""
+
+    low: float
+    high: float
+    center: float
+    """Where about most of them are; any guess will do."""
+    scale: float
+    """How far about they spread; any guess will do."""
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Extent:
+        """Return the extremes of all values, and the center and scale of a sample.
+
+        The sample is evenly spaced over the sequence of rows, which knows nothing of their values.
+        It and the extremes spread by flooding, because learning a value twice changes nothing.
+        """
+        sample = values[_sample(len(values))]
+        center = float(np.median(sample))
+        scale = 1.5 * float(np.median(np.abs(sample - center))) or float(np.std(sample))
+        low, high = float(values.min()), float(values.max())
+        return cls(low, high, center, scale or high - low or 1.0)
+
+    @classmethod
+    def declared(cls, low: float, high: float) -> Extent:
+        """Return the extent of a declared range, in which numbers may be anywhere."""
+        return cls(low, high, (low + high) / 2, high - low)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Bins that are narrow where most numbers are and wider in the tails.
+
+    They are equally wide in asinh((x - center) / scale): linear near the center, logarithmic far
+    from it.
+    """
+
+    edges: FloatArray
+
+    ties_known: ClassVar[bool] = False
+
+    @classmethod
+    def over(cls, extent: Extent, bins: int) -> Grid:
+        """Lay this many bins over an extent."""
+        low, high, center, scale = extent
+        if not low < high:  # constant numbers: one value in the middle of a bin
+            low, high = low - abs(low) - 1.0, high + abs(high) + 1.0
+            scale = high - low
+        scale = max(scale, _NARROWEST * (high - low))
+        first, last = np.arcsinh((np.array([low, high]) - center) / scale)
+        edges = center + scale * np.sinh(np.linspace(first, last, bins + 1))
+        edges[0], edges[-1] = low, high
+        return cls(edges)
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    @property
+    def widths(self) -> FloatArray:
+        """How wide each bin is."""
+        return np.diff(self.edges)
+
+    @property
+    def middles(self) -> FloatArray:
+        """Where the middle of each bin is."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
+
+    def check(self, values: FloatArray) -> None:
+        """Raise `InputError` if numbers lie outside."""
+        outside = np.flatnonzero((values < self.edges[0]) | (values > self.edges[-1]))
+        if len(outside):
+            raise InputError(
+                f"The declared range [{self.edges[0]:g}, {self.edges[-1]:g}] leaves out "
+                f"{format_rows(outside)} (counting from 0): widen {{argument}}, or leave it out.",
+                "range",
+            )
+
+    @property
+    def signs(self) -> FloatArray:
+        """The form S with sign(x - y) near phi(x)' S phi(y), phi the counts and offsets per bin.
+
+        Exact for numbers in different bins. In one bin it is twice the difference of offsets,
+        which is right on average where the two densities are linear in the bin: then the first
+        number is the larger with probability 1/2 plus the difference of the mean offsets.
+        """
+        form = np.zeros((self.bins, 2, self.bins, 2))
+        number = np.arange(self.bins)
+        form[:, 0, :, 0] = np.sign(np.subtract.outer(number, number))
+        form[number, 1, number, 0], form[number, 0, number, 1] = 2.0, -2.0
+        return form.reshape(2 * self.bins, 2 * self.bins)
+
+    @property
+    def apart(self) -> FloatArray:
+        """The form that is 1 where two numbers differ, as all are taken to do."""
+        counted = np.tile([1.0, 0.0], self.bins)
+        return np.outer(counted, counted)
+
+    @property
+    def counts(self) -> slice:
+        """Which of the features are counts."""
+        return slice(None, None, 2)
+
+    def features(self, values: FloatArray) -> FloatArray:
+        """Return counts and offsets per bin, shape (m, 2 bins)."""
+        return self.powers(values, 1).reshape(len(values), -1)
+
+    def powers(self, values: FloatArray, highest: int) -> FloatArray:
+        """Return, per bin, powers 0 to ``highest`` of the offset in it, shape (m, bins, powers).
+
+        An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
+        """
+        within = np.searchsorted(self.edges, values, side="right") - 1
+        bins: IntArray = np.clip(within, 0, self.bins - 1)
+        offsets = (values - self.middles[bins]) / self.widths[bins]
+        features = np.zeros((len(values), self.bins, highest + 1))
+        features[np.arange(len(values)), bins] = offsets[:, None] ** np.arange(highest + 1)
+        return features
+
+
+def lay_bins(values: FloatArray, bins: int, declared: Range | None, most: int) -> Grid | Labels:
+    """Lay bins over a declared range, or over where the numbers are.
+
+    If there are at most so many different numbers that telling them apart takes no more features
+    than bins would, each gets a place of its own, and nothing is lost.
+    """
+    known = np.unique(values)
+    if declared is None and len(known) <= most:
+        return Labels(known)
+    grid = Grid.over(Extent.of(values) if declared is None else Extent.declared(*declared), bins)
+    grid.check(values)
+    return grid
+
+
+def flooded_rows(values: FloatArray, most: int = 0) -> IntArray:
+    """Return the rows whose numbers all nodes must learn to lay the same bins.
+
+    The extremes and the sampled ones; or one of each value, where at most so many are different.
+    """
+    known, first = np.unique(values, return_index=True)
+    if len(known) <= most:
+        return np.asarray(first)
+    return np.r_[values.argmin(), values.argmax(), _sample(len(values))]
+
+
+def _sample(n: int) -> IntArray:
+    return np.arange(n)[:: max(1, n // _SAMPLED_ROWS)][:_SAMPLED_ROWS]
+
+
+def check_range(declared: Range) -> None:
+    """Raise `InputError` unless a range is two finite numbers, the smaller first."""
+    low, high = declared
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(
+            f"A range is two finite numbers, the smaller first, but got ({low}, {high}): correct "
+            "{argument}.",
+            "range",
+        )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """An axis of few known values, such as classes: rows of equal value are tied."""
+
+    values: FloatArray
+
+    ties_known: ClassVar[bool] = True
+
+    @property
+    def bins(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    @property
+    def signs(self) -> FloatArray:
+        """The form of sign(x - y), which is exact."""
+        return np.sign(np.subtract.outer(self.values, self.values))
+
+    @property
+    def apart(self) -> FloatArray:
+        """The form that is 1 where two values differ, which is exact."""
+        return np.abs(self.signs)
+
+    @property
+    def counts(self) -> slice:
+        """Which of the features are counts: all."""
+        return slice(None)
+
+    def features(self, values: FloatArray) -> FloatArray:
+        """Return a 1 in the place of each value, shape (m, bins)."""
+        return (values[:, None] == self.values).astype(np.float64)

@@ -1,0 +1,73 @@
+"""Moments: what the variance and the scatter within clusters are functions of, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels import Formula, Pairs
+from pairgossip.kernels.data import column_count
+from pairgossip.sketches.sketch import formulas, wrong_kernel
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and mean squares, per cluster for the scatter: exact once averaged.
+
+    Parameters
+    ----------
+    center
+        Subtracted from every number first. Numbers far from zero that differ little lose digits
+        without it.
+    """
+
+    center: float = 0.0
+
+    def fit(self, pairs: Pairs) -> _Scatter:
+        """Return the sketch of a variance, or of the squared scatter within clusters."""
+        formula = formulas(pairs.kernel)
+        if formula == (Formula.VARIANCE,):
+            return _Scatter(self.center, 1, None, pairs.scale)
+        if formula == (Formula.SCATTER_SQUARED,):
+            clusters = np.unique(pairs.data[:, -1])
+            return _Scatter(self.center, column_count(pairs.data) - 1, clusters, 2 * pairs.scale)
+        raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return the rows whose numbers all nodes must learn first: one of each cluster."""
+        if formulas(pairs.kernel) == (Formula.VARIANCE,):
+            return np.arange(0)
+        return np.unique(pairs.data[:, -1], return_index=True)[1]
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
+
+    Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
+    """
+
+    center: float
+    dimension: int
+    clusters: FloatArray | None
+    factor: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        table = rows.reshape(len(rows), -1)
+        shifted = table[:, : self.dimension] - self.center
+        squares = np.einsum("ij,ij->i", shifted, shifted)[:, None]
+        if self.clusters is None:  # the share of the only cluster is known
+            return np.hstack([shifted, squares])
+        moments = np.hstack([np.ones_like(squares), shifted, squares])
+        belongs = table[:, -1:] == self.clusters
+        return (belongs[:, :, None] * moments[:, None, :]).reshape(len(table), -1)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        if self.clusters is None:
+            return np.asarray(self.factor * (mean[..., 1] - mean[..., 0] ** 2))
+        parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
+        share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
+        within = share * squares - (sums**2).sum(axis=-1)
+        return np.asarray(self.factor * within.sum(axis=-1))

@@ -1,0 +1,191 @@
+"""A sketch on the nodes of a network: what they average, and what each reads from it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import Pairs
+from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.pairs import Averages
+from pairgossip.privacy import PrivacyError, PrivatePairs, ReportedPairs
+from pairgossip.sketches import BracketingSketch, Recipe, Sketch, default_sketch
+
+if TYPE_CHECKING:
+    from numpy.random import SeedSequence
+
+
+class _Sketched(Averages):
+    """What sketched problems share: a site adds up its rows' features, and counts them."""
+
+    site_of: IntArray | None
+
+    def _on_sites(self, features: FloatArray) -> FloatArray:
+        """Return what nodes average for the features of all rows."""
+        return features if self.site_of is None else _site_sums(features, self.site_of)
+
+    def _means(self, averaged: FloatArray) -> FloatArray:
+        """Return the mean features of a row that each node's averages tell."""
+        return averaged if self.site_of is None else averaged[:, :-1] / averaged[:, -1:]
+
+
+class SketchedPairs(_Sketched):
+    """The features of every node's rows, and the statistic that their mean tells.
+
+    Parameters
+    ----------
+    pairs
+        The rows, their kernel and their target.
+    sketch
+        A recipe, or a sketch that is ready; chosen by the kernel if None.
+    site_of
+        The site of every row, where nodes are sites: a site adds up its rows' features, and
+        averages how many they are along with them.
+    """
+
+    def __init__(self, pairs: Pairs, sketch: Any, site_of: IntArray | None) -> None:
+        self.pairs, self.kernel, self.target = pairs, pairs.kernel, pairs.target
+        self.data = pairs.data
+        recipe = default_sketch(pairs.kernel) if sketch is None else _check_sketch(sketch)
+        self.name = repr(recipe)
+        self.sketch = recipe.fit(pairs) if isinstance(recipe, Recipe) else recipe
+        self.site_of = site_of
+        if isinstance(recipe, Recipe):
+            rows = recipe.flooded(pairs)
+            self.holders = rows if site_of is None else site_of[rows]
+        features = _check_features(self.sketch, pairs.data)
+        self._mean = features.mean(axis=0)
+        self.features = self._on_sites(features)
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's statistic, from the averages it has, shape (n, r)."""
+        return self.sketch.readout(self._means(averaged))
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the target."""
+        return self.pairs.exact(progress)
+
+    @cached_property
+    def limit(self) -> float:
+        """What nodes agree on in the end: the statistic of the exact mean."""
+        value = np.asarray(self.sketch.readout(self._mean), dtype=np.float64)
+        if value.shape != () or not np.isfinite(value):
+            raise InputError(
+                f"The sketch's readout of one mean of shape {self._mean.shape} must be one finite "
+                f"number, but is {value!r}: correct its `readout`."
+            )
+        return float(value)
+
+    @property
+    def bracket(self) -> tuple[float, float] | None:
+        """The interval that holds the statistic for sure; None if the sketch knows none."""
+        if not isinstance(self.sketch, BracketingSketch):
+            return None
+        low, high = self.sketch.bracket(self._mean)
+        return float(low), float(high)
+
+    def linearized(self) -> tuple[FloatArray, float]:
+        """Return numbers whose averaging shows how estimates settle, and what error stays.
+
+        To first order a node's error is that of averaging its features times their slopes.
+        """
+        size = np.maximum(np.abs(self._mean), 1e-3) * 1e-6
+        slopes = (self.sketch.readout(self._mean + np.diag(size)) - self.limit) / size
+        features = self.features
+        if self.site_of is not None:  # the mean is a quotient of two averages
+            rows = len(self.data) / self.n
+            features = (features[:, :-1] - features[:, -1:] * self._mean) / rows
+        return np.asarray(features @ slopes), abs(self.limit - self.exact())
+
+
+class PrivateSketch(_Sketched):
+    """Private rows, of which every trial averages how often each report was given.
+
+    The shares of the reports tell every debiased statistic, so any kernel will do.
+
+    Parameters
+    ----------
+    rows
+        The raw rows, their kernel and how they are reported.
+    site_of
+        The site of every row, where nodes are sites.
+    """
+
+    def __init__(self, rows: PrivatePairs, site_of: IntArray | None) -> None:
+        self.rows, self.mechanism, self.site_of = rows, rows.mechanism, site_of
+        self.data, self.kernel, self.target = rows.data, rows.kernel, rows.target
+        self.features = self._on_sites(np.zeros((rows.n, rows.mechanism.cells)))
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the statistic of the raw data."""
+        return self.rows.exact(progress)
+
+    def predicted_error(self, exact: float) -> PrivacyError:
+        """Predict how far the statistic of the reports is off the exact one."""
+        return self.rows.predicted_error(exact)
+
+    def linearized(self) -> tuple[FloatArray, float]:
+        """Refuse: what nodes average is drawn anew in every trial."""
+        raise InputError("The exact error of averaging private reports is not known.")
+
+    def for_trial(self, seed: SeedSequence) -> _ReportedSketch:
+        """Return the problem with reports drawn for this trial."""
+        return _ReportedSketch(self, self.rows.for_trial(seed))
+
+
+class _ReportedSketch(_Sketched):
+    """The shares of the reports of one trial."""
+
+    def __init__(self, problem: PrivateSketch, reported: ReportedPairs) -> None:
+        self.reported, self.site_of = reported, problem.site_of
+        self.data, self.kernel, self.target = problem.data, problem.kernel, problem.target
+        given = np.zeros((reported.n, problem.mechanism.cells))
+        given[np.arange(reported.n), reported.cells] = 1.0
+        self.features = self._on_sites(given)
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's statistic, from the averages it has, shape (n, r)."""
+        rows = self.reported
+        return rows.debiased.statistic_of(self._means(averaged) * rows.n, rows.n, self.target)
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the debiased statistic of the reports, to which gossip converges."""
+        return self.reported.exact(progress)
+
+
+def _check_sketch(sketch: Any) -> Sketch | Recipe:
+    if not isinstance(sketch, Sketch | Recipe) or isinstance(sketch, type):
+        raise InputError(
+            "A sketch has the methods features(rows) and readout(mean), but got "
+            f"{sketch.__name__ if isinstance(sketch, type) else type(sketch).__name__}: use one of "
+            "pg.sketches, as in {argument}.",
+            "sketch",
+            "pg.sketches.Bins(16)",
+        )
+    return sketch
+
+
+def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
+    features = np.array(sketch.features(data), dtype=np.float64, order="C")
+    if features.ndim == 1:
+        features = features[:, None]
+    if features.ndim != 2 or len(features) != len(data) or not features.shape[1]:
+        raise InputError(
+            f"The sketch's features of {len(data)} rows have shape {features.shape}: they must "
+            f"have one row each, shape ({len(data)}, r)."
+        )
+    if not np.isfinite(features).all():
+        raise InputError("The sketch's features of some rows are NaN or infinite.")
+    return features
+
+
+def _site_sums(features: FloatArray, site_of: IntArray) -> FloatArray:
+    """Add up the features of each site's rows, and how many they are as the last column."""
+    counted = np.column_stack([features, np.ones(len(features))])
+    sums = np.zeros((int(site_of.max()) + 1, counted.shape[1]))
+    np.add.at(sums, site_of, counted)
+    return sums

@@ -1,0 +1,70 @@
+"""What a sketch is: features of one row, whose mean over all rows tells the statistic.
+
+A V-statistic is a quadratic function of the empirical distribution of the rows. Where the kernel
+is a bilinear form of features, h(x, y) = phi(x)' C phi(y), exactly or nearly, the statistic is
+m' C m with m the mean of phi over the rows. Means of vectors are what gossip averages fastest, and
+no row travels as such.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import Formula, Kernel, Pairs, Ratio
+from pairgossip.text import join_names
+
+
+@runtime_checkable
+class Sketch(Protocol):
+    """A statistic as a function of a mean of features; any object with these methods is one."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of rows, shape (m,) or (m, d), as an array of shape (m, r)."""
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features, shape (..., r), as an array (...)."""
+
+
+@runtime_checkable
+class BracketingSketch(Sketch, Protocol):
+    """A sketch whose mean also bounds the statistic."""
+
+    def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of intervals that hold the statistic, if means (..., r) are exact."""
+
+
+@runtime_checkable
+class Recipe(Protocol):
+    """A sketch that is still to be cut to a statistic and to where its rows lie."""
+
+    def fit(self, pairs: Pairs) -> Sketch:
+        """Return the sketch of this statistic; raise `InputError` if it is for another."""
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return which rows' numbers all nodes must learn before they can sketch, one by one."""
+
+
+def formulas(kernel: Kernel | Ratio) -> tuple[Formula, ...]:
+    """Return which built-in functions make up a kernel."""
+    return tuple(part.formula for part in kernel.components)
+
+
+def wrong_kernel(sketch: str, kernel: Kernel | Ratio, known: tuple[str, ...]) -> InputError:
+    """Build the error for a sketch that was given for another kernel."""
+    names = join_names([f"'{name}'" for name in known])
+    return InputError(
+        f"Sketch '{sketch}' is for {names}, not for kernel '{kernel.name}': leave {{argument}} "
+        "out, or use method 'tracking'.",
+        "sketch",
+    )
+
+
+def check_half_ties(kernel: Kernel | Ratio) -> None:
+    """Raise `InputError` unless tied scores count one half, as they do in a bin on average."""
+    if kernel.components[0].parameter != 0.5:
+        raise InputError(
+            f"A sketch cannot tell tied scores from others in a bin, so it counts ties as 0.5, not "
+            f"{kernel.components[0].parameter:g}: use method 'tracking'."
+        )

@@ -1,0 +1,183 @@
+"""Smooth kernels of one column as polynomials, and distances as averages over directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gamma, pi, sqrt
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import whole
+from pairgossip.errors import InputError
+from pairgossip.kernels import Formula, Kernel, Pairs
+from pairgossip.kernels.kernel import evaluate
+from pairgossip.sketches.bins import GiniBins
+from pairgossip.sketches.grids import Extent, Grid, Range, check_range, flooded_rows
+from pairgossip.sketches.sketch import formulas, wrong_kernel
+
+_LARGEST_MISFIT = 0.01
+"""How far a polynomial may be off, relative to the largest value of the kernel."""
+
+
+@dataclass(frozen=True)
+class Chebyshev:
+    """Polynomials of one column, for kernels that are smooth in both numbers.
+
+    Parameters
+    ----------
+    degree
+        The highest power; a smooth kernel needs 8 to 12.
+    range
+        The smallest and the largest number there can be, if all nodes know it.
+    """
+
+    degree: int = 12
+    range: Range | None = None
+
+    def __post_init__(self) -> None:
+        whole("The degree", self.degree)
+        if self.range is not None:
+            check_range(self.range)
+
+    def fit(self, pairs: Pairs) -> Polynomials:
+        """Return the sketch of any single kernel of one column that is smooth enough."""
+        (kernel, *others) = pairs.kernel.components
+        if others or pairs.dimension != 1:
+            raise wrong_kernel("Chebyshev", pairs.kernel, ("smooth kernels of one column",))
+        low, high = self.range or (float(pairs.data.min()), float(pairs.data.max()))
+        Grid(np.array([low, high])).check(pairs.data)
+        low, high = (low, high) if low < high else (low - 1.0, high + 1.0)
+        own = None if pairs.target == "v" or kernel.zero_diagonal else kernel
+        form = _polynomial_form(kernel, low, high, self.degree)
+        return Polynomials(low, high, form, pairs.n, pairs.scale, own)
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return the rows whose numbers all nodes must learn first: the extremes."""
+        if self.range is not None:
+            return np.arange(0)
+        return np.array([pairs.data.argmin(), pairs.data.argmax()])
+
+
+def _polynomial_form(kernel: Kernel, low: float, high: float, degree: int) -> FloatArray:
+    """Return C with h(x, y) near T(x)' C T(y), by interpolation; refuse a kernel that misfits."""
+    nodes = chebyshev.chebpts1(degree + 1)
+    inverse = np.linalg.inv(chebyshev.chebvander(nodes, degree))
+    form = inverse @ _on_grid(kernel, nodes, low, high) @ inverse.T
+    between = np.linspace(-1, 1, 3 * degree + 2)
+    values = _on_grid(kernel, between, low, high)
+    polynomials = chebyshev.chebvander(between, degree)
+    misfit = np.abs(polynomials @ form @ polynomials.T - values).max() / np.abs(values).max()
+    if misfit > _LARGEST_MISFIT:
+        raise InputError(
+            f"Kernel '{kernel.name}' is not smooth enough for polynomials of degree {degree}, "
+            f"which miss it by {100 * misfit:.2g} %: raise the degree, or use method 'tracking'."
+        )
+    return np.asarray(form)
+
+
+def _on_grid(kernel: Kernel, nodes: FloatArray, low: float, high: float) -> FloatArray:
+    points = low + (high - low) * (nodes + 1) / 2
+    first, second = np.repeat(points, len(points)), np.tile(points, len(points))
+    return evaluate(kernel, first, second).reshape(len(points), len(points))
+
+
+@dataclass(frozen=True)
+class Polynomials:
+    """A statistic as a quadratic form of mean Chebyshev polynomials."""
+
+    low: float
+    high: float
+    form: FloatArray
+    n: int
+    scale: float
+    own: Kernel | None
+    """The kernel, where values of own pairs have to be left out."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the polynomials at every number, and the value of its own pair if it counts."""
+        points = 2 * (rows - self.low) / (self.high - self.low) - 1
+        found = np.asarray(chebyshev.chebvander(points, len(self.form) - 1), dtype=np.float64)
+        if self.own is None:
+            return found
+        return np.column_stack([found, evaluate(self.own, rows, rows)])
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        degrees = mean[..., : len(self.form)]
+        total = np.einsum("...i,ij,...j->...", degrees, self.form, degrees)
+        own = 0.0 if self.own is None else mean[..., -1] / self.n
+        return np.asarray(self.scale * (total - own))
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Bins of the rows' projections on directions, for the Euclidean distance.
+
+    A distance is a constant times the mean over all directions of the projections' difference.
+
+    Parameters
+    ----------
+    directions
+        How many directions, the columns at least; more are more accurate.
+    bins
+        How many bins per direction.
+    """
+
+    directions: int = 32
+    bins: int = 16
+
+    def __post_init__(self) -> None:
+        whole("The number of directions", self.directions)
+        whole("The number of bins", self.bins)
+
+    def fit(self, pairs: Pairs) -> Projections:
+        """Return the sketch of the mean distance."""
+        if formulas(pairs.kernel) != (Formula.DISTANCE,):
+            raise wrong_kernel("Directions", pairs.kernel, ("distance",))
+        axes, projected = self._project(pairs)
+        grids = [Grid.over(Extent.of(column), self.bins) for column in projected.T]
+        parts = tuple(GiniBins(grid, pairs.n, pairs.scale) for grid in grids)
+        return Projections(axes, parts)
+
+    def flooded(self, pairs: Pairs) -> IntArray:
+        """Return the rows whose projections all nodes must learn first."""
+        return np.concatenate([flooded_rows(column) for column in self._project(pairs)[1].T])
+
+    def _project(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
+        axes = spread_directions(pairs.dimension, self.directions)
+        return axes, pairs.data.reshape(pairs.n, -1) @ axes.T
+
+
+def spread_directions(dimension: int, count: int) -> FloatArray:
+    """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
+    if dimension == 1:
+        return np.ones((1, 1))
+    draws = np.random.Generator(np.random.Philox(0)).normal(
+        size=(-(-count // dimension), dimension, dimension)
+    )
+    groups = [np.linalg.qr(square)[0] for square in draws]
+    return np.vstack(groups)[:count]
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The mean distance from the mean differences of projections."""
+
+    axes: FloatArray
+    parts: tuple[GiniBins, ...]
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of every projection, side by side."""
+        projected = rows.reshape(len(rows), -1) @ self.axes.T
+        pieces = zip(self.parts, projected.T, strict=True)
+        return np.hstack([part.features(column) for part, column in pieces])
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        pieces = np.split(mean, len(self.parts), axis=-1)
+        readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
+        d = self.axes.shape[1]
+        factor = sqrt(pi) * gamma((d + 1) / 2) / gamma(d / 2)
+        return np.asarray(factor * np.mean(readings, axis=0))

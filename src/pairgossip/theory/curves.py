@@ -1,0 +1,135 @@
+"""What theory says about a run, at the run's own checkpoints and in its own units."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms import Expectation, Method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ORDERED, RANDOM, TREE
+from pairgossip.errors import InputError
+from pairgossip.graphs import Graph
+from pairgossip.graphs.orders import RANDOM_COURSE, Course
+from pairgossip.kernels import PairProblem
+from pairgossip.kernels.pairs import Averages
+from pairgossip.theory import bounds
+from pairgossip.theory.averaging import LARGEST_EXACT, averaging_error, sweep_error
+from pairgossip.theory.bounds import Constants, check_size, constants, gossip_spectrum
+from pairgossip.theory.expectation import EXPECTED, known_expectation
+
+
+class TheoryCurves(NamedTuple):
+    """Curves over checkpoints; errors are root mean squares over the nodes.
+
+    ``expected_mean``: mean over nodes of E z(t). ``expected_error``: exact size of the bias
+    E z(t) - target. ``expectation_bound`` bounds it. ``deviation_bound`` bounds the expected error
+    itself. ``error`` is that error itself, where nodes only average. ``sampling`` is the error of
+    the mean of as many pairs, drawn at random and all different. NaN where nothing is known.
+    """
+
+    expected_mean: FloatArray
+    expected_error: FloatArray
+    expectation_bound: FloatArray
+    deviation_bound: FloatArray
+    error: FloatArray
+    sampling: FloatArray
+
+
+def theory_curves(
+    problem: PairProblem | Averages,
+    graph: Graph,
+    iterations: IntArray,
+    *,
+    method: Method,
+    clock: str,
+    order: str,
+    course: Course = RANDOM_COURSE,
+) -> TheoryCurves:
+    """Compute the exact expectation and the bounds that belong to a run."""
+    if graph.n < 2:
+        raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
+    unknown = np.full(len(iterations), np.nan)
+    if isinstance(problem, Averages):
+        if method.sketches or course.schedule != RANDOM:
+            error = _averaging_error(problem, graph, iterations, course)
+            return TheoryCurves(unknown, unknown, unknown, unknown, error, unknown)
+    elif course.schedule != RANDOM:
+        raise InputError("No exact expectation or bound is known for ordered exchanges of pairs.")
+    check_size(graph.n)
+    known, law = known_expectation(method, clock), course.law
+    error = sampling = unknown
+    if isinstance(problem, Averages):
+        values, mean, gap = problem.features[:, 0], problem.exact(), graph.normalized_gap(law)
+        expectation = bounds.averaging_expectation_bound(values, gap, iterations)
+        deviation = bounds.averaging_bound(values, gap, iterations)
+        if graph.n <= LARGEST_EXACT:
+            error = averaging_error(values, graph, iterations, law)
+    elif problem.components > 1:
+        raise InputError(
+            f"'{problem.kernel.name}' is a ratio: theory speaks of its numerator and denominator, "
+            "not of their quotient."
+        )
+    else:
+        values = problem.matrix()
+        mean = values.mean()
+        expectation, deviation = _bounds(known, constants(values, graph, law), iterations)
+        if method.estimates == "statistic":
+            sampling = sampling_error(values, 2 * iterations)
+    # Estimates are linear in the values and exact for constants: no cancellation in the bias.
+    centered = _about_mean(values, axis=1 if method.estimates == "row-mean" else None)
+    at = EXPECTED[known](centered, gossip_spectrum(graph, law), order)
+    bias = np.array([at(t) for t in iterations.tolist()])
+    size, root_n = np.sqrt(np.mean(bias**2, axis=1)), np.sqrt(graph.n)
+    return TheoryCurves(
+        mean + bias.mean(axis=1), size, expectation / root_n, deviation / root_n, error, sampling
+    )
+
+
+def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
+    """Return the root mean square error of the mean of so many different pairs of rows.
+
+    ``values`` is the matrix of all pairs.
+    """
+    left = np.maximum(1 - np.asarray(pairs) / values.size, 0.0)
+    return np.asarray(values.std() * np.sqrt(left / pairs))
+
+
+def _averaging_error(
+    problem: Averages, graph: Graph, iterations: IntArray, course: Course
+) -> FloatArray:
+    """Return the error of averaging; that of the sketch, where there is one, added in squares."""
+    if len(problem.holders):
+        raise InputError(
+            "Theory does not know when all nodes know where the rows lie: declare their range, "
+            "as in pg.sketches.Bins(16, range=(0, 1)), to see it beside the run."
+        )
+    values, floor = problem.linearized()
+    match course.schedule:
+        case schedule if schedule == RANDOM:
+            error = averaging_error(values, graph, iterations, course.law)
+        case schedule if schedule == ORDERED and course.sweep is not None:
+            error = sweep_error(values, course.sweep, iterations, course.relaxation)
+        case schedule if schedule == TREE:
+            error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
+        case schedule:
+            raise InputError(f"The exact error on schedule '{schedule}' is not known.")
+    return np.asarray(np.hypot(error, floor))
+
+
+def _bounds(known: Expectation, c: Constants, t: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the norms of the bias and of the error; NaN where the paper has none."""
+    unknown = np.full(len(t), np.nan)
+    if known is Expectation.U1:
+        return np.linalg.norm(bounds.u1_gossip_bound(c, t), axis=1), unknown
+    if known is Expectation.U2:
+        return bounds.u2_gossip_bound(c, t), unknown
+    deviation = bounds.gosta_deviation_bound(c, t) if c.n > 2 else unknown
+    return bounds.gosta_expectation_bound(c, t), deviation
+
+
+def _about_mean(values: FloatArray, axis: int | None = None) -> FloatArray:
+    """Subtract the mean, and then the mean of what rounding left of it."""
+    centered = values - values.mean(axis=axis, keepdims=True)
+    return centered - centered.mean(axis=axis, keepdims=True)

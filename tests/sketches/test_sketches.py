@@ -1,0 +1,216 @@
+"""Sketches against the exact statistics, on distributions and sizes fixed beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import Pairs
+from pairgossip.sketches import (
+    Bins,
+    BracketingSketch,
+    Chebyshev,
+    Directions,
+    Moments,
+    Recipe,
+    Sketch,
+    TwoWayBins,
+    default_sketch,
+)
+
+ROWS = 676
+SEEDS = range(5)
+
+
+def draw(name: str, seed: int) -> FloatArray:
+    generator = np.random.default_rng(seed)
+    draws: dict[str, Callable[[], FloatArray]] = {
+        "normal": lambda: generator.normal(size=ROWS),
+        "exponential": lambda: generator.exponential(size=ROWS),
+        "lognormal": lambda: generator.lognormal(size=ROWS),
+        "student-3": lambda: generator.standard_t(3, size=ROWS),
+        "few values": lambda: generator.integers(0, 12, ROWS).astype(float),
+    }
+    return np.asarray(draws[name]())
+
+
+NAMES = ("normal", "exponential", "lognormal", "student-3", "few values")
+
+
+def fitted(pairs: Pairs, recipe: Recipe | None = None) -> tuple[Sketch, FloatArray]:
+    sketch = (recipe or default_sketch(pairs.kernel)).fit(pairs)
+    return sketch, sketch.features(pairs.data).mean(axis=0)
+
+
+def relative_error(pairs: Pairs, recipe: Recipe | None = None) -> float:
+    sketch, mean = fitted(pairs, recipe)
+    return abs(float(sketch.readout(mean)) / pairs.exact() - 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_gini_with_16_bins(name: str, seed: int, target: str) -> None:
+    assert relative_error(Pairs(draw(name, seed), "gini", target), Bins(16)) < 1e-3
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_auc_with_16_bins(name: str, seed: int) -> None:
+    labels = np.random.default_rng(seed + 100).random(ROWS) < 0.35
+    scores = draw(name, seed) + 1.2 * labels
+    assert relative_error(Pairs(scores, "auc", labels=labels), Bins(16)) < 2e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_moments_are_exact(name: str, target: str) -> None:
+    values = draw(name, 0)
+    assert relative_error(Pairs(values, "variance", target)) < 1e-12
+    table = np.column_stack([values, draw("normal", 1)])
+    clusters = np.arange(ROWS) % 3
+    assert relative_error(Pairs(table, "within-cluster-scatter", target, clusters)) < 1e-12
+
+
+def test_a_center_saves_digits() -> None:
+    values = 1e9 + draw("normal", 0)
+    assert relative_error(Pairs(values, "variance"), Moments(center=1e9)) < 1e-9
+    assert relative_error(Pairs(values, "variance")) > 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_two_way_bins(name: str, target: str) -> None:
+    first = draw(name, 0)
+    second = first + 2 * np.std(first) * draw("normal", 1)
+    table = np.column_stack([second, first])
+    assert relative_error(Pairs(table, "kendall", target), TwoWayBins(16)) < 0.01
+    assert relative_error(Pairs(table, "ranking-risk", target), TwoWayBins(16)) < 0.01
+    assert relative_error(Pairs(table, "concordance"), TwoWayBins(16)) < 0.01
+    events = np.random.default_rng(2).random(ROWS) < 0.6
+    censored = np.column_stack([table, events])
+    assert relative_error(Pairs(censored, "concordance"), TwoWayBins(16)) < 0.01
+
+
+def test_few_different_numbers_are_told_apart() -> None:
+    scores, labels = draw("few values", 0), np.arange(ROWS) % 4
+    assert relative_error(Pairs(scores, "ranking-risk", labels=labels)) < 1e-12
+    assert relative_error(Pairs(scores, "gini")) < 1e-12
+    assert relative_error(Pairs(scores, "auc", labels=labels == 0)) < 1e-12
+    events = np.column_stack([scores, labels, labels > 1])
+    assert relative_error(Pairs(events, "concordance")) < 1e-12
+
+
+def logistic(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.log1p(np.exp(-(a - b)))
+
+
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_polynomials_of_a_smooth_kernel(target: str) -> None:
+    pairs = Pairs(draw("normal", 0), logistic, target)
+    assert relative_error(pairs, Chebyshev(12)) < 1e-5
+
+
+@pytest.mark.parametrize(("columns", "error"), [(1, 1e-3), (2, 0.02), (5, 0.02)])
+def test_directions(columns: int, error: float) -> None:
+    table = np.random.default_rng(0).normal(size=(ROWS, columns))
+    assert relative_error(Pairs(table, "distance"), Directions(32)) < error
+
+
+ANY = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+@given(hnp.arrays(np.float64, st.integers(2, 40), elements=ANY), st.integers(1, 20))
+@settings(max_examples=300, deadline=None)
+def test_the_bracket_of_gini_holds_the_truth(values: FloatArray, bins: int) -> None:
+    for declared in (None, (-2e6, 2e6)):
+        check_bracket(Pairs(values, "gini"), Bins(bins, range=declared))
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(4, 40), st.just(2)), elements=ANY),
+    st.integers(1, 9),
+)
+@settings(max_examples=300, deadline=None)
+def test_the_brackets_of_orders_hold_the_truth(table: FloatArray, bins: int) -> None:
+    ranges = ((-2e6, 2e6), (-2e6, 2e6))
+    for declared in (None, ranges):
+        check_bracket(Pairs(table, "kendall"), TwoWayBins(bins, declared))
+        check_bracket(Pairs(table, "ranking-risk", "u"), TwoWayBins(bins, declared))
+    labels = np.arange(len(table)) % 2
+    check_bracket(Pairs(table[:, 0], "auc", labels=labels), Bins(bins))
+    check_bracket(Pairs(table[:, 0], "auc", labels=labels), Bins(bins, range=ranges[0]))
+
+
+def check_bracket(pairs: Pairs, recipe: Recipe) -> None:
+    sketch, mean = fitted(pairs, recipe)
+    truth = pairs.exact()
+    if not isinstance(sketch, BracketingSketch):  # few numbers: exact
+        assert float(sketch.readout(mean)) == pytest.approx(truth, rel=1e-9, abs=1e-9)
+        return
+    low, high = sketch.bracket(mean)
+    assert low <= truth <= high
+    assert low - 1e-12 <= float(sketch.readout(mean)) <= high + 1e-12
+
+
+def test_readouts_of_many_nodes_at_once() -> None:
+    pairs = Pairs(draw("normal", 0), "gini")
+    sketch, mean = fitted(pairs)
+    nodes = mean + 1e-3 * np.random.default_rng(0).normal(size=(7, len(mean)))
+    assert sketch.readout(nodes).shape == (7,)
+    one_by_one = [float(sketch.readout(node)) for node in nodes]
+    assert np.allclose(sketch.readout(nodes), one_by_one, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("data", "kernel", "recipe", "sentence"),
+    [
+        ([1.0, 2.0, 9.0], "gini", Bins(4, range=(0, 5)), "leaves out row 2"),
+        ([1.0, 2.0, 9.0], "gini", Moments(), "Sketch 'Moments' is for 'variance' and"),
+        ([1.0, 2.0, 9.0], "variance", TwoWayBins(), "Sketch 'TwoWayBins' is for 'kendall',"),
+        ([1.0, 2.0, 9.0], "gini", Chebyshev(8), "is not smooth enough"),
+        ([1.0, 2.0, 9.0], "gini", Directions(), "Sketch 'Directions' is for 'distance'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    data: Any, kernel: str, recipe: Recipe, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        recipe.fit(Pairs(data, kernel))
+
+
+def test_a_kernel_without_a_sketch() -> None:
+    with pytest.raises(InputError, match="'metric-learning-risk' has no sketch: use method 'track"):
+        default_sketch(pg.kernels.metric_learning_risk())
+    strict = Pairs(np.column_stack([[1.0, 2.0, 3.0], [0, 1, 1]]), pg.kernels.auc(ties=0.0))
+    with pytest.raises(InputError, match=r"counts ties as 0\.5, not 0"):
+        Bins().fit(strict)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Bins(0), "The number of bins"),
+        (lambda: Bins(4, range=(2.0, 1.0)), "the smaller first"),
+        (lambda: Bins(4, range=(0.0, np.inf)), "two finite numbers"),
+        (lambda: TwoWayBins(4, ranges=((0.0, 1.0), (1.0, 1.0))), "the smaller first"),
+    ],
+)
+def test_bad_parameters(make: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        make()
+
+
+def test_constant_numbers() -> None:
+    for recipe in (Bins(4), Bins(4, range=(0.0, 9.0))):
+        sketch, mean = fitted(Pairs([3.0, 3.0, 3.0], "gini"), recipe)
+        assert float(sketch.readout(mean)) == pytest.approx(0.0, abs=1e-12)
