@@ -83,7 +83,10 @@ def test_compare_shows_theory_in_the_color_of_each_run() -> None:
     runs = {"torus": run(), "complete": run(graph="complete"), "averaged": run(
         kernel=None, method="averaging", graph="cycle")}  # fmt: skip
     ax = pg.compare(runs, theory=True)
-    names = ["exact bias", "bound on the bias", "bound on the error"]
+    names = [
+        *("as many pairs drawn at random", "exact bias", "bound on the bias"),
+        *("bound on the error", "error of averaging, by theory"),
+    ]
     assert ax.get_legend_handles_labels()[1] == [*runs, *names]
     for label, measured in runs.items():
         color, curves = curve(ax, label).get_color(), measured.theory()

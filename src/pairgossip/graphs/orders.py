@@ -9,6 +9,7 @@ z_i <- (1 - r) z_i + r z_j with r > 1/2, much faster still on lattices.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -46,13 +47,23 @@ class Sweep(NamedTuple):
 
     def apply(self, values: FloatArray, relaxation: float) -> None:
         """Average values, shape (n, ...), along one sweep, in place."""
-        start = 0
-        for end in self.ends:
-            i, j = self.edges[start:end].T
+        self.follow(values, relaxation, 0, len(self.edges))
+
+    def follow(self, values: FloatArray, relaxation: float, start: int, exchanges: int) -> int:
+        """Average values along so many exchanges from a place in the sweep; return the place after.
+
+        Edges of one color have no node in common, so they are taken at once.
+        """
+        while exchanges > 0:
+            color = bisect_right(self.ends, start)
+            stop = min(self.ends[color], start + exchanges)
+            i, j = self.edges[start:stop].T
             step = relaxation * (values[j] - values[i])
             values[i] += step
             values[j] -= step
-            start = end
+            exchanges -= stop - start
+            start = stop % len(self.edges)
+        return start
 
 
 class Course(NamedTuple):

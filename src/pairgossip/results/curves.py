@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import RANDOM
 
 if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
@@ -90,11 +91,13 @@ def fit_charts(fit: Fit) -> dict[str, Chart]:
 
 
 def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
-    """Return the exact bias and the bounds that say something."""
+    """Return the exact error or bias, and the bounds that say something."""
     # In the separable case the exact bias falls to rounding error; below that it is noise.
     noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
     bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
     curves = (
+        Curve("error of averaging, by theory", theory.error, _BOUND, "--"),
+        Curve("as many pairs drawn at random", theory.sampling, EXACT, ":", aside=True),
         Curve("exact bias", bias, _EXPECTED, "--", aside=True),
         Curve("bound on the bias", theory.expectation_bound, _EXPECTED, ":", aside=True),
         Curve("bound on the error", theory.deviation_bound, _BOUND, "-.", aside=True),
@@ -103,8 +106,26 @@ def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
 
 
 def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
-    """Return the exact expectation of the mean over nodes."""
+    """Return the exact expectation of the mean over nodes, where it is known."""
+    if not np.isfinite(theory.expected_mean).any():
+        return ()
     return (Curve("exact expectation", theory.expected_mean, _EXPECTED, "--"),)
+
+
+def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
+    """Return where on an axis every method must still be without the answer, and why.
+
+    If every node's answer depends on every row, each of them has told and has been told: up and
+    down a tree takes the fewest messages there can be, and each carries a number at least.
+    """
+    fewest = 2 * result.sites.n - 2
+    if result.kind == "fit" or np.ndim(result.target) or not fewest:
+        return None
+    if against == "messages":
+        return fewest, f"fewest messages possible ({fewest:,})"
+    if against == "bytes":
+        return 8 * fewest, f"fewest messages possible, one number each ({8 * fewest:,} bytes)"
+    return None
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:
@@ -136,7 +157,8 @@ def what_ran(result: Run | Fit) -> str:
     if result.kind == "fit":
         return f"{result.loss}, {result.clock}"
     statistic = f" of {result.kernel}" if result.kernel else ""
-    return f"{result.method}-{result.clock}{statistic}"
+    schedule = "" if result.schedule == RANDOM else f", {result.schedule}"
+    return f"{result.method}-{result.clock}{schedule}{statistic}"
 
 
 def _network_of(result: Run | Fit) -> str:
@@ -152,6 +174,9 @@ def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
     curves = [_with_band("measured error", run.error, run.trial_error)]
     if theory is not None:
         curves += error_theory(theory)
+    if run.sketch_error:
+        remaining = np.full(len(run.iterations), run.sketch_error)
+        curves.append(Curve("error of the sketch", remaining, EXACT, "-."))
     if run.privacy_error is not None and run.privacy_error.size > 0:
         reports = np.full(len(run.iterations), run.privacy_error.size)
         curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))

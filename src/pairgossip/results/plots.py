@@ -22,6 +22,7 @@ from pairgossip.results.curves import (
     mean_theory,
     percentile_band,
     run_charts,
+    wall,
     what_ran,
 )
 
@@ -81,7 +82,10 @@ def plot_run(
             "what",
             "estimate",
         )
-    return _draw_chart(run, charts[what], against, label, ax)
+    ax = _draw_chart(run, charts[what], against, label, ax)
+    if what == "error":
+        _draw_wall(ax, run, against)
+    return ax
 
 
 def plot_fit(
@@ -141,6 +145,16 @@ def _draw_curve(
         )
     style = curve.style if len(x) > 1 else "o"  # a line through one point would be invisible
     ax.plot(x, curve.y, style, color=curve.color, linewidth=linewidth, label=curve.label)
+
+
+def _draw_wall(ax: Axes, run: Run, against: str) -> None:
+    """Mark where no method can have an answer yet, if the run got that far."""
+    found = wall(run, against)
+    if found is None or found[0] > run.axis(against)[-1]:
+        return
+    ax.axvspan(ax.get_xlim()[0], found[0], color=EXACT, alpha=0.08, linewidth=0)
+    ax.axvline(found[0], color=EXACT, linewidth=1, label=found[1])
+    _add_grid_and_legend(ax)
 
 
 def _set_axis(ax: Axes, result: Run | Fit, against: str) -> None:

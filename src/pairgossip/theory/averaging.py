@@ -26,6 +26,8 @@ LARGEST_EXACT = 4_000
 """Up to this many nodes a matrix of nodes by nodes is a matter of seconds."""
 _MOST_STEPS = 150
 _NEGLIGIBLE = 1e-13
+_PLACES = 8
+"""Where in a sweep runs are taken to begin."""
 
 
 def averaging_error(
@@ -53,19 +55,22 @@ def averaging_error(
 def sweep_error(
     values: FloatArray, sweep: Sweep, exchanges: IntArray, relaxation: float = 0.5
 ) -> FloatArray:
-    """Return the root mean square over nodes of value minus mean along ordered exchanges.
+    """Return the root mean square over nodes of value minus mean after these ordered exchanges.
 
-    Computed after every whole sweep, and geometrically in between: runs begin anywhere in a sweep.
+    Runs begin anywhere in a sweep: it is the root mean square over places spread evenly over it.
     """
-    current = values - values.mean()
-    sizes = [float(np.sqrt(np.mean(current**2)))]
-    sweeps = np.asarray(exchanges) / len(sweep.edges)
-    floor = 1e-15 * (sizes[0] + float(np.abs(values).max()))
-    while len(sizes) <= sweeps.max() + 1 and sizes[-1] > floor:
-        sweep.apply(current, relaxation)
-        sizes.append(float(np.sqrt(np.mean(current**2))))
-    logs = np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
-    return np.exp(np.interp(sweeps, np.arange(len(sizes)), logs))
+    wanted = np.asarray(exchanges)
+    squares = np.zeros(len(wanted))
+    places = range(0, len(sweep.edges), -(-len(sweep.edges) // _PLACES))
+    for place in places:
+        current, at, done = values - values.mean(), place, 0
+        found = np.empty(len(wanted))
+        for number in np.argsort(wanted):
+            at = sweep.follow(current, relaxation, at, int(wanted[number]) - done)
+            done = int(wanted[number])
+            found[number] = np.mean(current**2)
+        squares += found
+    return np.sqrt(squares / len(places))
 
 
 class _Lanczos:

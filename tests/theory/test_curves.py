@@ -1,0 +1,100 @@
+"""What theory says beside runs that only average: on the measured curves, or a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Pairs
+from pairgossip.results.curves import wall
+from pairgossip.theory.curves import sampling_error
+from tests.problems import rows
+
+mpl.use("Agg")
+TORUS = pg.graphs.torus(6, 8)
+GROUPED = np.repeat(np.arange(12), [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 6])
+
+
+@pytest.mark.parametrize(
+    ("schedule", "law"),
+    [("random", "uniform-edges"), ("random", "node-clocks"), ("ordered", "uniform-edges")],
+)
+@pytest.mark.parametrize("method", ["averaging", "sketch"])
+def test_the_error_of_averaging_is_the_measured_one(schedule: str, law: str, method: str) -> None:
+    graph: Graph = pg.graphs.watts_strogatz(48, 4, 0.3, seed=1) if law == "node-clocks" else TORUS
+    settings: dict[str, Any] = {"kernel": "variance"} if method == "sketch" else {}
+    run = pg.estimate(
+        rows(48), graph=graph, method=method, law=law, schedule=schedule, iterations=600,
+        checkpoints=[350, 450, 600], trials=300 if schedule == "random" else 40, seed=0, **settings,
+    )  # fmt: skip
+    # A sketch is read to first order; what is left of it fades with the error.
+    np.testing.assert_allclose(run.theory().error, run.error, rtol=0.12)
+    if method == "averaging":
+        np.testing.assert_allclose(run.theory().error, run.error, rtol=0.06)
+
+
+def test_the_error_of_averaging_on_sites_of_any_size() -> None:
+    graph = pg.graphs.cycle(12)
+    run = pg.estimate(
+        rows(48), "variance", graph, groups=GROUPED, method="sketch", iterations=900,
+        checkpoints=[300, 600, 900], trials=300, seed=0,
+    )  # fmt: skip
+    np.testing.assert_allclose(run.theory().error, run.error, rtol=0.15)
+
+
+def test_a_tree_ends_with_the_error_of_the_sketch() -> None:
+    sketch = pg.sketches.Bins(4, range=(-9, 9))
+    run = pg.estimate(
+        rows(48), "gini", TORUS, method="sketch", sketch=sketch, schedule="tree", seed=0
+    )
+    error = run.theory().error
+    assert np.isnan(error[:-1]).all()
+    assert error[-1] == pytest.approx(run.error[-1]) == pytest.approx(run.sketch_error)
+
+
+def test_what_theory_does_not_know_is_refused() -> None:
+    runs = {
+        "when all nodes know": {"method": "sketch"},
+        "'continuized' is not known": {"method": "averaging", "schedule": "continuized"},
+        "ordered exchanges of pairs": {"method": "gosta", "schedule": "ordered"},
+        "private reports": {
+            "method": "sketch",
+            "privacy": pg.privacy.RandomizedResponse(1.0, bins=4, range=(-9, 9)),
+        },
+    }
+    for sentence, settings in runs.items():
+        kernel = None if settings["method"] == "averaging" else "gini"
+        run = pg.estimate(rows(48), kernel, TORUS, iterations=40, seed=0, **settings)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=sentence):
+            run.theory()
+
+
+def test_the_error_of_sampled_pairs_is_that_of_samples() -> None:
+    values = Pairs(rows(12), "gini").matrix()
+    generator = np.random.default_rng(0)
+    for count in (10, 70):
+        means = [generator.choice(values.ravel(), count, replace=False).mean() for _ in range(4000)]
+        spread = float(np.std(means))
+        assert sampling_error(values, np.array([count]))[0] == pytest.approx(spread, rel=0.05)
+    assert sampling_error(values, np.array([144]))[0] == 0
+
+
+def test_nobody_passes_the_wall() -> None:
+    """A plot against messages or bytes marks how few any method needs."""
+    run = pg.estimate(rows(48), "gini", TORUS, method="collect", seed=0)
+    assert wall(run, "exchanges") is None
+    for against, least in (("messages", 94), ("bytes", 752)):
+        found = wall(run, against)
+        assert found is not None and found[0] == least
+        (line,) = [
+            line for line in run.plot(against=against).lines if "fewest" in str(line.get_label())
+        ]
+        np.testing.assert_array_equal(line.get_xdata(), [least, least])
+        exact = run.axis(against)[run.error < 1e-9 * run.error[0]]
+        assert exact.min() > least
