@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import Graph
 
 
@@ -294,3 +294,55 @@ def _bound(
     if dimension is None:
         return np.asarray(bound)
     return np.where(rounds < (dimension - 2) / 2, bound, 0.0)
+
+
+# What no method can beat at all, whatever it sends: every node's answer hangs on every row.
+
+
+def fewest_calls(graph: Graph) -> int:
+    """Return the fewest exchanges after which every node of a graph can know every row.
+
+    The "gossip problem": 2n - 4 two-way exchanges on a graph with a cycle of four nodes, 2n - 3 on
+    others (Tijdeman 1971; Harary and Schwenk 1974; that nothing else has 2n - 4, Bumby 1981). For
+    fewer than four nodes 2n - 3, and 0 for one.
+    """
+    return max(2 * graph.n - (4 if _has_four_cycle(graph) else 3), 0)
+
+
+def fewest_messages(n: int) -> int:
+    """Return the fewest one-way messages after which each of n nodes can know every row: 2n - 2.
+
+    Until a first node knows all rows it takes n - 1, and each other node must be told after that
+    (Harary and Schwenk 1974). Up and down a tree it takes no more.
+    """
+    return 2 * n - 2
+
+
+def fewest_pairs(values: FloatArray, error: float) -> int:
+    """Return the mean of how many pairs, drawn at random and all different, has this error.
+
+    ``values`` is the matrix of all pairs, ``error`` a root mean square error in the same units:
+    with s their standard deviation, P of N pairs leave s sqrt(1/P - 1/N) (Cochran 1977, 2.5).
+    """
+    if not error > 0:
+        raise InputError(f"The error of sampled pairs must be positive, not {error!r}.")
+    deviation = max(float(values.std()), error)  # one pair at least
+    return int(np.ceil(1 / ((error / deviation) ** 2 + 1 / values.size)))
+
+
+def _has_four_cycle(graph: Graph) -> bool:
+    """Tell whether two nodes have two common neighbors."""
+    n, degrees = graph.n, graph.degrees
+    # More pairs of neighbors of one node than pairs of nodes: one pair is counted twice.
+    if float(degrees @ (degrees - 1)) > float(n) * (n - 1):
+        return True
+    with needed_for("The fewest calls"):
+        from scipy.sparse import csr_array, triu
+
+    # By decreasing degree, and only by way of nodes that come later: few ways, even on a star.
+    place = np.empty(n, dtype=np.int64)
+    place[np.argsort(-degrees, kind="stable")] = np.arange(n)
+    i, j = np.sort(place[graph.edges], axis=1).T
+    later = csr_array((np.ones(len(i), dtype=np.int64), (i, j)), shape=(n, n))
+    ways = triu(later @ (later + later.T), k=1)
+    return bool(ways.nnz) and bool(ways.max() > 1)
