@@ -59,7 +59,7 @@ def test_a_tree_ends_with_the_error_of_the_sketch() -> None:
 
 
 def test_what_theory_does_not_know_is_refused() -> None:
-    runs = {
+    runs: dict[str, dict[str, Any]] = {
         "when all nodes know": {"method": "sketch"},
         "'continuized' is not known": {"method": "averaging", "schedule": "continuized"},
         "ordered exchanges of pairs": {"method": "gosta", "schedule": "ordered"},
@@ -70,7 +70,7 @@ def test_what_theory_does_not_know_is_refused() -> None:
     }
     for sentence, settings in runs.items():
         kernel = None if settings["method"] == "averaging" else "gini"
-        run = pg.estimate(rows(48), kernel, TORUS, iterations=40, seed=0, **settings)  # type: ignore[arg-type]
+        run = pg.estimate(rows(48), kernel, TORUS, iterations=40, seed=0, **settings)
         with pytest.raises(InputError, match=sentence):
             run.theory()
 
