@@ -41,10 +41,18 @@ LARGEST_NUMBER = 10**15
 def is_number(value: object) -> bool:
     """Tell whether something is one real number of Python's or NumPy's.
 
-    A fraction is not: NumPy would make an array of objects of it.
+    A fraction is not, nor a whole number beyond what a float holds: NumPy would make an array of
+    objects of them.
     """
-    is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
-    return isinstance(value, Real) and not is_fraction
+    if isinstance(value, Rational) and not isinstance(value, Integral):
+        return False
+    if not isinstance(value, Real):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def choice(what: str, value: object, choices: Collection[str]) -> str:
@@ -83,7 +91,7 @@ def real(what: str, value: Any, low: float, high: float) -> float:
     """Return a number in [low, high]."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not low <= number <= high:
         limits = f">= {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"

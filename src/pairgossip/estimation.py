@@ -352,7 +352,7 @@ def _choose_order(order: str | None, method: Method, clock: str) -> str:
 def _check_reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:
     try:
         values = np.asarray(reference, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.full(1, np.nan)
     if values.shape != shape or not np.isfinite(values).all():
         wanted = f"one finite number per node, {shape[0]} in all" if shape else "one finite number"

@@ -171,6 +171,7 @@ PAIRS = "combine SquaredL2 or L1 with Ball, or L1 with Box."
         (lambda: Ball(math.nan), RADIUS.format("nan")),
         (lambda: Ball(math.inf), RADIUS.format("inf")),
         (lambda: Ball(Fraction(1, 2)), RADIUS.format("1/2")),  # type: ignore[arg-type]
+        (lambda: Ball(10**400), RADIUS.format(10**400)),
         (lambda: PSD(0.0), RADIUS.format(0.0)),
         (lambda: L1(-0.1), STRENGTH.format(-0.1)),
         (lambda: SquaredL2(math.nan), STRENGTH.format("nan")),

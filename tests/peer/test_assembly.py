@@ -191,7 +191,7 @@ def test_a_state_that_was_never_saved_is_refused(homes: list[Home]) -> None:
     journal = SqliteJournal(homes[0].state)
     journal.note(about)
     journal.close()
-    with pytest.raises(InputError, match="is incomplete: run peer init anew"):
+    with pytest.raises(InputError, match="is incomplete: run peer init again"):
         assemble(homes[0])
 
 

@@ -253,7 +253,7 @@ def test_the_certificate_tells_the_key_to_seal_to(tmp_path: Path) -> None:
     other = Person(tmp_path, "b")
     secret = identity.agree(sealing_key_of(other.certificate))
     assert secret == other.agree(sealing_key_of(identity.certificate))
-    with pytest.raises(InputError, match="has no key to seal frames to: make it anew"):
+    with pytest.raises(InputError, match="has no key to seal frames to: make it again"):
         sealing_key_of(forged(None))
 
 

@@ -59,7 +59,7 @@ def test_two_members_never_share_a_name(three: list[Member]) -> None:
 
 def test_what_a_member_began_with_never_changes(three: list[Member]) -> None:
     members = Members().with_member(three[0])
-    with pytest.raises(InputError, match="'ann' began with 1 rows, not 5: it was made anew with"):
+    with pytest.raises(InputError, match="'ann' began with 1 rows, not 5: it was made again with"):
         members.with_member(replace(three[0], rows=5))
 
 

@@ -298,7 +298,7 @@ def test_rows_that_are_added_are_reported_once_too(tmp_path: Path) -> None:
     added = read_copy(asked.file, home.read_spec())
     assert added[: len(RAW)] == first
     assert len(accounts(home)) == 2 and (tmp_path / "more.csv.ledger").exists()
-    asked.file.unlink()  # as if it had been lost: the same rows are not reported anew
+    asked.file.unlink()  # as if it had been lost: the same rows are not reported again
     request_growth(home, more)
     assert read_copy(asked.file, home.read_spec()) == added
 

@@ -151,12 +151,18 @@ def mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:
     tau = ceil(log(sqrt(n - 1) / (2 eps)) / -log(1 - x)), and 0 where that is negative.
     """
     eps = _check(graph, eps, law)
-    start = math.sqrt(graph.n - 1) / 2
+    # A lone node has no gap, and is everywhere it could be.
+    gap = graph.normalized_gap(law) if graph.n > 1 else 1.0
+    return mixing_time_of(graph.n, gap, eps)
+
+
+def mixing_time_of(n: int, gap: float, eps: float) -> int:
+    """Return the upper bound on the mixing time for a normalized gap."""
+    start = math.sqrt(n - 1) / 2
     if start <= eps:
         return 0
-    x = graph.normalized_gap(law)
-    # The triangle has x = 1: one step forgets the start.
-    return 1 if x >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-x))
+    # The triangle has gap 1: one step forgets the start.
+    return 1 if gap >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-gap))
 
 
 def exact_mixing_time(graph: Graph, eps: float, law: str = UNIFORM_EDGES) -> int:

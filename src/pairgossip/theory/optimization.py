@@ -28,6 +28,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
+from pairgossip.graphs.distances import mixing_time_of
 from pairgossip.losses.steps import PowerStep, StepSize, step_sum, step_values
 
 
@@ -215,11 +216,7 @@ def _mixing_time(c: DescentConstants, eps: float, *, printed: bool = False) -> f
         raise InputError(f"The distance eps must be between 0 and 1, not {eps!r}.")
     if printed:
         return math.log(math.sqrt(c.n) / eps) / math.log(c.gap * (1 - c.gap / 2))
-    start = math.sqrt(c.n - 1) / 2
-    if start <= eps:
-        return 0.0
-    # The triangle has x = 1: one step forgets the start.
-    return 1.0 if c.gap >= 1 else float(math.ceil(math.log(start / eps) / -math.log1p(-c.gap)))
+    return float(mixing_time_of(c.n, c.gap, eps))
 
 
 def ergodic_bound(

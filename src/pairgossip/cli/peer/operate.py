@@ -57,7 +57,7 @@ def add_command(
     ledger: Path | None = None,
     budget: float | None = None,
 ) -> None:
-    """Add rows to a peer; all members begin anew, with these rows among theirs.
+    """Add rows to a peer; all members start again, with these rows among theirs.
 
     The others hear of it by themselves, and know from then on how many rows this peer has. Every
     peer puts its own rows back, and counting begins again; what was found until then is kept and
@@ -105,7 +105,7 @@ def _is_waiting(request: Path) -> bool:
 
 
 def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False) -> int:
-    """Go on without a member that is lost for good; all members begin anew, and it cannot return.
+    """Go on without a member that is lost for good; all members start again, and it cannot return.
 
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.

@@ -87,11 +87,11 @@ def id_of_certificate(pem: str) -> str:
     contents = _read(pem)
     id_of_its_key = id_of_key(contents.key)
     if contents.common_name != id_of_its_key:
-        raise InputError("The certificate's common name is not the id of its key: make it anew.")
+        raise InputError("The certificate's common name is not the id of its key: make it again.")
     if contents.is_authority:
-        raise InputError("The certificate is one of an authority, not of a peer: make it anew.")
+        raise InputError("The certificate is one of an authority, not of a peer: make it again.")
     if not contents.is_own:
-        raise InputError("The certificate is not signed by its own key: make it anew.")
+        raise InputError("The certificate is not signed by its own key: make it again.")
     return id_of_its_key
 
 
@@ -99,7 +99,7 @@ def sealing_key_of(pem: str) -> bytes:
     """Return the public X25519 key to which frames for the holder of a certificate are sealed."""
     key = _read(pem).sealing_key
     if key is None:
-        raise InputError("The certificate has no key to seal frames to: make it anew.")
+        raise InputError("The certificate has no key to seal frames to: make it again.")
     return key
 
 
@@ -107,7 +107,7 @@ def name_in_certificate(pem: str) -> str:
     """Return the name that the certificate gives its peer."""
     names = _read(pem).names
     if len(names) != 1:
-        raise InputError("The certificate names no peer: make it anew.")
+        raise InputError("The certificate names no peer: make it again.")
     return check_name(names[0])
 
 

@@ -96,7 +96,7 @@ class Members(msgspec.Struct, frozen=True):
         if known is not None and known.rows != member.rows:
             raise InputError(
                 f"Member '{known.name}' began with {known.rows} rows, not {member.rows}: it was "
-                f"made anew with other rows, so it must join under a new identity."
+                f"made again with other rows, so it must join under a new identity."
             )
         others = tuple(one for one in self.listed if one.id != member.id)
         if any(one.name == member.name for one in others):

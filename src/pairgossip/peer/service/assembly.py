@@ -88,7 +88,7 @@ def assemble(home: Home) -> Assembly:
         seed, state = about.get("draw_seed", ""), journal.load()
         if not seed.isdecimal() or state is None:  # `create_home` has noted and saved the first
             raise InputError(
-                f"{home.state} is incomplete: run peer init anew; a backup of it cannot go on."
+                f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
         context = make_context(identity, spec, rows, members, int(seed), state.changes)
         _check_state(home, context, state)
@@ -132,7 +132,7 @@ def _check_state(home: Home, context: PeerContext, state: State) -> None:
     )
     if not fits:
         raise InputError(
-            f"{home.state} is not of this run: put the right one back, or run peer init anew."
+            f"{home.state} is not of this run: put the right one back, or run peer init again."
         )
 
 

@@ -147,8 +147,8 @@ def _foreign(path: Path) -> InputError:
 
 def _damaged(path: Path) -> InputError:
     return InputError(
-        f"The ledger {path} is damaged or was edited, and nothing is drawn anew: put back the copy "
-        f"that was written last."
+        f"The ledger {path} is damaged or was edited, and nothing is drawn again: put back the "
+        f"copy that was written last."
     )
 
 
@@ -201,7 +201,7 @@ def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
         return beside
     if beside.exists() and ledger.resolve() != beside:
         raise InputError(
-            f"{beside} is the ledger of {data}, and another one would report its rows anew: leave "
+            f"{beside} is the ledger of {data}, and another one would report its rows again: leave "
             f"--ledger out, or move that ledger there."
         )
     return ledger.resolve()
@@ -211,7 +211,8 @@ def refuse_without(path: Path, kept: Iterable[Path]) -> None:
     """Refuse to begin a ledger in the place of one that was there before."""
     if path in kept and not path.exists():
         raise InputError(
-            f"There is no ledger {path} any more, and its rows would be reported anew: put it back."
+            f"There is no ledger {path} any more, and its rows would be reported again: put it "
+            f"back."
         )
 
 
