@@ -63,8 +63,6 @@ class Timetable:
     gain: float = 0.0
     """How fast registers are mixed, and how much an exchange moves the second one."""
     sweep: Sweep | None = None
-    radius: float | None = None
-    """By what factor a sweep shrinks errors in the long run; None if it was not computed."""
     missed: float = 0.0
     messages: PairArray | None = None
     """Those along a tree, sender first."""
@@ -152,28 +150,27 @@ def _check_relaxation(relaxation: Any, name: str, method: Method) -> None:
 def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
     sweep = color_edges(graph)
     missed = _MISSED_TURNS if method.swaps else 0.0
-    relaxation, radius = given, None
+    relaxation = given
     if method.relaxes and given is None:
         best = best_relaxation(graph, sweep)
         relaxation = 0.5 + (_CAUTION if method.swaps else 1.0) * (best - 0.5)
-    if given is None:
-        radius = spectral_radius(sweep, graph.n, relaxation or 0.5)
-        if _is_slow(graph, sweep, radius):
-            warnings.warn(
-                f"Ordered exchanges would be slower than random ones on this graph ({sweep.colors} "
-                f"turns for nodes of {2 * graph.edge_count / graph.n:.3g} neighbors on average), "
-                "so they are random.",
-                SlowSchedule,
-                stacklevel=5,  # the caller of the front door
-            )
-            return RANDOM_EXCHANGES
-    return Timetable(ORDERED, relaxation, sweep=sweep, radius=radius, missed=missed)
+    if given is None and _is_slow(graph, sweep, relaxation or 0.5):
+        warnings.warn(
+            f"Ordered exchanges would be slower than random ones on this graph ({sweep.colors} "
+            f"turns for nodes of {2 * graph.edge_count / graph.n:.3g} neighbors on average), "
+            "so they are random.",
+            SlowSchedule,
+            stacklevel=5,  # the caller of the front door
+        )
+        return RANDOM_EXCHANGES
+    return Timetable(ORDERED, relaxation, sweep=sweep, missed=missed)
 
 
-def _is_slow(graph: Graph, sweep: Sweep, radius: float) -> bool:
+def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
     """Tell whether an exchange of a sweep shrinks errors less than one along a random edge."""
     if graph.n > _LARGEST_GAP:
         return sweep.colors > 8 * graph.edge_count / graph.n
+    radius = spectral_radius(sweep, graph.n, relaxation)
     return -math.log(max(radius, 1e-300)) / graph.edge_count < graph.normalized_gap() / 4
 
 

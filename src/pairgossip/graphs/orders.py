@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LARGEST_SWEEP = 20_000_000
 """Above this many edges a sweep is longer than most runs."""
+_LISTED_AT_ONCE = 1 << 16
 _VECTORS = 8
 _MOST_SWEEPS = 2048
 _MOST_UPDATES = 200_000_000
@@ -93,12 +94,13 @@ def color_edges(graph: Graph) -> Sweep:
     edges = graph.edges
     used = [0] * graph.n  # the colors of each node's edges, as bits
     colors = np.empty(len(edges), dtype=np.int64)
-    for number, (i, j) in enumerate(edges.tolist()):
-        free = ~(used[i] | used[j])
-        first = free & -free
-        used[i] |= first
-        used[j] |= first
-        colors[number] = first.bit_length()
+    for start in range(0, len(edges), _LISTED_AT_ONCE):
+        for number, (i, j) in enumerate(edges[start : start + _LISTED_AT_ONCE].tolist(), start):
+            free = ~(used[i] | used[j])
+            first = free & -free
+            used[i] |= first
+            used[j] |= first
+            colors[number] = first.bit_length()
     order = np.argsort(colors, kind="stable")
     ends = np.cumsum(np.bincount(colors)[1:])
     return Sweep(edges[order], tuple(ends.tolist()))

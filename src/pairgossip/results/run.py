@@ -295,8 +295,10 @@ class Run(Result):
         )
 
     def __repr__(self) -> str:
+        from pairgossip.results.curves import what_ran
+
         target = "per node" if np.ndim(self.target) else f"{self.target:.6g}"
-        what = f"{self.method}-{self.clock}" + (f" of {self.kernel}" if self.kernel else "")
+        what = what_ran(self)
         if self.privacy is not None:
             target += f" (epsilon {self.privacy.epsilon:g})"
         return (

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
 
+_READ_AT_ONCE = 1 << 14
+
+
 class _Sketched(Averages):
     """What sketched problems share: a site adds up its rows' features, and counts them."""
 
@@ -63,7 +66,11 @@ class SketchedPairs(_Sketched):
 
     def read(self, averaged: FloatArray) -> FloatArray:
         """Return each node's statistic, from the averages it has, shape (n, r)."""
-        return self.sketch.readout(self._means(averaged))
+        # A few nodes at a time: a readout makes several arrays of the size of its means.
+        parts = range(0, len(averaged), _READ_AT_ONCE)
+        return np.concatenate(
+            [self.sketch.readout(self._means(averaged[at : at + _READ_AT_ONCE])) for at in parts]
+        )
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
@@ -170,7 +177,7 @@ def _check_sketch(sketch: Any) -> Sketch | Recipe:
 
 
 def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
-    features = np.array(sketch.features(data), dtype=np.float64, order="C")
+    features = np.ascontiguousarray(sketch.features(data), dtype=np.float64)
     if features.ndim == 1:
         features = features[:, None]
     if features.ndim != 2 or len(features) != len(data) or not features.shape[1]:

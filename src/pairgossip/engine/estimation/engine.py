@@ -131,11 +131,11 @@ class Flooding(Engine):
 
     def _flood(self, exchanges: PairArray) -> int:
         """Let nodes learn; return how many exchanges it took."""
-        if self._needed is not None:
-            ended = self._needed - self.exchanges if len(exchanges) else None
-            ended = ended if ended is not None and ended <= len(exchanges) else None
-        else:
+        if self._needed is None:
             ended = self._spread(exchanges)
+        else:
+            left = self._needed - self.exchanges
+            ended = left if left <= len(exchanges) else None
         self.is_over = ended is not None
         return len(exchanges) if ended is None else ended
 
