@@ -108,3 +108,12 @@ def dual_averaging_async(
             theta[k] = -scale / np.sqrt(picks[k] / probabilities[k]) * z[k]
             mean[k] += (theta[k] - mean[k]) / picks[k]
     return mean
+
+
+def averaging(x: Array, edges: Edges, steps: int, rng: Rng) -> Array:
+    """Gossip averaging of vectors, one row per node."""
+    z = x.copy()
+    for _ in range(steps):
+        i, j = edges[rng.integers(len(edges))]
+        z[i] = z[j] = (z[i] + z[j]) / 2
+    return z

@@ -28,6 +28,8 @@ _VECTORS = 8
 _MOST_SWEEPS = 2048
 _MOST_UPDATES = 200_000_000
 """Of values, per measured rate: a few seconds. Large graphs are judged by fewer sweeps."""
+_MOST_TURNS = 10_000
+"""Of colors, per measured rate: those of a star are as many as its nodes."""
 _FORGOTTEN = 1e-9
 """How far random values are forgotten before the rate is read off."""
 _LARGEST_RELAXATION = 0.98
@@ -140,6 +142,7 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     start = float(np.linalg.norm(values))
     sizes = [start]
     most = min(max(16, _MOST_UPDATES // values[sweep.edges[:, 0]].size), _MOST_SWEEPS)
+    most = min(most, max(16, _MOST_TURNS // sweep.colors))
     while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
         sweep.apply(values, relaxation)
         sizes.append(float(np.linalg.norm(values)))
