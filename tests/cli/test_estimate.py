@@ -12,6 +12,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.tables import read_columns
+from pairgossip.text import json_value
 
 from .images import is_drawn
 from .running import CommandLine
@@ -32,9 +33,9 @@ def same_run(found: dict[str, Any], run: pg.Run) -> None:
     assert found["normalized_gap"] == pytest.approx(run.graph.normalized_gap(run.law))
     assert (found["trials"], found["seed"], found["status"]) == (run.trials, run.seed, "done")
     assert found["curve"]["iterations"] == run.iterations.tolist()
-    assert found["curve"]["mean"] == run.mean.tolist()
-    assert found["curve"]["spread"] == run.spread.tolist()
-    assert found["curve"]["error"] == run.error.tolist()
+    assert found["curve"]["mean"] == json_value(run.mean)
+    assert found["curve"]["spread"] == json_value(run.spread)
+    assert found["curve"]["error"] == json_value(run.error)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,28 @@ def same_run(found: dict[str, Any], run: pg.Run) -> None:
         (["--method", "u2", "--checkpoints", "5"], {"method": "u2", "checkpoints": 5}),
         (["--target", "u", "--engine", "plain"], {"target": "u", "engine": "plain"}),
         (["--seed", "12", "--jobs", "1", "--graph", "watts-strogatz"], {"seed": 12}),
+        (
+            ["--graph", "cycle", "--method", "tracking", "--schedule", "ordered"],
+            {"method": "tracking", "schedule": "ordered"},
+        ),
+        (
+            [
+                "--method",
+                "sketch",
+                "--schedule",
+                "ordered",
+                "--relaxation",
+                "0.6",
+                "--graph",
+                "cycle",
+            ],
+            {"method": "sketch", "schedule": "ordered", "relaxation": 0.6},
+        ),
+        (
+            ["--method", "sketch", "--sketch-bins", "3", "--sketch-range", "-1,30"],
+            {"method": "sketch", "sketch": pg.sketches.Bins(3, (-1, 30))},
+        ),
+        (["--method", "collect"], {"method": "collect"}),
     ],
 )
 def test_json_is_what_python_gives(
@@ -64,6 +87,47 @@ def test_json_is_what_python_gives(
     settings = {"iterations": 2000, "trials": 3, "seed": 0, **settings}
     assert (answer.code, answer.err) == (0, "")
     same_run(answer.json(), pg.estimate(values, "gini", graph, **settings))
+
+
+def test_a_sketch_says_what_it_is_worth(cli: CommandLine, incomes: Path) -> None:
+    tokens = ("estimate", incomes, "--column", "income", "--kernel", "gini", "--method", "sketch")
+    tokens = (*tokens, "--schedule", "tree", "--sketch-bins", "2", "--trials", "2")
+    found = cli(*tokens, "--json").json()
+    values = read_columns(incomes, ["income"])["income"]
+    run = pg.estimate(
+        values, "gini", method="sketch", schedule="tree", sketch=pg.sketches.Bins(2), seed=0
+    )
+    assert run.bracket is not None and run.bracket[0] < found["exact"] < run.bracket[1]
+    assert (found["schedule"], found["relaxation"]) == ("tree", None)
+    assert found["sketch"] == {
+        "name": "Bins(bins=2, range=None)",
+        "value": run.sketch_value,
+        "error": run.sketch_error,
+        "bracket": list(run.bracket),
+    }
+    table = " ".join(cli(*tokens).out.split())
+    assert "schedule tree" in table and "sketch Bins(bins=2, range=None)" in table
+    low, high = (f"{end:.8g}" for end in run.bracket)
+    assert f"the exact value lies for sure between {low} and {high}" in table
+
+
+def test_two_columns_have_two_ranges(cli: CommandLine, incomes: Path) -> None:
+    tokens = ("estimate", incomes, "--column", "income,age", "--kernel", "kendall", *SHORT)
+    how = ("--method", "sketch", "--sketch-bins", "3", "--sketch-range", "0,30")
+    found = cli(*tokens, *how, "--sketch-range", "0,100", "--json").json()
+    assert found["sketch"]["name"] == "TwoWayBins(bins=3, ranges=((0.0, 30.0), (0.0, 100.0)))"
+
+
+def test_a_slow_schedule_and_a_short_run_are_said_aloud(cli: CommandLine, incomes: Path) -> None:
+    tokens = ("estimate", incomes, "--column", "income", "--kernel", "gini", "--method", "sketch")
+    answer = cli(*tokens, "--graph", "star", "--schedule", "ordered", "--sketch-range", "0,30")
+    assert answer.err.startswith("Warning: Ordered exchanges would be slower than random ones")
+    answer = cli(*tokens, "--iterations", "20", "--sketch-bins", "2", "--json")
+    assert answer.json()["estimate"] is None
+    assert answer.err == (
+        "Warning: After 20 iterations not all nodes know where the rows lie, so none has an "
+        "estimate: give more --iterations.\n"
+    )
 
 
 def test_averaging_takes_no_kernel(cli: CommandLine, single: Path) -> None:

@@ -170,6 +170,45 @@ def test_a_network_of_another_size(cli: CommandLine, single: Path, tmp_path: Pat
     assert message.startswith("The data has 12 rows but the graph has 3 nodes")
 
 
+_SKETCH = ("--kernel", "gini", "--method", "sketch")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        (("--kernel", "gini", "--sketch-bins", "3"), "--sketch-bins needs a sketch"),
+        (("--method", "averaging", "--sketch-range", "0,1"), "--sketch-range needs a sketch"),
+        ((*_SKETCH, "--bins", "3"), "--bins is about private reports"),
+        ((*_SKETCH, "--sketch-bins", "0"), "The number of bins must be a whole number >= 1"),
+        ((*_SKETCH, "--sketch-range", "0"), "'0' is not a range: give --sketch-range lowest,"),
+        ((*_SKETCH, "--sketch-range", "0,x"), "'0,x' are not numbers"),
+        ((*_SKETCH, "--sketch-range", "9,1"), "A range is two finite numbers, the smaller first"),
+        ((*_SKETCH, "--sketch-range", "0,9"), "The declared range [0, 9] leaves out rows 4, 5 and"),
+        (
+            (*_SKETCH, "--sketch-range", "0,9", "--sketch-range", "0,9"),
+            "There are 2 ranges for 1 column: give --sketch-range once.",
+        ),
+        (
+            (*_SKETCH, "--epsilon", "1", "--range", "0,200", "--bins", "4", "--sketch-bins", "3"),
+            "Method 'sketch' averages how often each private report was given: leave "
+            "--sketch-bins and --sketch-range out.",
+        ),
+        (
+            ("--kernel", "variance", "--method", "sketch", "--sketch-bins", "3"),
+            "The sketch of kernel 'variance', Moments, takes no bins: leave --sketch-bins out.",
+        ),
+        ((*_SKETCH, "--relaxation", "2"), "A relaxation is a number between 0 and 1"),
+        (("--kernel", "gini", "--relaxation", "0.6"), "Method 'gosta' takes no relaxation: leave"),
+        ((*_SKETCH, "--schedule", "tre"), "Unknown schedule 'tre': did you mean 'tree'?"),
+        (("--kernel", "gini", "--schedule", "tree"), "Method 'gosta' cannot follow schedule"),
+    ],
+)
+def test_wrong_sketches_and_schedules(
+    cli: CommandLine, single: Path, tokens: tuple[str, ...], sentence: str
+) -> None:
+    assert cli.error("estimate", single, *tokens).startswith(sentence)
+
+
 def test_a_picture_of_too_many_nodes(
     cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

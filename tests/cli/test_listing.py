@@ -28,6 +28,8 @@ def test_json_is_what_describe_says(cli: CommandLine) -> None:
     assert list(found) == [kernel.name for kernel in pg.kernels.describe()]
     assert found["kendall"]["columns"] == ["x", "y"]
     assert found["distance"]["columns"] is None
+    assert found["kendall"]["sketch"] == "TwoWayBins"
+    assert [name for name in found if found[name]["sketch"] is None] == ["metric-learning-risk"]
 
 
 def test_the_list_names_every_data_set(cli: CommandLine) -> None:

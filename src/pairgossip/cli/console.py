@@ -24,7 +24,7 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
-from pairgossip.errors import InterruptedRun, Notice, UnknownTarget, unknown_name
+from pairgossip.errors import InterruptedRun, Notice, SlowSchedule, UnknownTarget, unknown_name
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ EXIT_INTERRUPTED = 130
 _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
     "n_jobs": "--jobs",
+    "range": "--sketch-range",
+    "sketch": "--sketch-bins and --sketch-range",
     ("together", False): "--columns apart",
 }
 """The options of arguments, or of arguments with a value, that have another name here."""
@@ -135,7 +137,7 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (InterruptedRun, UnknownTarget):
+        for category in (InterruptedRun, SlowSchedule, UnknownTarget):
             warnings.simplefilter("always", category)
         yield
     for warning in caught:

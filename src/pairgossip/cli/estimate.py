@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json, write_line
 from pairgossip.cli.data import GroupOptions, Specified, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
@@ -19,6 +21,7 @@ from pairgossip.cli.options import (
     Label,
     MethodOptions,
     NetworkOptions,
+    SketchOptions,
     TableFile,
     TargetName,
     given,
@@ -59,6 +62,7 @@ def estimate_command(
     groups: GroupOptions = GroupOptions(),
     privacy: PrivacyOptions = PrivacyOptions(),
     how: MethodOptions = MethodOptions(),
+    sketch: SketchOptions = SketchOptions(),
     outputs: RunOutputs = RunOutputs(),
 ) -> int:
     """Estimate a pairwise statistic by gossip, and compare it with the exact value.
@@ -73,6 +77,7 @@ def estimate_command(
         pairgossip dataset engel --out incomes.csv
         pairgossip estimate incomes.csv --column income --kernel gini
         pairgossip estimate incomes.csv --column income --kernel gini --graph cycle
+        pairgossip estimate incomes.csv --column income --kernel gini --method sketch
     """
     from pairgossip.estimation import EstimationRequest, estimate
 
@@ -85,6 +90,7 @@ def estimate_command(
     asked = given(statistic, groups)
     arguments = given(how) | {name: asked[name] for name in _ARGUMENTS if name in asked}
     request = EstimationRequest(data=None, **arguments)
+    arguments["sketch"] = sketch.recipe(how.method, statistic.kernel)
     outputs.check([file, network.graph_file, statistic.spec], request.clock)
     observations = (
         specified.observations(file)
@@ -104,6 +110,11 @@ def estimate_command(
             **arguments,
         )
     outputs.write(run)
+    if run.sketch is not None and isnan(run.mean[-1]):
+        tell(
+            f"Warning: After {run.iterations[-1]:,} iterations not all nodes know where the rows "
+            "lie, so none has an estimate: give more --iterations."
+        )
     from pairgossip.cli.summary import print_run, run_summary
 
     summary = run_summary(run, observations)
@@ -131,7 +142,8 @@ def _apply_spec(
         target=spec.target,
     )
     method = _METHODS[str(spec.algorithm.mixing)]
-    return statistic, specified.fill_in(how, method=method, clock="async")
+    peers = {"method": method, "clock": "async", "schedule": RANDOM, "relaxation": None}
+    return statistic, specified.fill_in(how, **peers)
 
 
 def exact_command(

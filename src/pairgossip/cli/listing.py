@@ -16,6 +16,7 @@ from pairgossip.cli.console import (
 )
 from pairgossip.cli.options import Flag, Json
 from pairgossip.cli.outputs import check_outputs
+from pairgossip.errors import InputError
 
 
 def kernels_command(*, json: Json = False) -> None:
@@ -24,7 +25,7 @@ def kernels_command(*, json: Json = False) -> None:
     A kernel h(x, y) is a function of two observations; the statistic is its average over all
     pairs. Columns in order: the first --column is the first one listed; a last column named
     label or cluster can also be given with --label. From Python any function of two observations
-    will do.
+    will do. The sketch is what --method sketch averages; kernels without one take tracking.
 
     For example:
 
@@ -33,18 +34,36 @@ def kernels_command(*, json: Json = False) -> None:
     from pairgossip.kernels import describe
 
     if json:
-        write_json({kernel.name: kernel._asdict() for kernel in describe()})
+        write_json(
+            {
+                kernel.name: kernel._asdict() | {"sketch": _sketch(kernel.name)}
+                for kernel in describe()
+            }
+        )
         return
-    table = new_table(("kernel", "columns, cost of exact", "what it measures"), numbers=False)
+    headings = ("kernel", "columns, cost of exact", "sketch", "what it measures")
+    table = new_table(headings, numbers=False)
     table.columns[0].no_wrap = True
     for kernel in describe():
         columns = "any" if kernel.columns is None else ", ".join(map(_column, kernel.columns))
         table.add_row(
             kernel.name,
             f"{columns}\n{kernel.exact_cost}",
+            _sketch(kernel.name) or "none",
             f"{kernel.description}\n{kernel.expression}",
         )
     write_table(table)
+
+
+def _sketch(kernel: str) -> str | None:
+    """Name the sketch by which a kernel's statistic can be averaged; None if there is none."""
+    from pairgossip.kernels import as_kernel
+    from pairgossip.sketches import default_sketch
+
+    try:
+        return type(default_sketch(as_kernel(kernel))).__name__
+    except InputError:
+        return None
 
 
 def _column(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +12,14 @@ from cyclopts import Group, Parameter
 
 from pairgossip.checks import LARGEST_NUMBER, UNIFORM_EDGES
 from pairgossip.errors import InputError, canonical
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from cyclopts import Token
 
     from pairgossip.graphs import Graph
+    from pairgossip.sketches import Recipe
 
 
 # In the order of --help: what is needed most comes first.
@@ -145,6 +147,67 @@ class MethodOptions(_RunOptions):
     record: str | None = None
     """nodes: keep every node's estimate at every checkpoint, for --save; summary: only the curves
     and the final estimates. Chosen by size unless given."""
+
+
+@Parameter(name="*", group=METHOD)
+@dataclass(frozen=True)
+class SketchOptions:
+    """What nodes average with --method sketch; --bins and --range are those of private reports."""
+
+    sketch_bins: Whole | None = None
+    """With --method sketch, how many bins it has: more are more accurate and make longer messages.
+    Chosen by the kernel unless given."""
+    sketch_range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
+    """With --method sketch, the lowest and highest possible value, such as 0,5000, if all nodes
+    know it; repeat it where two columns differ. Otherwise nodes first tell each other."""
+
+    def recipe(self, method: str | None, kernel: str | None) -> Recipe | None:
+        """Return the kernel's sketch with what the options change; None if they change nothing."""
+        first = next(iter(given(self)), None)
+        if first is None:
+            return None
+        if canonical(method or "") != "sketch" or kernel is None:
+            option = f"--{first.replace('_', '-')}"
+            raise InputError(f"{option} needs a sketch: give --method sketch, or leave it out.")
+        from pairgossip.kernels import as_kernel
+        from pairgossip.sketches import default_sketch
+
+        chosen: Any = default_sketch(as_kernel(kernel))
+        taken = {field.name for field in fields(chosen)}
+        changes: dict[str, Any] = {} if self.sketch_bins is None else {"bins": self.sketch_bins}
+        if self.sketch_range:
+            changes |= self._ranges(columns=2 if "ranges" in taken else 1)
+        superfluous = next((name for name in changes if name not in taken), None)
+        if superfluous is not None:
+            raise InputError(
+                f"The sketch of kernel '{canonical(kernel)}', {type(chosen).__name__}, takes no "
+                f"{superfluous}: leave --sketch-{superfluous} out."
+            )
+        sketch: Recipe = replace(chosen, **changes)
+        return sketch
+
+    def _ranges(self, columns: int) -> dict[str, Any]:
+        option = "--sketch-range"
+        ranges = [read_limits(text, option) for text in self.sketch_range or ()]
+        if len(ranges) not in (1, columns):
+            raise InputError(
+                f"There are {len(ranges)} ranges for {format_count(columns, 'column')}: give "
+                f"{option} once{' for all, or once for each' if columns > 1 else ''}."
+            )
+        if columns == 1:
+            return {"range": ranges[0]}
+        return {"ranges": tuple(ranges * columns if len(ranges) == 1 else ranges)}
+
+
+def read_limits(text: str, option: str = "--range") -> tuple[float, float]:
+    """Read the two ends of a range, such as 0,5000."""
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise InputError(f"'{text}' is not a range: give {option} lowest,highest, such as 0,5000.")
+    try:
+        return float(parts[0]), float(parts[1])
+    except ValueError:
+        raise InputError(f"'{text}' are not numbers: give them as in 0,1.") from None
 
 
 @Parameter(name="*", group=METHOD)

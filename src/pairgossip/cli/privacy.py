@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import tell
-from pairgossip.cli.options import PRIVACY, given
+from pairgossip.cli.options import PRIVACY, given, read_limits
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
@@ -102,7 +102,7 @@ class PrivacyOptions:
                 f"There are {len(self.range)} ranges for {format_count(columns, 'column')}: give "
                 "--range once for all, or once for each."
             )
-        ranges = [_limits(text) for text in self.range]
+        ranges = [read_limits(text) for text in self.range]
         return ranges * columns if len(ranges) == 1 else ranges
 
     def _classes(self, observations: Observations) -> list[Any] | None:
@@ -191,16 +191,6 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
             f"The data have {' and '.join(complaints)}: correct them or declare more, as nothing "
             "is clipped."
         )
-
-
-def _limits(text: str) -> tuple[float, float]:
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise InputError(f"'{text}' is not a range: give --range lowest,highest, such as 0,5000.")
-    try:
-        return float(parts[0]), float(parts[1])
-    except ValueError:
-        raise InputError(f"'{text}' are not numbers: give them as in 0,1.") from None
 
 
 def _number(text: str) -> float | str:

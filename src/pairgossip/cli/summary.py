@@ -142,6 +142,38 @@ def _privacy_rows(facts: _Facts | None) -> list[tuple[str, str]]:
     return rows
 
 
+def _sketch_facts(run: Run) -> _Facts | None:
+    """Return by name what the sketch that nodes averaged is worth; None without a sketch."""
+    if run.sketch is None:
+        return None
+    return {
+        "name": run.sketch,
+        "value": run.sketch_value,
+        "error": run.sketch_error,
+        "bracket": run.bracket,
+    }
+
+
+def _sketch_rows(facts: _Facts | None) -> list[tuple[str, str]]:
+    """Return the lines of a table about the sketch; none without one."""
+    if facts is None:
+        return []
+    rows = [
+        ("sketch", facts["name"]),
+        ("value of the averaged sketch", format_value(facts["value"], 8)),
+        ("its error", format_value(facts["error"], 4)),
+    ]
+    if facts["bracket"] is not None:
+        low, high = (format_value(end, 8) for end in facts["bracket"])
+        rows.append(("the exact value lies for sure between", f"{low} and {high}"))
+    return rows
+
+
+def _format_schedule(run: Run) -> str:
+    relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
+    return f"{run.schedule}{relaxed}"
+
+
 def _write_guarantee(facts: _Facts | None, seed: int) -> None:
     """Say what reports promise, and that those of a seed are for simulation only."""
     if facts is None:
@@ -171,7 +203,7 @@ def run_summary(run: Run, observations: Observations) -> _Facts:
         "rms_error": float(run.error[-1]),
         "spread": float(run.spread[-1]),
         "iterations": int(run.iterations[-1]),
-        "exchanges": int(run.exchanges[-1]),
+        "exchanges": _whole(float(run.exchanges[-1])),
         **_traffic_facts(run),
         "time": None if run.times is None else float(run.times.mean(axis=0)[-1]),
         "normalized_gap": _known_gap(run),
@@ -182,6 +214,9 @@ def run_summary(run: Run, observations: Observations) -> _Facts:
         "clock": run.clock,
         "order": run.order,
         "law": run.law,
+        "schedule": run.schedule,
+        "relaxation": run.relaxation,
+        "sketch": _sketch_facts(run),
         "graph": describe_graph(run.sites),
         "groups": _group_facts(run, observations.group_by),
         "privacy": _privacy_facts(run),
@@ -199,11 +234,13 @@ def print_run(run: Run, found: _Facts, columns: str) -> None:
         (f"exact value ({kinds[run.target_kind]})", format_value(found["exact"], 8)),
         ("mean estimate", format_value(found["estimate"], 8)),
         *_privacy_rows(found["privacy"]),
+        *_sketch_rows(found["sketch"]),
         ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
         ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
         ("spread over nodes", format_value(found["spread"], 4)),
         ("iterations", format_value(found["iterations"])),
-        ("exchanges", format_value(found["exchanges"])),
+        ("schedule", _format_schedule(run)),
+        ("exchanges", _format_mean(found["exchanges"])),
         *_traffic_rows(found),
         *([("time", format_value(found["time"]))] if run.times is not None else []),
         ("normalized gap", _format_gap(run, found["normalized_gap"])),

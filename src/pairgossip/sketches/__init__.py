@@ -40,8 +40,7 @@ def default_sketch(kernel: Kernel | Ratio) -> Recipe:
     if known is None:
         raise InputError(
             f"Kernel '{kernel.name}' has no sketch: use method 'tracking' (any kernel, messages as "
-            "long as GoSta's) or 'collect' (exact, all rows to all nodes), or give {argument} with "
-            "a sketch of your own, such as pg.sketches.Chebyshev(12) for a smooth kernel.",
-            "sketch",
+            "long as GoSta's) or 'collect' (exact, all rows to all nodes), or in Python give "
+            "sketch= a sketch of your own, such as pg.sketches.Chebyshev(12) for a smooth kernel."
         )
     return known
