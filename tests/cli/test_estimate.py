@@ -90,8 +90,10 @@ def test_json_is_what_python_gives(
 
 
 def test_a_sketch_says_what_it_is_worth(cli: CommandLine, incomes: Path) -> None:
-    tokens = ("estimate", incomes, "--column", "income", "--kernel", "gini", "--method", "sketch")
-    tokens = (*tokens, "--schedule", "tree", "--sketch-bins", "2", "--trials", "2")
+    tokens = (
+        *("estimate", incomes, "--column", "income", "--kernel", "gini", "--method", "sketch"),
+        *("--schedule", "tree", "--sketch-bins", "2", "--trials", "2"),
+    )
     found = cli(*tokens, "--json").json()
     values = read_columns(incomes, ["income"])["income"]
     run = pg.estimate(

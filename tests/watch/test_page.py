@@ -364,6 +364,26 @@ def test_two_runs(page: Page, served: Served) -> None:
     quiet(page)
 
 
+def test_a_sketch_beside_gosta(page: Page, served: Served) -> None:
+    visit(page, served, **GINI, iterations="3000", speed="max")
+    page.check("#compare")
+    page.select_option("#graph-2", "cycle")
+    page.select_option("#method-2", "sketch")
+    page.select_option("#schedule-2", "tree")
+    expect(page.locator("article h2").nth(1)).to_have_text("sketch (sync, tree) on cycle")
+    expect(page.locator("#connection")).to_have_text("connected")
+    page.click("#step-one")
+    expect(page.locator("dd[data-readout=error]").nth(1)).to_have_text("not yet")
+    page.click("#start")
+    status(page, "done")
+    assert (done(page, 0), done(page, 1)) == (3000, 936)
+    assert (readout(page, "exchanges", 1), readout(page, "messages", 1)) == ("936", "936")
+    assert "lies for sure between" in page.locator("p.about").nth(1).inner_text()
+    page.select_option("#method-2", "tracking")
+    expect(page.locator("article h2").nth(1)).to_have_text("tracking (sync) on cycle")
+    quiet(page)
+
+
 def test_following_with_the_keyboard_and_a_click(page: Page, served: Served) -> None:
     visit(page, served, **GINI, speed="500")
     canvas = page.locator("canvas[data-run]")

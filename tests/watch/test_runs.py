@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pairgossip as pg
 from pairgossip.engine.schedule import Schedule, child, root_seed
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, SlowSchedule
 from pairgossip.graphs import build
 from pairgossip.watch.server.requests import format_event
 from pairgossip.watch.simulation.frames import (
@@ -37,7 +38,7 @@ def test_what_is_left_out_takes_its_default() -> None:
         None,
     )
     assert settings.columns == ("income",)
-    assert [tuple(run) for run in settings.runs] == [("complete", {}, "gosta", "sync")]
+    assert [tuple(run) for run in settings.runs] == [("complete", {}, "gosta", "sync", "random")]
 
 
 def test_the_second_run_is_like_the_first_but_for_what_is_said() -> None:
@@ -46,7 +47,10 @@ def test_the_second_run_is_like_the_first_but_for_what_is_said() -> None:
     assert (first.graph, first.parameters, first.clock) == ("watts-strogatz", {"k": 6}, "async")
     assert (second.graph, second.parameters, second.clock) == ("cycle", {}, "async")
     same_graph = Settings.read({**GIVEN, **fields, "graph-2": "", "method-2": "weighted-gosta"})
-    assert same_graph.runs[1] == ("watts-strogatz", {"k": 6}, "weighted-gosta", "async")
+    assert same_graph.runs[1] == (
+        *("watts-strogatz", {"k": 6}),
+        *("weighted-gosta", "async", "random"),
+    )
 
 
 def test_speeds() -> None:
@@ -57,6 +61,8 @@ def test_speeds() -> None:
     ("fields", "sentence"),
     [
         ({"kernel": "ginni"}, "Unknown kernel 'ginni': did you mean 'gini'?"),
+        ({"schedule": "tre", "kernel": "gini"}, "Unknown schedule 'tre': did you mean 'tree'?"),
+        ({"schedule": "tree", "kernel": "gini"}, "Method 'gosta' cannot follow schedule 'tree'"),
         ({"kernal": "gini"}, "Unknown setting 'kernal': did you mean 'kernel'?"),
         ({"graph": "hexagon"}, "Unknown graph 'hexagon': choose one of "),
         ({"nodes": "1"}, "The setting 'nodes' is '1': give a whole number from 2 to 20,000."),
@@ -126,6 +132,52 @@ def test_learning_shows_the_numbers_of_minimize() -> None:
     np.testing.assert_array_equal(watched.values(), fit.models[0][:, 0])
     risk = pg.losses.risk(fit.model, features, "auc-logistic", data["class"][rows])
     assert of_mean[-1] == pytest.approx(risk)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "sketch", "schedule": "ordered"},
+        {"method": "sketch", "schedule": "tree"},
+        {"method": "sketch", "schedule": "continuized", "clock": "async"},
+        {"method": "tracking", "schedule": "ordered"},
+        {"method": "collect"},
+    ],
+)
+def test_new_ways_show_the_numbers_of_estimate(how: dict[str, str]) -> None:
+    watched = one_run(kernel="gini", graph="cycle", iterations="6000", seed="2", **how)
+    run_in_slices(watched)
+    settings: dict[str, Any] = {**how, "iterations": 6000, "seed": 2}
+    run = pg.estimate(pg.datasets.engel()["income"][ROWS], "gini", "cycle", **settings)
+    measured = [run.trial_error[0], run.trial_spread[0]]
+    np.testing.assert_array_equal(np.array(watched.curves).T, measured)
+    assert watched.sent() == {
+        "made": run.exchanges[-1],
+        "messages": run.messages[-1],
+        "bytes": run.bytes[-1],
+    }
+    assert f"({run.clock}, {run.schedule})" in watched.title or run.schedule == "random"
+    assert ("Nodes average Bins(bins=16, range=None), off by" in watched.remark) == (
+        run.sketch is not None
+    )
+
+
+def test_a_slow_order_is_said_beside_the_run() -> None:
+    with pytest.warns(SlowSchedule):
+        run = one_run(kernel="gini", graph="star", method="sketch", schedule="ordered")
+    assert run.remark.startswith("Ordered exchanges would be slower than random ones")
+    assert run.title == "sketch (sync) on star"
+
+
+def test_collect_is_watched_on_small_networks() -> None:
+    with pytest.raises(InputError, match="'collect' is watched up to 1,000 nodes"):
+        one_run(data="two-normals", column=["score"], nodes="1001", kernel="gini", method="collect")
+
+
+def test_the_exact_error_of_averaging_is_theory() -> None:
+    theory = one_run(kernel="variance", graph="cycle", method="sketch", iterations="1000").theory()
+    assert set(theory) == {"error", "bound_on"}
+    assert theory["error"][-1] < theory["error"][0]
 
 
 def test_theory_is_that_of_the_run() -> None:

@@ -33,6 +33,10 @@ def test_what_can_be_chosen_is_what_there_is(served: Served) -> None:
     assert {kernel["name"] for kernel in found["kernels"]} == set(pg.kernels.CATALOG)
     assert {loss["name"] for loss in found["losses"]} == set(pg.losses.CATALOG)
     assert {data["name"] for data in found["data"]} == {*pg.datasets.CATALOG, "two-normals"}
+    schedules = {method["name"]: method["schedules"] for method in found["methods"]}
+    assert schedules["u2"] == ["random"]
+    assert schedules["tracking"] == ["random", "ordered"]
+    assert schedules["sketch"] == ["random", "ordered", "continuized", "tree"]
 
 
 def test_a_watched_run_ends_with_the_numbers_of_estimate(served: Served) -> None:
@@ -193,6 +197,16 @@ def test_learning(served: Served) -> None:
         ({"kernel": "kendall"}, "Kernel 'kendall' takes 2 columns"),
         ({"graph": "torus", "graph-rows": "7"}, "A torus with rows=7 cannot have n=235 nodes"),
         ({"graph": "watts-strogatz", "graph-k": "3"}, "even"),
+        ({"method": "collect", "schedule": "tree"}, "Method 'collect' cannot follow schedule"),
+        (
+            {
+                "kernel": "metric-learning-risk",
+                "method": "sketch",
+                "column": ["income"],
+                "label": "foodexp",
+            },
+            "Kernel 'metric-learning-risk' has no sketch: use method 'tracking'",
+        ),
         ({"kernel": "", "loss": "auc-logit"}, "Unknown loss 'auc-logit'"),
         ({"kernel": "", "loss": "auc-logistic"}, "'auc-logistic' learns from labels"),
         ({"column": ["income"], "label": "income"}, "Column 'income' is the label"),

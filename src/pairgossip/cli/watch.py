@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +28,7 @@ from pairgossip.cli.options import (
     Whole,
     given,
 )
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import InputError, SlowSchedule, canonical
 from pairgossip.files import read_bytes
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ class PaceOptions:
     """gosta (unless given), weighted-gosta, u1, u2, sketch, tracking, collect or averaging."""
     clock: str | None = None
     """sync (unless given) or async."""
+    schedule: str | None = None
+    """Which exchanges follow each other: random (unless given), ordered, or for sketch and
+    averaging also continuized or tree."""
     law: str | None = None
     """uniform-edges (unless given) or node-clocks."""
     step: float | None = None
@@ -224,6 +228,7 @@ def watch_command(
 
     from pairgossip.errors import needed_for
 
+    warnings.simplefilter("ignore", SlowSchedule)  # it is said beside the run
     simulated = simulation_fields(what, family, how)
     _check_watched(watched, files, simulated)
     if watched.text:
@@ -300,6 +305,8 @@ def _show_simulation(fields: Fields) -> None:
     uploads = Uploads()
     settings = Settings.read(_with_file(fields, uploads))
     (run,) = build_runs(settings, uploads)
+    if run.remark:
+        tell(run.remark)
     shown = TextSimulation(run, settings.speed if "speed" in fields else None, output())
     if not shown.run():
         tell(f"Ended at {shown.summary()}")

@@ -206,11 +206,11 @@ class Trial(ABC, Generic[R]):
         at = self.record.written
         if self._timed:
             self.record.time[at] = self._schedule.time_of(self.done)
-        self.record.traffic[at] = self._traffic()
+        self.record.traffic[at] = self.traffic()
         self._measure(at)
         self.record.written = at + 1
 
-    def _traffic(self) -> tuple[int, ...]:
+    def traffic(self) -> tuple[int, ...]:
         """Return what was sent until now."""
         return self._meter.counts
 

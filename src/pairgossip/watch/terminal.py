@@ -302,7 +302,11 @@ class TextSimulation:
     def _readouts(self) -> list[str]:
         """Return the numbers that a terminal shows, each after its name."""
         numbers = self._run.readouts(self._run.values())
-        return [f"{_READOUTS[key]} {_number(numbers[key])}" for key in _READOUTS if key in numbers]
+        return [
+            f"{_READOUTS[key]} {'not yet' if math.isnan(numbers[key]) else _number(numbers[key])}"
+            for key in _READOUTS
+            if key in numbers
+        ]
 
     def _run_live(self) -> None:
         with show_live(self._console, self.picture) as redraw:

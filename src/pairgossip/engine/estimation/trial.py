@@ -252,7 +252,7 @@ class EstimationTrial(Trial[TrialRecord]):
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
         return self._engine.advance(exchanges)
 
-    def _traffic(self) -> tuple[int, ...]:
+    def traffic(self) -> tuple[int, ...]:
         """Return what was sent until now; collected rows and what floods are not in the payload."""
         *others, sent = self._meter.counts
         problem = self._setup.problem

@@ -168,10 +168,9 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
         "positions": pack(layout(graph, key) * 65_535),
         "edges": None if edges is None else pack(edges),
         "pixels": graph.n > LARGEST_DRAWN,
-        "note": _note(graph, edges is not None),
+        "note": " ".join(filter(None, (run.remark, _note(graph, edges is not None)))),
         "checkpoints": run.checkpoints,
         "curves": run.curve_names,
-        "exchanges_per_iteration": run.exchanges_per_iteration,
         "follows": run.follower is not None,
         **run.describe(),
     }
@@ -194,6 +193,7 @@ def make_frames(
             "middle": middle,
             "reach": reach,
             "exchanges": run.take_recent(),
+            **run.sent(),
             **_followed(run.follower),
             **run.readouts(values),
         }
@@ -208,9 +208,9 @@ def _followed(follower: Follower | None) -> dict[str, Any]:
     return {"token": follower.token, "trail": list(follower.trail), "moves": follower.moves}
 
 
-def _note(graph: Graph, has_edges: bool) -> str | None:
+def _note(graph: Graph, has_edges: bool) -> str:
     if has_edges:
-        return None
+        return ""
     nodes = f"{graph.n:,} nodes are drawn as pixels; " if graph.n > LARGEST_DRAWN else ""
     return f"{nodes}{'the' if nodes else 'The'} {graph.edge_count:,} edges are not drawn."
 

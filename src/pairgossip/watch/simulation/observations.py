@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.methods import METHODS
+from pairgossip.algorithms.methods import METHODS, Method
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import SCHEDULES
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
@@ -238,6 +239,7 @@ def list_choices() -> dict[str, Any]:
                 "name": method.name,
                 "description": method.description,
                 "clocks": list(method.clocks),
+                "schedules": _schedules_of(method),
                 "pairs": method.estimates != "mean",
             }
             for method in METHODS.values()
@@ -245,6 +247,16 @@ def list_choices() -> dict[str, Any]:
         "most_nodes": MOST_NODES,
         "largest_upload": LARGEST_UPLOAD,
     }
+
+
+def _schedules_of(method: Method) -> list[str]:
+    """Return the schedules that a method can follow."""
+    known = []
+    for schedule in SCHEDULES:
+        with contextlib.suppress(InputError):
+            method.check_schedule(schedule)
+            known.append(schedule)
+    return known
 
 
 def _dataset_choice(data: Dataset) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms import find_method
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.checks import RANDOM
 from pairgossip.engine.descent.trial import DescentSetup, DescentTrial, disagreement
 from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
@@ -28,6 +29,7 @@ from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
+from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
@@ -38,6 +40,9 @@ _RECENT = 48
 """The number of last exchanges that a viewer is shown."""
 _LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
+_LARGEST_COLLECTION = 1_000
+"""Up to this many nodes what all know of all rows is compared several times a second."""
+_SLOWER = "Ordered exchanges would be slower than random ones on this graph, so they are random."
 _MOST_JUDGED = 64
 """The number of nodes whose models are judged: enough for a curve, few enough for a film."""
 _MOST_EDGES = 5_000_000
@@ -88,7 +93,8 @@ class WatchedRun(ABC):
 
     follower: Follower | None = None
     """None where no observations travel."""
-    exchanges_per_iteration = 1
+    remark = ""
+    """What a viewer should know of the run besides."""
     _swaps = True
     _setup: Setup | DescentSetup
     _trial: Trial[Any]
@@ -115,8 +121,14 @@ class WatchedRun(ABC):
             checkpoint = self._trial.next_checkpoint
             assert checkpoint is not None
             self._trial.advance(min(last, checkpoint) - self.done, self._remember)
-            if self.done == checkpoint:
-                self.curves.append(self._curve_point())
+            # A run that ends by itself writes all checkpoints that are left.
+            while len(self.curves) < self._trial.record.written:
+                self.curves.append(self._curve_point(len(self.curves)))
+
+    def sent(self) -> dict[str, int]:
+        """Return how many exchanges were made, and what was sent in them."""
+        network, local, messages, sent = self._trial.traffic()
+        return {"made": network + local, "messages": messages, "bytes": sent}
 
     def restart(self) -> None:
         """Go back to before the first exchange; an observation that is followed still is."""
@@ -145,8 +157,8 @@ class WatchedRun(ABC):
         del self._recent[:-_RECENT]
 
     @abstractmethod
-    def _curve_point(self) -> tuple[float, ...]:
-        """Return the values of the curves at the checkpoint that was just written."""
+    def _curve_point(self, at: int) -> tuple[float, ...]:
+        """Return the values of the curves at a checkpoint that was just written."""
 
     @abstractmethod
     def values(self) -> FloatArray:
@@ -181,14 +193,20 @@ class _WatchedEstimation(WatchedRun):
 
     def __init__(self, setup: Setup, root: SeedSequence) -> None:
         self.target = setup.target
-        self.title = f"{setup.method.name} ({setup.clock}) on {setup.graph.family}"
-        self.exchanges_per_iteration = setup.method.exchanges_per_iteration
+        followed = "" if setup.timetable.name == RANDOM else f", {setup.timetable.name}"
+        self.title = f"{setup.method.name} ({setup.clock}{followed}) on {setup.graph.family}"
+        if isinstance(setup.problem, SketchedPairs):
+            self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
         super().__init__(setup, root)
 
-    def _curve_point(self) -> tuple[float, ...]:
+    @property
+    def schedule(self) -> str:
+        """Which exchanges follow each other, as it turned out."""
+        return self._setup.timetable.name
+
+    def _curve_point(self, at: int) -> tuple[float, ...]:
         record = self._trial.record
-        at = record.written - 1
         return float(record.error[at]), float(record.spread[at])
 
     def values(self) -> FloatArray:
@@ -230,11 +248,13 @@ class _WatchedEstimation(WatchedRun):
         except InputError as reason:
             return {"absent": str(reason)}
         on_error = bool(np.isfinite(curves.deviation_bound).any())
-        return {
+        found = {
+            "error": curves.error,
             "expected_error": curves.expected_error,
             "bound": curves.deviation_bound if on_error else curves.expectation_bound,
-            "bound_on": "error" if on_error else "bias",
         }
+        known = {name: values for name, values in found.items() if np.isfinite(values).any()}
+        return known | {"bound_on": "error" if on_error else "bias"}
 
 
 class _WatchedLearning(WatchedRun):
@@ -255,9 +275,8 @@ class _WatchedLearning(WatchedRun):
             raise InputError("The models left the floating range: choose a smaller step.")
         return models
 
-    def _curve_point(self) -> tuple[float, ...]:
+    def _curve_point(self, at: int) -> tuple[float, ...]:
         models, record = self._models(), self._trial.record
-        at = record.written - 1
         of_mean = self._objective_of_mean(models)
         return float(record.objective[at]), of_mean, float(record.disagreement[at])
 
@@ -312,6 +331,16 @@ class Pace:
         elif took > self._frame_seconds / 2:
             self._block = max(self._block // 2, _SMALLEST_BLOCK)
         return block
+
+
+def _describe_sketch(problem: SketchedPairs, exact: float) -> str:
+    """Say what nodes average, and what they can know from it in the end."""
+    off = f"off by {abs(problem.limit - exact):.3g} once they agree"
+    sure = ""
+    if problem.bracket is not None:
+        low, high = problem.bracket
+        sure = f"; the exact value lies for sure between {low:.6g} and {high:.6g}"
+    return f"Nodes average {problem.name}, {off}{sure}."
 
 
 def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
@@ -373,7 +402,13 @@ def _expected_edges(run: RunChoice, n: int) -> float:
 
 
 def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
-    is_averaging = find_method(run.method, run.clock).estimates == "mean"
+    method = find_method(run.method, run.clock)
+    is_averaging = method.estimates == "mean"
+    if method.collects and len(rows.values) > _LARGEST_COLLECTION:
+        raise InputError(
+            f"Method '{method.name}' is watched up to {_LARGEST_COLLECTION:,} nodes, as all that "
+            "each node knows is compared at every look: choose fewer nodes, or another method."
+        )
     request = EstimationRequest(
         data=rows.values,
         kernel=None if is_averaging else settings.kernel,
@@ -382,13 +417,17 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         method=run.method,
         clock=run.clock,
         law=settings.law,
+        schedule=run.schedule,
         iterations=settings.iterations,
         target=settings.target,
         seed=settings.seed,
         record="summary",
         progress=False,
     )
-    return _WatchedEstimation(request.setup(), request.root)
+    watched = _WatchedEstimation(request.setup(), request.root)
+    if watched.schedule != request.schedule:
+        watched.remark = f"{_SLOWER} {watched.remark}".strip()
+    return watched
 
 
 def _learning(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairgossip.algorithms import METHODS, find_method
-from pairgossip.checks import CLOCKS, LAWS, choice
+from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, choice
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import CATALOG as KERNELS
@@ -29,7 +29,7 @@ _SHARED = (
     *("iterations", "seed", "speed", "follow"),
 )
 _OF_A_RUN = (
-    *("graph", "method", "clock"),
+    *("graph", "method", "clock", "schedule"),
     *(f"graph-{name}" for name in (*_WHOLE_PARAMETERS, "p", "radius")),
 )
 _SECOND = "-2"
@@ -44,6 +44,7 @@ class RunChoice(NamedTuple):
     parameters: dict[str, float]
     method: str
     clock: str
+    schedule: str = RANDOM
 
 
 @dataclass(frozen=True)
@@ -133,11 +134,13 @@ def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
 
     clock = choice("clock", text("clock") or "sync", CLOCKS)
     # A loss is minimized by gossip dual averaging, the only method there is for it.
-    method = "gosta" if loss else find_method(text("method") or "gosta", clock).name
+    method = find_method("gosta" if loss else text("method") or "gosta", clock)
+    schedule = RANDOM if loss else choice("schedule", text("schedule") or RANDOM, SCHEDULES)
+    method.check_schedule(schedule)
     graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
     assert graph is not None
     own = suffix if _text(fields, "graph" + suffix) else ""
-    return RunChoice(graph, _read_parameters(fields, own, graph), method, clock)
+    return RunChoice(graph, _read_parameters(fields, own, graph), method.name, clock, schedule)
 
 
 def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:

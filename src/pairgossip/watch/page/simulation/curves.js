@@ -1,6 +1,7 @@
 // The curves of one or two runs: what was measured, and what theory says of it.
 
 const RUN_COLORS = ["--accent", "--second"];
+const ABOUT_ERROR = "expected error: its exact root mean square over all runs.";
 const ABOUT_BIAS =
   "exact bias: size of the expected estimates' distance from the exact value; one run also has " +
   "its own randomness on top. The axis fits the measured error; a bound may lie above it.";
@@ -20,7 +21,7 @@ export function plotRuns({ runs, curves, theory, frames }) {
     yLabel: isLearning ? "objective (mean loss over pairs)" : "error (units of the statistic)",
     xLog: true,
     yLog: true,
-    last: runs[0].checkpoints.at(-1),
+    last: Math.max(...runs.map((run) => run.checkpoints.at(-1))),
   };
 }
 
@@ -45,20 +46,23 @@ function learningLines({ past, live, now }) {
 
 function errorLines({ live, now }, run, theory) {
   const lines = [{ label: "error", ...live(0, now?.error), dash: "solid" }];
-  if (!theory?.expected_error) return lines;
   const x = run.checkpoints;
-  const bound = `bound on the ${theory.bound_on}`;
-  lines.push(
-    { label: "exact bias", x, y: theory.expected_error, dash: "dashed", aside: true },
-    { label: bound, x, y: theory.bound, dash: "dotted", aside: true },
-  );
+  const known = [
+    ["expected error", theory?.error, "dashed"],
+    ["exact bias", theory?.expected_error, "dashed"],
+    [`bound on the ${theory?.bound_on}`, theory?.bound, "dotted"],
+  ];
+  for (const [label, y, dash] of known) if (y) lines.push({ label, x, y, dash, aside: true });
   return lines;
 }
 
 export function explainCurves({ runs, theory }) {
   const absent = [...new Set(theory.map((each) => each.absent).filter(Boolean))].join(" ");
   if (absent || runs[0].kind === "learning") return absent;
-  return theory.length ? ABOUT_BIAS : "Computing the exact expectation and the bound…";
+  if (!theory.length) return "Computing the exact expectation and the bound…";
+  const texts = [theory.some((each) => each.error) ? ABOUT_ERROR : ""];
+  if (theory.some((each) => each.expected_error)) texts.push(ABOUT_BIAS);
+  return texts.filter(Boolean).join(" ");
 }
 
 // How many times larger the bound is than what was measured, or null.

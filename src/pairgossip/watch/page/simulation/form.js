@@ -11,6 +11,12 @@ const TARGETS = [
   ["u", "different rows (U-statistic)"],
 ];
 const CLOCKS = { sync: "synchronous: all update", async: "asynchronous: two update" };
+const SCHEDULES = {
+  random: "random edges",
+  ordered: "ordered: all edges in turn",
+  continuized: "continuized: random edges, two registers",
+  tree: "tree: up and down once",
+};
 const LAWS = [
   ["uniform-edges", "every edge equally often"],
   ["node-clocks", "a node calls a neighbor"],
@@ -221,7 +227,14 @@ export class SettingsForm {
       this.drawParameters(family, suffix),
       this.drawMethod(suffix),
       makeField("clock", this.select(`clock${suffix}`, clocks, clock)),
+      this.fields.loss ? null : this.drawSchedule(suffix),
     );
+  }
+
+  drawSchedule(suffix) {
+    const known = this.settings.schedulesOf(suffix).map((name) => [name, SCHEDULES[name]]);
+    const chosen = this.settings.ofRun("schedule", suffix) ?? "random";
+    return makeField("schedule", this.select(`schedule${suffix}`, known, chosen));
   }
 
   drawParameters(family, suffix) {

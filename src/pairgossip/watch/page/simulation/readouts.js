@@ -10,7 +10,8 @@ const ESTIMATION = [
   ["exact", "exact value", "what all estimates converge to"],
   ["spread", "spread", "standard deviation of the estimates over the nodes"],
   ["exchanges", "exchanges", "how often two nodes have met"],
-  ["messages", "messages", "two for every exchange"],
+  ["messages", "messages", "two for every exchange, one along a tree"],
+  ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
   ["ratio", "bound / measured", "how many times larger the bound is than what was measured"],
 ];
 const LEARNING = [
@@ -19,9 +20,12 @@ const LEARNING = [
   ["spread", "disagreement", "root mean square distance of the nodes' models from their mean"],
   ["exchanges", "exchanges", "how often two nodes have met"],
   ["messages", "messages", "two for every exchange"],
+  ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
   ["ratio", "bound / measured", "the bound needs the minimizer, which nobody knows here"],
 ];
-const COUNTS = ["exchanges", "messages"];
+const COUNTS = ["exchanges", "messages", "bytes"];
+// What nodes do not know before their first exchange, or while they still learn where rows lie.
+const ESTIMATED = ["error", "mean"];
 
 export class Readouts {
   constructor(place, run) {
@@ -38,11 +42,11 @@ export class Readouts {
   }
 
   update(frame, ratio) {
-    const exchanges = frame.done * this.run.exchanges_per_iteration;
-    const found = { ...frame, exact: this.run.exact, exchanges, messages: 2 * exchanges, ratio };
+    const found = { ...frame, exact: this.run.exact, exchanges: frame.made, ratio };
     for (const [name, cell] of Object.entries(this.cells)) {
+      const isUnknown = frame.done > 0 && ESTIMATED.includes(name) && found[name] === null;
       const format = COUNTS.includes(name) ? formatCount : formatNumber;
-      cell.textContent = format(found[name]);
+      cell.textContent = isUnknown ? "not yet" : format(found[name]);
     }
   }
 }

@@ -91,7 +91,9 @@ export class RunCard {
         "nothing else yet. Press Start, and watch them find out.",
     });
     this.trail = make("span", {
-      text: run.follows ? CLICK_A_NODE : "This method moves no observations to follow.",
+      text: run.follows
+        ? CLICK_A_NODE
+        : "No single observation travels here that could be followed.",
     });
     this.stop = make("button", {
       type: "button",

@@ -7,6 +7,7 @@ const DEFAULTS = {
   graph: "random-geometric",
   method: "gosta",
   clock: "sync",
+  schedule: "random",
   law: "uniform-edges",
   target: "v",
 };
@@ -99,6 +100,10 @@ export class Settings {
     return method?.clocks ?? ["sync", "async"];
   }
 
+  schedulesOf(suffix) {
+    return findNamed(this.choices.methods, this.methodOf(suffix))?.schedules ?? ["random"];
+  }
+
   graphOf(suffix) {
     return findNamed(this.choices.graphs, this.ofRun("graph", suffix) ?? "complete");
   }
@@ -116,15 +121,19 @@ export class Settings {
   update(name, value) {
     this.set(name, value);
     if (name === "data") this.presetData();
-    this.fixClocks();
+    this.fixRuns();
   }
 
-  // A method that knows one clock only decides it.
-  fixClocks() {
+  // A method that knows one clock only decides it, and one that cannot follow a schedule leaves it.
+  fixRuns() {
     for (const suffix of this.suffixes) {
       const clocks = this.clocksOf(suffix);
       const clock = this.ofRun("clock", suffix) ?? DEFAULTS.clock;
       if (!clocks.includes(clock)) this.set(`clock${suffix}`, clocks[0]);
+      const schedule = this.ofRun("schedule", suffix) ?? DEFAULTS.schedule;
+      if (!this.schedulesOf(suffix).includes(schedule)) {
+        this.set(`schedule${suffix}`, DEFAULTS.schedule);
+      }
     }
   }
 
@@ -141,7 +150,7 @@ export class Settings {
     if (kind !== "kernel") this.set("target", null);
     if (kind !== "loss") for (const field of ["step", "ball"]) this.set(field, null);
     this.presetColumns();
-    this.fixClocks();
+    this.fixRuns();
   }
 
   chooseGraph(suffix, graph) {
@@ -149,15 +158,18 @@ export class Settings {
     for (const name of parameters) this.set(`graph-${name}${suffix}`, null);
     this.set(`graph${suffix}`, graph);
     this.presetNodes();
-    this.fixClocks();
+    this.fixRuns();
   }
 
   compare(isComparing) {
     for (const name of Object.keys(this.fields)) if (name.endsWith("-2")) this.set(name, null);
     if (isComparing) {
       this.set("graph-2", this.fields.graph === "complete" ? "cycle" : "complete");
-      if (!this.fields.loss) this.set("method-2", this.methodOf(""));
       this.set("clock-2", this.fields.clock ?? DEFAULTS.clock);
+      if (!this.fields.loss) {
+        this.set("method-2", this.methodOf(""));
+        this.set("schedule-2", this.fields.schedule ?? DEFAULTS.schedule);
+      }
     }
     this.presetNodes();
   }

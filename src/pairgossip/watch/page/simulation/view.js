@@ -185,7 +185,8 @@ export class SimulationView {
     for (const [number, card] of this.cards.entries()) {
       card.update(frames[number], status, this.ratio(number));
     }
-    this.controls.showProgress(frames[0].done / this.runs[0].checkpoints.at(-1));
+    const parts = frames.map(({ done }, k) => done / this.runs[k].checkpoints.at(-1));
+    this.controls.showProgress(Math.min(...parts));
     const { token } = frames[0];
     const follow = token === null ? "" : String(token);
     if (this.runs[0].follows && follow !== this.follow) {
