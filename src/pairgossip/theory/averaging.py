@@ -1,10 +1,10 @@
 """The exact error of averaging, whatever the graph, the law and the data.
 
-Along random edges an exchange of e = (i, j) projects, z <- W_e z with W_e = I - d d'/2 and
-d = e_i - e_j, so the expected square deviation from the mean after t exchanges is
+Along random edges an exchange of e = (i, j) takes z to W_e z with W_e = I - r d d', d = e_i - e_j
+and r the relaxation, so the expected square deviation from the mean after t exchanges is
 <P, Phi^t(z z')>, where P = I - J/n and Phi(M) is the mean of W_e M W_e over the edges. Phi is
-self-adjoint with eigenvalues from 0 to 1: a few dozen steps of Lanczos from P give all its powers
-at once, to rounding. Along sweeps nothing is left to chance.
+self-adjoint with eigenvalues from -1 to 1: a few dozen steps of Lanczos from P give all its powers
+at once, and a few hundred on long and thin graphs. Along sweeps nothing is left to chance.
 """
 
 from __future__ import annotations
@@ -24,18 +24,31 @@ if TYPE_CHECKING:
 
 LARGEST_EXACT = 4_000
 """Up to this many nodes a matrix of nodes by nodes is a matter of seconds."""
-_MOST_STEPS = 150
+_FEWEST_STEPS = 150
+_MOST_NUMBERS = 1_000_000_000
+"""How many steps there may be, times the numbers of a matrix: a matter of seconds to minutes."""
+_FIRST_CHECK = 32
+_LOOKS = 100
+"""How many moments up to the last one are looked at to tell whether more steps change anything."""
+_CLOSE = 1e-4
+_FORGOTTEN = 1e-12
+"""Errors this much smaller than the first are as good as none."""
 _NEGLIGIBLE = 1e-13
 _PLACES = 8
 """Where in a sweep runs are taken to begin."""
 
 
 def averaging_error(
-    values: FloatArray, graph: Graph, exchanges: IntArray, law: str = UNIFORM_EDGES
+    values: FloatArray,
+    graph: Graph,
+    exchanges: IntArray,
+    law: str = UNIFORM_EDGES,
+    relaxation: float = 0.5,
 ) -> FloatArray:
     """Return the root mean square over nodes and runs of value minus mean after these exchanges.
 
-    ``values`` is what the nodes start from, shape (n,).
+    ``values`` is what the nodes start from, shape (n,). NaN from where on it would take too long
+    to compute, as after very many exchanges on a ring of thousands of nodes.
     """
     if graph.n > LARGEST_EXACT:
         raise InputError(
@@ -43,13 +56,17 @@ def averaging_error(
             f"{graph.n:,}."
         )
     deviations = values - values.mean()
-    steps = _Lanczos(graph, law)
-    seen: list[float] = []
+    steps, check_at = _Lanczos(graph, law, relaxation), _FIRST_CHECK
+    last = max(int(np.max(exchanges, initial=1)), 2)
+    looks = np.unique(np.rint(np.geomspace(1, last, _LOOKS)))
     for basis in steps:
-        seen.append(float(deviations @ basis @ deviations))
-    weights = steps.powers(exchanges)
-    squares = np.maximum(weights @ np.array(seen), 0.0) / graph.n
-    return np.sqrt(squares)
+        steps.seen.append(float(deviations @ basis @ deviations))
+        if len(steps.seen) == check_at:
+            if steps.known_until(looks) == last:
+                break
+            check_at *= 2
+    known = np.asarray(exchanges) <= steps.known_until(looks)
+    return np.where(known, np.sqrt(steps.squares(exchanges) / graph.n), np.nan)
 
 
 def sweep_error(
@@ -74,14 +91,19 @@ def sweep_error(
 
 
 class _Lanczos:
-    """An orthonormal basis of the matrices P, Phi(P), Phi(Phi(P)), ..., and Phi in it."""
+    """An orthonormal basis of the matrices P, Phi(P), Phi(Phi(P)), ..., and Phi in it.
 
-    def __init__(self, graph: Graph, law: str) -> None:
-        self._laplacian = graph.laplacian(law)
+    ``seen`` is what the deviations of the values make of each matrix of the basis.
+    """
+
+    def __init__(self, graph: Graph, law: str, relaxation: float) -> None:
+        self._laplacian, self._relaxation = graph.laplacian(law), relaxation
         self._edges, self._chances = graph.edges, graph.edge_probabilities(law)
         self._n = graph.n
+        self.seen: list[float] = []
         self._diagonal: list[float] = []
         self._beside: list[float] = []
+        self._is_whole = False
 
     def __iter__(self) -> Iterator[FloatArray]:
         n = self._n
@@ -89,35 +111,47 @@ class _Lanczos:
         self._size = float(np.linalg.norm(current))
         current /= self._size
         before, beside = np.zeros_like(current), 0.0
-        for _ in range(_MOST_STEPS):
-            yield current
+        for _ in range(max(_FEWEST_STEPS, _MOST_NUMBERS // n**2)):
             after = self._mean_step(current) - beside * before
             self._diagonal.append(float(np.vdot(current, after)))
+            yield current
             after -= self._diagonal[-1] * current
+            after -= after.mean()  # Phi keeps constants: rounding to them would never fade
             beside = float(np.linalg.norm(after))
             if beside < _NEGLIGIBLE:
+                self._is_whole = True
                 return
             self._beside.append(beside)
             before, current = current, after / beside
 
     def _mean_step(self, matrix: FloatArray) -> FloatArray:
-        """Return Phi(M) = M - (L M + M L) / 2 + the mean of d (d' M d) d' / 4."""
+        """Return Phi(M) = M - r (L M + M L) + the mean of r^2 d (d' M d) d'."""
         i, j = self._edges.T
-        moved = self._laplacian @ matrix
-        after = matrix - (moved + moved.T) / 2
+        moved = self._relaxation * (self._laplacian @ matrix)
+        after = matrix - (moved + moved.T)
         squares = matrix[i, i] + matrix[j, j] - 2 * matrix[i, j]
-        quarter = self._chances * squares / 4
-        np.add.at(after, (i, i), quarter)
-        np.add.at(after, (j, j), quarter)
-        after[i, j] -= quarter
-        after[j, i] -= quarter
+        added = self._relaxation**2 * self._chances * squares
+        np.add.at(after, (i, i), added)
+        np.add.at(after, (j, j), added)
+        after[i, j] -= added
+        after[j, i] -= added
         return after
 
-    def powers(self, exchanges: IntArray) -> FloatArray:
-        """Return the coefficients of Phi^t(P) in the basis, one row per number t."""
-        size = len(self._diagonal)
-        small = np.diag(self._diagonal) + np.diag(self._beside[: size - 1], 1)
-        values, vectors = np.linalg.eigh(small + np.triu(small, 1).T)
-        values = np.clip(values, 0.0, 1.0)
-        faded = values ** np.asarray(exchanges, dtype=np.float64)[:, None]
-        return self._size * (faded * vectors[0]) @ vectors.T
+    def known_until(self, looks: FloatArray) -> float:
+        """Return the last of these moments up to which an eighth fewer steps say the same."""
+        if self._is_whole:
+            return float(looks[-1])
+        whole = np.sqrt(self.squares(looks))
+        part = np.sqrt(self.squares(looks, 7 * len(self.seen) // 8))
+        first = np.sqrt(self.squares(np.zeros(1)))
+        differ = np.abs(whole - part) > _CLOSE * whole + _FORGOTTEN * first
+        return float(looks[-1] if not differ.any() else looks[max(differ.argmax() - 1, 0)])
+
+    def squares(self, exchanges: FloatArray | IntArray, size: int | None = None) -> FloatArray:
+        """Return the sum over nodes of expected square deviations, from so many steps or all."""
+        seen = np.array(self.seen[:size])
+        small = np.diag(self._diagonal[: len(seen)])
+        small += np.diag(self._beside[: len(seen) - 1], -1)
+        values, vectors = np.linalg.eigh(small)  # takes the lower half
+        faded = np.clip(values, -1.0, 1.0) ** np.asarray(exchanges, dtype=np.float64)[:, None]
+        return np.asarray(np.maximum(self._size * (faded * vectors[0]) @ (vectors.T @ seen), 0.0))
