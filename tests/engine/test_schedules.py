@@ -18,6 +18,7 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.distances import effective_resistances
 from pairgossip.graphs.orders import color_edges, tree_messages
 from pairgossip.kernels import Pairs
+from pairgossip.theory.averaging import averaging_error, sweep_error
 from tests.problems import rows, skewed
 
 GRAPHS = {
@@ -194,16 +195,29 @@ def test_continuized_averaging_is_faster_on_a_ring() -> None:
 
 def test_ordered_exchanges_give_way_where_they_are_slow() -> None:
     values = rows(40)
-    with pytest.warns(SlowSchedule, match="random"):
+    with pytest.warns(SlowSchedule, match="random") as caught:
         slow = pg.estimate(
             values, graph="star", method="averaging", schedule="ordered", seed=0, iterations=50
         )
     plain = pg.estimate(values, graph="star", method="averaging", seed=0, iterations=50)
+    assert caught[0].filename == __file__
     assert slow.schedule == "random"
     np.testing.assert_array_equal(slow.history, plain.history)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pg.estimate(values, graph="cycle", method="averaging", schedule="ordered", iterations=5)
+
+
+@pytest.mark.parametrize(("n", "radius", "seed"), [(60, 0.3, 0), (100, 0.25, 1)])
+def test_sweeps_are_taken_where_an_exchange_does_more(n: int, radius: float, seed: int) -> None:
+    graph, method = pg.graphs.random_geometric(n, radius, seed=seed), find_method("gosta")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowSchedule)
+        taken = settle_timetable("ordered", graph, "uniform-edges", method).name == "ordered"
+    at = (np.array([6, 12]) / graph.normalized_gap()).astype(np.int64)
+    random = np.divide(*averaging_error(rows(n), graph, at))
+    by_sweeps = np.divide(*sweep_error(rows(n), color_edges(graph), at))
+    assert taken == (by_sweeps > random) == (n == 60)
 
 
 def test_a_lone_node_needs_no_schedule() -> None:

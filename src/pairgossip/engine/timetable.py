@@ -160,18 +160,22 @@ def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
             f"turns for nodes of {2 * graph.edge_count / graph.n:.3g} neighbors on average), "
             "so they are random.",
             SlowSchedule,
-            stacklevel=5,  # the caller of the front door
+            stacklevel=6,  # the caller of the front door
         )
         return RANDOM_EXCHANGES
     return Timetable(ORDERED, relaxation, sweep=sweep, missed=missed)
 
 
 def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
-    """Tell whether an exchange of a sweep shrinks errors less than one along a random edge."""
+    """Tell whether an exchange of a sweep shrinks errors less than one along a random edge.
+
+    A random edge shrinks them by about half the spectral gap, by less where nodes have very many
+    neighbors.
+    """
     if graph.n > _LARGEST_GAP:
         return sweep.colors > 8 * graph.edge_count / graph.n
     radius = spectral_radius(sweep, graph.n, relaxation)
-    return -math.log(max(radius, 1e-300)) / graph.edge_count < graph.normalized_gap() / 4
+    return -math.log(max(radius, 1e-300)) / graph.edge_count < graph.normalized_gap() / 2
 
 
 def _continuized(graph: Graph, law: str) -> Timetable:
