@@ -84,6 +84,8 @@ def made(**changes: Any) -> Method:
         ({"twins": {"sync": Twin.AVERAGING}}, "not what its twin AVERAGING does: two nodes take"),
         ({"twins": {"sync": Twin.TWO_WALKS}}, "not what its twin TWO_WALKS does"),
         ({"twins": {"sync": Twin.WEIGHTED_PICKS}}, "not what its twin WEIGHTED_PICKS does"),
+        ({"twins": {"sync": Twin.COLLECT}}, "not what its twin COLLECT does"),
+        ({"twins": {"sync": Twin.ONE_WALK}, "relaxes": True}, "not what its twin ONE_WALK does"),
         ({"expectations": {"sync": Expectation.U1}}, "estimates the statistic, which E z"),
         ({"expectations": {"sync": Expectation.AVERAGING}}, "does not converge to: leave"),
     ],

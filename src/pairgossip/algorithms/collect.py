@@ -1,8 +1,9 @@
 """Collect: nodes pass on every row they know until all know all, and compute what they like.
 
 Learning a row twice changes nothing, so this needs no exactly-once exchange, and it is exact for
-any kernel once every row has arrived. Until then a node's estimate is the mean over the pairs of
-the rows it knows.
+any kernel once every row has arrived. Until then a node's estimate is the mean of the values at the
+pairs of nodes it knows, scaled as for all nodes: for a V-statistic of one row per node that is the
+statistic of the rows it knows, for a U-statistic and for sites of unequal sizes only nearly.
 """
 
 from __future__ import annotations

@@ -168,7 +168,9 @@ class Method:
         for twin in self.twins.values():
             agree = (
                 (twin is Twin.AVERAGING) == self.averages,
+                (twin is Twin.COLLECT) == self.collects,
                 (twin is Twin.WEIGHTED_PICKS) == self.weighs_by_picks,
+                twin in (Twin.AVERAGING, Twin.TRACKING) or not self.relaxes,
                 self.exchanges_per_iteration == (2 if twin is Twin.TWO_WALKS else 1),
             )
             if not all(agree):
