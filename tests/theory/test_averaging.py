@@ -9,6 +9,7 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
+from pairgossip.theory import averaging
 from pairgossip.theory.averaging import averaging_error
 
 GRAPHS = {
@@ -21,7 +22,9 @@ GRAPHS = {
 STEPS = np.array([0, 1, 2, 5, 20, 60])
 
 
-def by_definition(values: FloatArray, graph: Graph, law: str) -> list[float]:
+def by_definition(
+    values: FloatArray, graph: Graph, law: str, relaxation: float = 0.5
+) -> list[float]:
     """Iterate E[z z'] on all pairs of nodes."""
     n, deviations = graph.n, values - values.mean()
     moments = np.outer(deviations, deviations)
@@ -32,18 +35,55 @@ def by_definition(values: FloatArray, graph: Graph, law: str) -> list[float]:
         after = np.zeros_like(moments)
         for (i, j), chance in zip(graph.edges, graph.edge_probabilities(law), strict=True):
             mixing = np.eye(n)
-            mixing[np.ix_([i, j], [i, j])] = 0.5
+            mixing[[i, j], [i, j]] = 1 - relaxation
+            mixing[[i, j], [j, i]] = relaxation
             after += chance * mixing @ moments @ mixing
         moments = after
     return errors
 
 
+@pytest.mark.parametrize("relaxation", [0.5, 0.2, 0.9])
 @pytest.mark.parametrize("law", pg.graphs.LAWS)
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
-def test_equal_to_the_definition(graph: Graph, law: str) -> None:
+def test_equal_to_the_definition(graph: Graph, law: str, relaxation: float) -> None:
     values = np.random.default_rng(0).exponential(size=graph.n)
-    found = averaging_error(values, graph, STEPS, law)
-    assert found == pytest.approx(by_definition(values, graph, law), rel=1e-6, abs=1e-9)
+    found = averaging_error(values, graph, STEPS, law, relaxation)
+    expected = by_definition(values, graph, law, relaxation)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def by_distance(values: FloatArray, exchanges: int) -> float:
+    """Iterate E[z z'] on a ring, from the mean over its rotations: a function of the distance."""
+    n, deviations = len(values), values - values.mean()
+    shifts = [deviations @ np.roll(deviations, shift) / n for shift in range(n)]
+    step = np.eye(n) * (1 - 2 / n) + (np.roll(np.eye(n), 1, 0) + np.roll(np.eye(n), -1, 0)) / n
+    step[0] += np.array([2, -1, *[0] * (n - 3), -1]) / (2 * n)
+    step[[1, -1]] -= np.array([2, -1, *[0] * (n - 3), -1]) / (4 * n)
+    return float(np.sqrt((np.linalg.matrix_power(step, exchanges) @ shifts)[0]))
+
+
+def test_long_runs_on_a_long_ring() -> None:
+    """Few steps of Lanczos know nothing of the slowest modes, and are not believed."""
+    values = np.random.default_rng(2).normal(size=400)
+    steps = np.array([400, 40_000, 2_000_000, 8_000_000])
+    expected = [by_distance(values, int(one)) for one in steps]
+    assert averaging_error(values, pg.graphs.cycle(400), steps) == pytest.approx(expected, rel=1e-3)
+
+
+def test_what_takes_too_long_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, values = pg.graphs.path(80), np.random.default_rng(2).normal(size=80)
+    steps = np.array([80, 800, 8_000_000])
+    whole = averaging_error(values, graph, steps)
+    assert np.isfinite(whole).all()
+    monkeypatch.setattr(averaging, "_FEWEST_STEPS", 24)
+    monkeypatch.setattr(averaging, "_MOST_NUMBERS", 1)
+    part = averaging_error(values, graph, steps)
+    assert part[:2] == pytest.approx(whole[:2], rel=1e-6) and np.isnan(part[2])
+
+
+def test_nothing_is_left_in_the_end() -> None:
+    error = averaging_error(np.arange(36.0), pg.graphs.torus(6, 6), np.array([100_000]))
+    assert error[0] < 1e-30
 
 
 def test_runs_have_this_error() -> None:

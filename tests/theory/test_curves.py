@@ -48,6 +48,25 @@ def test_the_error_of_averaging_on_sites_of_any_size() -> None:
     np.testing.assert_allclose(run.theory().error, run.error, rtol=0.15)
 
 
+def test_the_error_of_relaxed_random_exchanges() -> None:
+    run = pg.estimate(
+        rows(48), graph=TORUS, method="averaging", relaxation=0.8, iterations=600,
+        checkpoints=[100, 200, 400], trials=300, seed=0,
+    )  # fmt: skip
+    theory = run.theory()
+    np.testing.assert_allclose(theory.error, run.error, rtol=0.06)
+    assert np.isnan(theory.deviation_bound).all()  # those of the paper are for means
+
+
+def test_the_noise_of_private_reports_is_not_known() -> None:
+    reports = pg.privacy.RandomizedResponse(1.0, bins=4, range=(-9, 9))
+    settings: dict[str, Any] = {"graph": TORUS, "privacy": reports, "iterations": 500, "seed": 0}
+    for method, kernel in (("averaging", None), ("gosta", "gini")):
+        theory = pg.estimate(rows(48), kernel, method=method, **settings).theory()
+        assert np.isfinite(theory.expected_mean).all()
+        assert np.isnan([theory.error, theory.sampling]).all()
+
+
 def test_a_tree_ends_with_the_error_of_the_sketch() -> None:
     sketch = pg.sketches.Bins(4, range=(-9, 9))
     run = pg.estimate(
@@ -83,6 +102,14 @@ def test_the_error_of_sampled_pairs_is_that_of_samples() -> None:
         spread = float(np.std(means))
         assert sampling_error(values, np.array([count]))[0] == pytest.approx(spread, rel=0.05)
     assert sampling_error(values, np.array([144]))[0] == 0
+
+
+def test_as_many_pairs_are_sampled_as_nodes_meet() -> None:
+    values = Pairs(rows(48), "gini").matrix()
+    for method, per_iteration in (("gosta", 2), ("u2", 4)):
+        run = pg.estimate(rows(48), "gini", TORUS, method=method, iterations=400, seed=0)
+        expected = sampling_error(values, per_iteration * run.iterations)
+        np.testing.assert_array_equal(run.theory().sampling, expected)
 
 
 def test_nobody_passes_the_wall() -> None:

@@ -12,6 +12,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import RANDOM
+from pairgossip.engine.trials import BYTES_PER_NUMBER
+from pairgossip.theory.bounds import fewest_messages
 
 if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
@@ -118,13 +120,14 @@ def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
     If every node's answer depends on every row, each of them has told and has been told: up and
     down a tree takes the fewest messages there can be, and each carries a number at least.
     """
-    fewest = 2 * result.sites.n - 2
+    fewest = fewest_messages(result.sites.n)
     if result.kind == "fit" or np.ndim(result.target) or not fewest:
         return None
     if against == "messages":
         return fewest, f"fewest messages possible ({fewest:,})"
     if against == "bytes":
-        return 8 * fewest, f"fewest messages possible, one number each ({8 * fewest:,} bytes)"
+        least = BYTES_PER_NUMBER * fewest
+        return least, f"fewest messages possible, one number each ({least:,} bytes)"
     return None
 
 

@@ -193,9 +193,9 @@ class Run(Result):
                 order=self.order,
                 course=self._setup.course,
             )
-            if self.privacy is not None:  # the bound does not know the noise of the reports
+            if self.privacy is not None:  # these do not know the noise of the reports
                 unknown = np.full(len(self.iterations), np.nan)
-                curves = curves._replace(deviation_bound=unknown)
+                curves = curves._replace(deviation_bound=unknown, error=unknown, sampling=unknown)
             object.__setattr__(self, "_theory", curves)
         assert self._theory is not None
         return self._theory

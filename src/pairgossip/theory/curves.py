@@ -8,7 +8,7 @@ import numpy as np
 
 from pairgossip.algorithms import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import ORDERED, RANDOM, TREE
+from pairgossip.checks import RANDOM, TREE
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import RANDOM_COURSE, Course
@@ -52,7 +52,7 @@ def theory_curves(
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
     unknown = np.full(len(iterations), np.nan)
     if isinstance(problem, Averages):
-        if method.sketches or course.schedule != RANDOM:
+        if method.sketches or course.schedule != RANDOM or course.relaxation != 0.5:
             error = _averaging_error(problem, graph, iterations, course)
             return TheoryCurves(unknown, unknown, unknown, unknown, error, unknown)
     elif course.schedule != RANDOM:
@@ -76,7 +76,7 @@ def theory_curves(
         mean = values.mean()
         expectation, deviation = _bounds(known, constants(values, graph, law), iterations)
         if method.estimates == "statistic":
-            sampling = sampling_error(values, 2 * iterations)
+            sampling = sampling_error(values, 2 * method.exchanges_per_iteration * iterations)
     # Estimates are linear in the values and exact for constants: no cancellation in the bias.
     centered = _about_mean(values, axis=1 if method.estimates == "row-mean" else None)
     at = EXPECTED[known](centered, gossip_spectrum(graph, law), order)
@@ -106,15 +106,14 @@ def _averaging_error(
             "as in pg.sketches.Bins(16, range=(0, 1)), to see it beside the run."
         )
     values, floor = problem.linearized()
-    match course.schedule:
-        case schedule if schedule == RANDOM:
-            error = averaging_error(values, graph, iterations, course.law)
-        case schedule if schedule == ORDERED and course.sweep is not None:
-            error = sweep_error(values, course.sweep, iterations, course.relaxation)
-        case schedule if schedule == TREE:
-            error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
-        case schedule:
-            raise InputError(f"The exact error on schedule '{schedule}' is not known.")
+    if course.schedule == RANDOM:
+        error = averaging_error(values, graph, iterations, course.law, course.relaxation)
+    elif course.sweep is not None:
+        error = sweep_error(values, course.sweep, iterations, course.relaxation)
+    elif course.schedule == TREE:
+        error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
+    else:
+        raise InputError(f"The exact error on schedule '{course.schedule}' is not known.")
     return np.asarray(np.hypot(error, floor))
 
 
