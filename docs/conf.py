@@ -39,8 +39,8 @@ nitpick_ignore_regex = [
     # What is not public, and how Sphinx calls the aliases below.
     (
         r"py:.*",
-        r"(pairgossip\.(engine|algorithms|kernels\.pairs|privacy\.estimation|results\.(joining|provenance)"
-        r"|errors\.Notice|experiments\.framework\.figures)\b.*"
+        r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.pairs|privacy\.estimation"
+        r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth|tables)|errors\.Notice|experiments\.framework\.figures)\b.*"
         r"|Setup|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),
 ]

@@ -1,7 +1,7 @@
 // The curves of one or two runs: what was measured, and what theory says of it.
 
 const RUN_COLORS = ["--accent", "--second"];
-const ABOUT_ERROR = "expected error: its exact root mean square over all runs.";
+const ABOUT_ERROR = "error of averaging, by theory: its exact root mean square over all runs.";
 const ABOUT_BIAS =
   "exact bias: size of the expected estimates' distance from the exact value; one run also has " +
   "its own randomness on top. The axis fits the measured error; a bound may lie above it.";
@@ -48,7 +48,7 @@ function errorLines({ live, now }, run, theory) {
   const lines = [{ label: "error", ...live(0, now?.error), dash: "solid" }];
   const x = run.checkpoints;
   const known = [
-    ["expected error", theory?.error, "dashed"],
+    ["error of averaging, by theory", theory?.error, "dashed"],
     ["exact bias", theory?.expected_error, "dashed"],
     [`bound on the ${theory?.bound_on}`, theory?.bound, "dotted"],
   ];
