@@ -79,7 +79,8 @@ def estimate(
         per label in their order; the graph is then the network of the sites. Rows take part as
         nodes of their own and meet the rows of neighboring sites, and those of their own site for
         free (``"lexicographic"``) or not at all (``"blow-up"``). With ``"whole-sets"`` sites swap
-        all the rows they hold at once.
+        all the rows they hold at once. ``method="sketch"`` and ``"collect"`` always have one sketch
+        or set of rows per site.
     privacy
         A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``:
         every trial randomizes each observation once, and nodes use the reports alone. With a

@@ -120,7 +120,7 @@ def test_polynomials_of_a_smooth_kernel(target: str) -> None:
     assert relative_error(pairs, Chebyshev(12)) < 1e-5
 
 
-@pytest.mark.parametrize(("columns", "error"), [(1, 1e-3), (2, 0.02), (5, 0.02)])
+@pytest.mark.parametrize(("columns", "error"), [(1, 1e-3), (2, 0.02), (5, 0.02), (400, 0.05)])
 def test_directions(columns: int, error: float) -> None:
     table = np.random.default_rng(0).normal(size=(ROWS, columns))
     assert relative_error(Pairs(table, "distance"), Directions(32)) < error
@@ -134,6 +134,8 @@ ANY = st.floats(-1e6, 1e6, allow_subnormal=False)
 def test_the_bracket_of_gini_holds_the_truth(values: FloatArray, bins: int) -> None:
     for declared in (None, (-2e6, 2e6)):
         check_bracket(Pairs(values, "gini"), Bins(bins, range=declared))
+    for unit in (1e-180, 1e180):  # whose square is no number
+        check_bracket(Pairs(unit * values, "gini"), Bins(bins, range=(-2e6 * unit, 2e6 * unit)))
 
 
 @given(
@@ -162,6 +164,24 @@ def check_bracket(pairs: Pairs, recipe: Recipe) -> None:
     assert low - 1e-12 <= float(sketch.readout(mean)) <= high + 1e-12
 
 
+def test_the_bracket_allows_for_sums_of_many_rows() -> None:
+    values = np.repeat([0.025, 0.55], 20_000)  # no variance in any bin
+    check_bracket(Pairs(values, "gini"), Bins(2, range=(0, 1)))
+
+
+def test_two_numbers_in_a_bin_are_enough() -> None:
+    assert relative_error(Pairs([1.0, 2.0, 7.0], "gini"), Bins(2, range=(0, 8))) < 1e-12
+
+
+def test_bins_far_from_zero() -> None:
+    values = 1e15 + np.arange(100) // 3 + 0.125 * (np.arange(100) % 3)
+    for recipe in (Bins(16), Bins(1000, range=(1e15, 1e15 + 40))):
+        assert relative_error(Pairs(values, "gini"), recipe) < 1e-3
+    labels = np.arange(100) % 2
+    recipe = Bins(1000, range=(1e15, 1e15 + 40))  # narrower than floats are apart
+    assert relative_error(Pairs(values, "auc", labels=labels), recipe) < 1e-3
+
+
 def test_readouts_of_many_nodes_at_once() -> None:
     pairs = Pairs(draw("normal", 0), "gini")
     sketch, mean = fitted(pairs)
@@ -175,6 +195,7 @@ def test_readouts_of_many_nodes_at_once() -> None:
     ("data", "kernel", "recipe", "sentence"),
     [
         ([1.0, 2.0, 9.0], "gini", Bins(4, range=(0, 5)), "leaves out row 2"),
+        ([[1, 2], [3, 9]], "kendall", TwoWayBins(4, ((0, 5), (0, 5))), "widen ranges=, or leave"),
         ([1.0, 2.0, 9.0], "gini", Moments(), "Sketch 'Moments' is for 'variance' and"),
         ([1.0, 2.0, 9.0], "variance", TwoWayBins(), "Sketch 'TwoWayBins' is for 'kendall',"),
         ([1.0, 2.0, 9.0], "gini", Chebyshev(8), "is not smooth enough"),
@@ -202,12 +223,21 @@ def test_a_kernel_without_a_sketch() -> None:
         (lambda: Bins(0), "The number of bins"),
         (lambda: Bins(4, range=(2.0, 1.0)), "the smaller first"),
         (lambda: Bins(4, range=(0.0, np.inf)), "two finite numbers"),
-        (lambda: TwoWayBins(4, ranges=((0.0, 1.0), (1.0, 1.0))), "the smaller first"),
+        (lambda: Bins(4, range=(-1e308, 1e308)), "two finite numbers"),
+        (lambda: Bins(4, range=5), "but got 5: correct range="),  # type: ignore[arg-type]
+        (lambda: Chebyshev(4, range=("a", "b")), "two finite numbers"),  # type: ignore[arg-type]
+        (lambda: TwoWayBins(4, ranges=((0.0, 1.0), (1.0, 1.0))), "first, but .* correct ranges="),
+        (lambda: TwoWayBins(4, ranges=((0.0, 1.0),)), "the range of each"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_parameters(make: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         make()
+
+
+def test_whole_numbers_may_be_floats() -> None:
+    assert repr(Bins(16.0)) == repr(Bins(16))  # type: ignore[arg-type]
+    assert repr(Chebyshev(1e1)) == repr(Chebyshev(10))  # type: ignore[arg-type]
 
 
 def test_constant_numbers() -> None:

@@ -292,6 +292,10 @@ class _RowPairs(NamedTuple):
     second: IntArray
 
 
+_MOST_PAIRS_WITHIN_SITES = 2**32
+"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
+
+
 class SiteSets:
     """Which rows belong to which of n sites: the site of every row, and the sites' sizes."""
 
@@ -299,6 +303,14 @@ class SiteSets:
         self.site_of = np.asarray(site_of, dtype=np.int64)
         self.sizes = np.bincount(self.site_of)
         self.n = len(self.sizes)
+        own = float(np.square(self.sizes, dtype=np.float64).sum())
+        if own > _MOST_PAIRS_WITHIN_SITES:
+            raise InputError(
+                f"Swapping whole sets of up to {self.sizes.max():,} rows takes {own:.0e} pairs of "
+                "rows before the first exchange: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
         self._order = np.argsort(self.site_of, kind="stable")
         self._starts = np.cumsum(self.sizes) - self.sizes
 

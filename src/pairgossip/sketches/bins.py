@@ -35,9 +35,9 @@ class Bins:
     range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        whole("The number of bins", self.bins, least=1)
+        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
         if self.range is not None:
-            check_range(self.range)
+            object.__setattr__(self, "range", check_range(self.range))
 
     def fit(self, pairs: Pairs) -> GiniBins | GiniLabels | AucTable:
         """Return the sketch of Gini's mean difference or of the AUC."""
@@ -45,7 +45,7 @@ class Bins:
         if formula == (Formula.GINI,):
             bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
             if isinstance(bins, Labels):
-                return GiniLabels(bins, pairs.n, pairs.scale)
+                return GiniLabels(bins, pairs.scale)
             return GiniBins(bins, pairs.n, pairs.scale)
         if formula == (Formula.AUC_ORDERED, Formula.AUC_COMPARED):
             check_half_ties(pairs.kernel)
@@ -77,10 +77,10 @@ class GiniBins:
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
         share, deviation = self._shares(mean), self._deviations(mean)
-        # Of k numbers that lie evenly in a bin, the mean difference is this part of their
-        # standard deviation; own pairs count.
-        count = np.maximum(share * self.n, 1.0)
-        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / count)
+        # Of k numbers drawn evenly from a bin, the mean difference is on average about this part
+        # of their standard deviation, own pairs counted; of two it is exactly this part.
+        in_bin = 2 / np.sqrt(3) * deviation * np.sqrt(1 - 1 / (share * self.n + 2))
+        in_bin *= self.grid.widths
         near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
         return np.clip(near, *self.bracket(mean))
 
@@ -93,12 +93,13 @@ class GiniBins:
         """
         share, deviation, widths = self._shares(mean), self._deviations(mean), self.grid.widths
         offset = self._parts(mean)[..., 1] / np.maximum(share, _TINY)
-        ends = 2 * widths * np.maximum(0.25 - offset**2, 0.0)
-        least = (share**2 * 2 * deviation**2 / widths).sum(axis=-1)
-        # A small variance may be lost when its features are added up.
-        rounded = np.sqrt(deviation**2 + 32 * _EPSILON * widths**2)
-        most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends)).sum(axis=-1)
-        across, rounding = self._across(mean), 64 * _EPSILON * np.abs(self.grid.edges).max()
+        ends = 2 * np.maximum(0.25 - offset**2, 0.0)
+        least = (share**2 * 2 * deviation**2 * widths).sum(axis=-1)
+        # A small variance may be lost when the features of n rows are added up one by one.
+        lost = (64 + self.n) * _EPSILON
+        rounded = np.sqrt(deviation**2 + lost)
+        most = (share**2 * np.minimum(2 / np.sqrt(3) * rounded, ends + lost) * widths).sum(axis=-1)
+        across, rounding = self._across(mean), lost * np.abs(self.grid.edges).max()
         return (
             self.scale * np.maximum(across + least - rounding, 0.0),
             self.scale * (across + most + rounding),
@@ -111,15 +112,18 @@ class GiniBins:
         """Return the part of pairs in different bins, which is exact."""
         parts = self._parts(mean)
         share = parts[..., 0]
-        sums = self.grid.middles * share + self.grid.widths * parts[..., 1]
+        # From the lowest edge on: differences stay the same, and far from zero no digits are lost.
+        middles = self.grid.middles - self.grid.edges[0]
+        sums = middles * share + self.grid.widths * parts[..., 1]
         below, sums_below = np.cumsum(share, axis=-1) - share, np.cumsum(sums, axis=-1) - sums
         return np.asarray(2 * (sums * below - share * sums_below).sum(axis=-1))
 
     def _deviations(self, mean: FloatArray) -> FloatArray:
+        """Return the standard deviations in the bins, as parts of their widths."""
         parts = self._parts(mean)
         share = np.maximum(parts[..., 0], _TINY)
         variance = parts[..., 2] / share - (parts[..., 1] / share) ** 2
-        return np.asarray(self.grid.widths * np.sqrt(np.clip(variance, 0.0, 0.25)))
+        return np.asarray(np.sqrt(np.clip(variance, 0.0, 0.25)))
 
     def _parts(self, mean: FloatArray) -> FloatArray:
         return mean.reshape(*mean.shape[:-1], self.grid.bins, 3)
@@ -130,7 +134,6 @@ class GiniLabels:
     """The mean of |x - y| of numbers of which few are different: exact."""
 
     labels: Labels
-    n: int
     scale: float
 
     def features(self, rows: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Grid:
 
     @classmethod
     def over(cls, extent: Extent, bins: int) -> Grid:
-        """Lay this many bins over an extent."""
+        """Lay this many bins over an extent; fewer if there are not as many numbers in it."""
         low, high, center, scale = extent
         if not low < high:  # constant numbers: one value in the middle of a bin
             low, high = low - abs(low) - 1.0, high + abs(high) + 1.0
@@ -72,7 +72,7 @@ class Grid:
         first, last = np.arcsinh((np.array([low, high]) - center) / scale)
         edges = center + scale * np.sinh(np.linspace(first, last, bins + 1))
         edges[0], edges[-1] = low, high
-        return cls(edges)
+        return cls(np.unique(np.clip(edges, low, high)))
 
     @property
     def bins(self) -> int:
@@ -89,14 +89,14 @@ class Grid:
         """Where the middle of each bin is."""
         return (self.edges[:-1] + self.edges[1:]) / 2
 
-    def check(self, values: FloatArray) -> None:
-        """Raise `InputError` if numbers lie outside."""
+    def check(self, values: FloatArray, argument: str = "range") -> None:
+        """Raise `InputError`, which names the argument, if numbers lie outside."""
         outside = np.flatnonzero((values < self.edges[0]) | (values > self.edges[-1]))
         if len(outside):
             raise InputError(
                 f"The declared range [{self.edges[0]:g}, {self.edges[-1]:g}] leaves out "
                 f"{format_rows(outside)} (counting from 0): widen {{argument}}, or leave it out.",
-                "range",
+                argument,
             )
 
     @property
@@ -141,7 +141,9 @@ class Grid:
         return features
 
 
-def lay_bins(values: FloatArray, bins: int, declared: Range | None, most: int) -> Grid | Labels:
+def lay_bins(
+    values: FloatArray, bins: int, declared: Range | None, most: int, argument: str = "range"
+) -> Grid | Labels:
     """Lay bins over a declared range, or over where the numbers are.
 
     If there are at most so many different numbers that telling them apart takes no more features
@@ -151,7 +153,7 @@ def lay_bins(values: FloatArray, bins: int, declared: Range | None, most: int) -
     if declared is None and len(known) <= most:
         return Labels(known)
     grid = Grid.over(Extent.of(values) if declared is None else Extent.declared(*declared), bins)
-    grid.check(values)
+    grid.check(values, argument)
     return grid
 
 
@@ -170,15 +172,19 @@ def _sample(n: int) -> IntArray:
     return np.arange(n)[:: max(1, n // _SAMPLED_ROWS)][:_SAMPLED_ROWS]
 
 
-def check_range(declared: Range) -> None:
-    """Raise `InputError` unless a range is two finite numbers, the smaller first."""
-    low, high = declared
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+def check_range(declared: Any, argument: str = "range") -> Range:
+    """Return a range; raise `InputError` unless it is two finite numbers, the smaller first."""
+    try:
+        low, high = map(float, declared)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
         raise InputError(
-            f"A range is two finite numbers, the smaller first, but got ({low}, {high}): correct "
+            f"A range is two finite numbers, the smaller first, but got {declared!r}: correct "
             "{argument}.",
-            "range",
+            argument,
         )
+    return low, high
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,13 +47,18 @@ class SketchedPairs(_Sketched):
     site_of
         The site of every row, where nodes are sites: a site adds up its rows' features, and
         averages how many they are along with them.
+
+    Attributes
+    ----------
+    limit
+        What nodes agree on in the end: the statistic of the exact mean.
     """
 
     def __init__(self, pairs: Pairs, sketch: Any, site_of: IntArray | None) -> None:
         self.pairs, self.kernel, self.target = pairs, pairs.kernel, pairs.target
         self.data = pairs.data
         recipe = default_sketch(pairs.kernel) if sketch is None else _check_sketch(sketch)
-        self.name = repr(recipe)
+        self.name = _name(recipe)
         self.sketch = recipe.fit(pairs) if isinstance(recipe, Recipe) else recipe
         self.site_of = site_of
         if isinstance(recipe, Recipe):
@@ -63,6 +67,7 @@ class SketchedPairs(_Sketched):
         features = _check_features(self.sketch, pairs.data)
         self._mean = features.mean(axis=0)
         self.features = self._on_sites(features)
+        self.limit = _check_readout(self.sketch, self._mean)
 
     def read(self, averaged: FloatArray) -> FloatArray:
         """Return each node's statistic, from the averages it has, shape (n, r)."""
@@ -75,17 +80,6 @@ class SketchedPairs(_Sketched):
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
         return self.pairs.exact(progress)
-
-    @cached_property
-    def limit(self) -> float:
-        """What nodes agree on in the end: the statistic of the exact mean."""
-        value = np.asarray(self.sketch.readout(self._mean), dtype=np.float64)
-        if value.shape != () or not np.isfinite(value):
-            raise InputError(
-                f"The sketch's readout of one mean of shape {self._mean.shape} must be one finite "
-                f"number, but is {value!r}: correct its `readout`."
-            )
-        return float(value)
 
     @property
     def bracket(self) -> tuple[float, float] | None:
@@ -100,13 +94,16 @@ class SketchedPairs(_Sketched):
 
         To first order a node's error is that of averaging its features times their slopes.
         """
-        size = np.maximum(np.abs(self._mean), 1e-3) * 1e-6
-        slopes = (self.sketch.readout(self._mean + np.diag(size)) - self.limit) / size
-        features = self.features
-        if self.site_of is not None:  # the mean is a quotient of two averages
-            rows = len(self.data) / self.n
-            features = (features[:, :-1] - features[:, -1:] * self._mean) / rows
-        return np.asarray(features @ slopes), abs(self.limit - self.exact())
+        features, rows = self.features, len(self.data) / self.n
+        typical = np.sqrt(np.mean(features[:, : len(self._mean)] ** 2, axis=0)) / rows
+        size = np.maximum(1e-6 * typical, np.finfo(np.float64).tiny)
+        above, below = (self.sketch.readout(self._mean + sign * np.diag(size)) for sign in (1, -1))
+        slopes = (above - below) / (2 * size)
+        if self.site_of is None:
+            off = features - self._mean
+        else:  # the mean is a quotient of two averages
+            off = (features[:, :-1] - features[:, -1:] * self._mean) / rows
+        return np.asarray(off @ slopes), abs(self.limit - self.exact())
 
 
 class PrivateSketch(_Sketched):
@@ -174,6 +171,28 @@ def _check_sketch(sketch: Any) -> Sketch | Recipe:
             "pg.sketches.Bins(16)",
         )
     return sketch
+
+
+def _name(sketch: Sketch | Recipe) -> str:
+    """Return how a sketch describes itself, or the name of its class if it does not."""
+    plain = type(sketch).__repr__ is object.__repr__  # an address, other in every process
+    return type(sketch).__name__ if plain else repr(sketch)
+
+
+def _check_readout(sketch: Sketch, mean: FloatArray) -> float:
+    value = np.asarray(sketch.readout(mean), dtype=np.float64)
+    if value.shape != () or not np.isfinite(value):
+        raise InputError(
+            f"The sketch's readout of one mean of shape {mean.shape} must be one finite number, "
+            f"but is {value!r}: correct its `readout`, or the rows if no pair of them counts."
+        )
+    several = np.asarray(sketch.readout(np.stack([mean] * 3)), dtype=np.float64)
+    if several.shape != (3,) or not np.allclose(several, value):
+        raise InputError(
+            f"The sketch's readout of three means, shape (3, {len(mean)}), must be what it is of "
+            "each: index features as in mean[..., 0]."
+        )
+    return float(value)
 
 
 def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gamma, pi, sqrt
+from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -37,9 +37,9 @@ class Chebyshev:
     range: Range | None = None
 
     def __post_init__(self) -> None:
-        whole("The degree", self.degree)
+        object.__setattr__(self, "degree", whole("The degree", self.degree))
         if self.range is not None:
-            check_range(self.range)
+            object.__setattr__(self, "range", check_range(self.range))
 
     def fit(self, pairs: Pairs) -> Polynomials:
         """Return the sketch of any single kernel of one column that is smooth enough."""
@@ -68,11 +68,12 @@ def _polynomial_form(kernel: Kernel, low: float, high: float, degree: int) -> Fl
     between = np.linspace(-1, 1, 3 * degree + 2)
     values = _on_grid(kernel, between, low, high)
     polynomials = chebyshev.chebvander(between, degree)
-    misfit = np.abs(polynomials @ form @ polynomials.T - values).max() / np.abs(values).max()
-    if misfit > _LARGEST_MISFIT:
+    misfit, size = np.abs(polynomials @ form @ polynomials.T - values).max(), np.abs(values).max()
+    if not misfit <= _LARGEST_MISFIT * size:
         raise InputError(
             f"Kernel '{kernel.name}' is not smooth enough for polynomials of degree {degree}, "
-            f"which miss it by {100 * misfit:.2g} %: raise the degree, or use method 'tracking'."
+            f"which miss it by {100 * misfit / size:.2g} %: raise the degree, or use method "
+            "'tracking'."
         )
     return np.asarray(form)
 
@@ -120,7 +121,7 @@ class Directions:
     Parameters
     ----------
     directions
-        How many directions, the columns at least; more are more accurate.
+        How many directions; more are more accurate. Take at least as many as columns.
     bins
         How many bins per direction.
     """
@@ -129,8 +130,9 @@ class Directions:
     bins: int = 16
 
     def __post_init__(self) -> None:
-        whole("The number of directions", self.directions)
-        whole("The number of bins", self.bins)
+        directions = whole("The number of directions", self.directions)
+        object.__setattr__(self, "directions", directions)
+        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
 
     def fit(self, pairs: Pairs) -> Projections:
         """Return the sketch of the mean distance."""
@@ -176,8 +178,9 @@ class Projections:
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
-        pieces = np.split(mean, len(self.parts), axis=-1)
+        sizes = [3 * part.grid.bins for part in self.parts]
+        pieces = np.split(mean, np.cumsum(sizes)[:-1], axis=-1)
         readings = [part.readout(piece) for part, piece in zip(self.parts, pieces, strict=True)]
         d = self.axes.shape[1]
-        factor = sqrt(pi) * gamma((d + 1) / 2) / gamma(d / 2)
+        factor = sqrt(pi) * exp(lgamma((d + 1) / 2) - lgamma(d / 2))
         return np.asarray(factor * np.mean(readings, axis=0))

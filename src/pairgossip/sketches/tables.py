@@ -8,11 +8,13 @@ columns' features.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
+from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import check_half_ties, formulas, wrong_kernel
@@ -190,9 +192,9 @@ class TwoWayBins:
     ranges: tuple[Range, Range] | None = None
 
     def __post_init__(self) -> None:
-        whole("The number of bins", self.bins)
-        for declared in self.ranges or ():
-            check_range(declared)
+        object.__setattr__(self, "bins", whole("The number of bins", self.bins))
+        if self.ranges is not None:
+            object.__setattr__(self, "ranges", _check_ranges(self.ranges))
 
     def fit(self, pairs: Pairs) -> Table:
         """Return the sketch of Kendall's tau, the ranking risk or the concordance."""
@@ -201,7 +203,7 @@ class TwoWayBins:
             known = ("kendall", "ranking-risk", "concordance")
             raise wrong_kernel("TwoWayBins", pairs.kernel, known)
         x, y = (
-            lay_bins(pairs.data[:, column], self.bins, declared, 2 * self.bins)
+            lay_bins(pairs.data[:, column], self.bins, declared, 2 * self.bins, "ranges")
             for column, declared in enumerate(self.ranges or (None, None))
         )
         if kind is not ConcordanceTable:
@@ -216,3 +218,16 @@ class TwoWayBins:
         return np.concatenate(
             [flooded_rows(pairs.data[:, column], 2 * self.bins) for column in range(2)]
         )
+
+
+def _check_ranges(declared: Any) -> tuple[Range, Range]:
+    try:
+        first, second = declared
+    except (TypeError, ValueError):
+        raise InputError(
+            f"There are two columns, but got {declared!r}: give the range of each, as in "
+            "{argument}.",
+            "ranges",
+            ((0, 1), (0, 5)),
+        ) from None
+    return check_range(first, "ranges"), check_range(second, "ranges")

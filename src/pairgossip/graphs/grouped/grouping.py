@@ -185,10 +185,6 @@ def grouped(sites: Graph, groups: object, construction: str = LEXICOGRAPHIC) -> 
     return GroupedGraph(sites, match_groups(groups, rows, sites), construction)
 
 
-_MOST_PAIRS_WITHIN_SITES = 2**32
-"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
-
-
 class Placement(NamedTuple):
     """Where the rows are, and who exchanges with whom."""
 
@@ -217,13 +213,5 @@ def place_rows(graph: Any, rows: int, groups: Any, construction: str, seed: int)
     sites = graph if isinstance(graph, Graph) else find_network(graph, len(labels), seed)
     site_of = match_groups(groups, rows, sites)
     if construction == WHOLE_SETS:
-        sizes = np.bincount(site_of).astype(np.float64)
-        if float(sizes @ sizes) > _MOST_PAIRS_WITHIN_SITES:
-            raise InputError(
-                f"Swapping whole sets of up to {int(sizes.max()):,} rows takes {sizes @ sizes:.0e} "
-                "pairs of rows before the first exchange: use {argument}.",
-                "construction",
-                "lexicographic",
-            )
         return Placement(sites, site_of)
     return Placement(GroupedGraph(sites, site_of, construction), None)
