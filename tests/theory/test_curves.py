@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -92,6 +93,19 @@ def test_what_theory_does_not_know_is_refused() -> None:
         run = pg.estimate(rows(48), kernel, TORUS, iterations=40, seed=0, **settings)
         with pytest.raises(InputError, match=sentence):
             run.theory()
+
+
+@pytest.mark.parametrize(
+    ("method", "remedy"), [("sketch", "before run.save"), ("tracking", "none are known for method")]
+)
+def test_a_file_without_theory_says_where_to_get_it(
+    tmp_path: Path, method: str, remedy: str
+) -> None:
+    pg.estimate(rows(48), "variance", TORUS, method=method, iterations=40, seed=0).save(
+        tmp_path / "run.npz"
+    )
+    with pytest.raises(InputError, match=remedy):
+        pg.load(tmp_path / "run.npz").theory()
 
 
 def test_the_error_of_sampled_pairs_is_that_of_samples() -> None:

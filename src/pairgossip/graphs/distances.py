@@ -133,9 +133,7 @@ def _distances(graph: Graph, sources: int | NDArray[np.int64]) -> NDArray[np.flo
 
 def effective_resistances(graph: Graph, law: str = UNIFORM_EDGES) -> FloatArray:
     """Return the resistance between the ends of every edge, whose conductances are the law's."""
-    laplacian = graph.laplacian(law)
-    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else np.asarray(laplacian)
-    inverse = np.linalg.inv(dense + 1 / graph.n)
+    inverse = np.linalg.inv(graph.laplacian_dense(law) + 1 / graph.n)
     i, j = graph.edges.T
     return np.asarray(inverse[i, i] + inverse[j, j] - 2 * inverse[i, j])
 

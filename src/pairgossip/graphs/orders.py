@@ -21,7 +21,7 @@ from pairgossip.errors import InputError, needed_for
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
 
-LARGEST_SWEEP = 20_000_000
+_LARGEST_SWEEP = 20_000_000
 """Above this many edges a sweep is longer than most runs."""
 _LISTED_AT_ONCE = 1 << 16
 _VECTORS = 8
@@ -86,10 +86,10 @@ def color_edges(graph: Graph) -> Sweep:
 
     Raise `InputError` for a graph with more edges than are worth a sweep.
     """
-    if graph.edge_count > LARGEST_SWEEP:
+    if graph.edge_count > _LARGEST_SWEEP:
         raise InputError(
             f"A sweep over all {graph.edge_count:,} edges is out of reason: use {{argument}}, "
-            f"or a graph of at most {LARGEST_SWEEP:,} edges.",
+            f"or a graph of at most {_LARGEST_SWEEP:,} edges.",
             "schedule",
             "random",
         )

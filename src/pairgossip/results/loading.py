@@ -54,8 +54,9 @@ def _build_run(archive: Archive) -> Run:
         for name in TheoryCurves._fields
         if f"theory_{name}" in arrays
     }
+    bracket = header["bracket"] and tuple(map(float, header["bracket"]))
     run = Run(
-        **{name: header[name] for name in RUN_TEXTS + RUN_FACTS},
+        **{name: header[name] for name in RUN_TEXTS + RUN_FACTS} | {"bracket": bracket},
         **{name: arrays[name] for name in ("estimates", *RUN_CURVES)},
         history=arrays.get("history"),
         target=target if target.ndim else float(target),
@@ -64,8 +65,6 @@ def _build_run(archive: Archive) -> Run:
         privacy_error=PrivacyError(*header["privacy_error"]) if "privacy" in header else None,
         _theory=TheoryCurves(**theory) if theory else None,
     )
-    if run.bracket is not None:
-        object.__setattr__(run, "bracket", tuple(map(float, run.bracket)))
     trials, checkpoints = run.trials, len(run.iterations)
     _check_shapes(run, (*RUN_CURVES, "times"), (trials, checkpoints))
     _check_shapes(run, ("trial_numbers", "private_values"), (trials,))

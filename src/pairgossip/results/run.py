@@ -175,7 +175,7 @@ class Run(Result):
                 known = METHODS.get(self.method)
                 remedy = (
                     "call run.theory() before run.save()."
-                    if known is None or self.clock in known.expectations
+                    if known is None or known.averages or self.clock in known.expectations
                     else "none are known for the asynchronous clock."
                     if self.clock == "async"
                     else f"none are known for method '{self.method}'."

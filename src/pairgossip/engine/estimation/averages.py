@@ -14,7 +14,7 @@ from pairgossip.kernels import TrialPairs
 from pairgossip.kernels.pairs import Averages
 
 
-class AveragingEngine(Engine):
+class _AveragingEngine(Engine):
     """Gossip averaging along random or ordered exchanges."""
 
     def __init__(self, problem: Averages, relaxation: float | None) -> None:
@@ -77,7 +77,7 @@ def averaging_engine(problem: Averages, timetable: Timetable) -> Engine:
         return _ContinuizedEngine(problem, timetable.rate, timetable.gain)
     if timetable.name == TREE:
         return _TreeEngine(problem)
-    return AveragingEngine(problem, timetable.relaxation)
+    return _AveragingEngine(problem, timetable.relaxation)
 
 
 class KnownItems:
