@@ -114,11 +114,13 @@ def settle_timetable(
     if name == RANDOM:
         return Timetable(relaxation=relaxation)
     if isinstance(graph, GroupedGraph):
+        # Sites have no sets to swap where nodes only average.
+        remedy = "" if method.averages else "construction 'whole-sets', or "
         raise InputError(
             f"Schedule '{name}' needs a list of all edges, and between the rows of sites there are "
-            "too many: use {argument}, or schedule 'random'.",
-            "construction",
-            "whole-sets",
+            f"too many: use {remedy}{{argument}}.",
+            "schedule",
+            RANDOM,
         )
     if name == CONTINUIZED:
         return _continuized(graph, law)
