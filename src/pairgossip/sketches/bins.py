@@ -39,13 +39,13 @@ class Bins:
         if self.range is not None:
             object.__setattr__(self, "range", check_range(self.range))
 
-    def fit(self, pairs: Pairs) -> GiniBins | GiniLabels | AucTable:
+    def fit(self, pairs: Pairs) -> GiniBins | _GiniLabels | AucTable:
         """Return the sketch of Gini's mean difference or of the AUC."""
         formula = formulas(pairs.kernel)
         if formula == (Formula.GINI,):
             bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
             if isinstance(bins, Labels):
-                return GiniLabels(bins, pairs.scale)
+                return _GiniLabels(bins, pairs.scale)
             return GiniBins(bins, pairs.n, pairs.scale)
         if formula == (Formula.AUC_ORDERED, Formula.AUC_COMPARED):
             check_half_ties(pairs.kernel)
@@ -130,7 +130,7 @@ class GiniBins:
 
 
 @dataclass(frozen=True)
-class GiniLabels:
+class _GiniLabels:
     """The mean of |x - y| of numbers of which few are different: exact."""
 
     labels: Labels

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _READ_AT_ONCE = 1 << 14
+"""How many nodes' means are read at a time."""
 
 
 class _Sketched(Averages):

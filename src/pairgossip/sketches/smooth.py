@@ -41,7 +41,7 @@ class Chebyshev:
         if self.range is not None:
             object.__setattr__(self, "range", check_range(self.range))
 
-    def fit(self, pairs: Pairs) -> Polynomials:
+    def fit(self, pairs: Pairs) -> _Polynomials:
         """Return the sketch of any single kernel of one column that is smooth enough."""
         (kernel, *others) = pairs.kernel.components
         if others or pairs.dimension != 1:
@@ -51,7 +51,7 @@ class Chebyshev:
         low, high = (low, high) if low < high else (low - 1.0, high + 1.0)
         own = None if pairs.target == "v" or kernel.zero_diagonal else kernel
         form = _polynomial_form(kernel, low, high, self.degree)
-        return Polynomials(low, high, form, pairs.n, pairs.scale, own)
+        return _Polynomials(low, high, form, pairs.n, pairs.scale, own)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first: the extremes."""
@@ -85,7 +85,7 @@ def _on_grid(kernel: Kernel, nodes: FloatArray, low: float, high: float) -> Floa
 
 
 @dataclass(frozen=True)
-class Polynomials:
+class _Polynomials:
     """A statistic as a quadratic form of mean Chebyshev polynomials."""
 
     low: float
@@ -134,25 +134,25 @@ class Directions:
         object.__setattr__(self, "directions", directions)
         object.__setattr__(self, "bins", whole("The number of bins", self.bins))
 
-    def fit(self, pairs: Pairs) -> Projections:
+    def fit(self, pairs: Pairs) -> _Projections:
         """Return the sketch of the mean distance."""
         if formulas(pairs.kernel) != (Formula.DISTANCE,):
             raise wrong_kernel("Directions", pairs.kernel, ("distance",))
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins) for column in projected.T]
         parts = tuple(GiniBins(grid, pairs.n, pairs.scale) for grid in grids)
-        return Projections(axes, parts)
+        return _Projections(axes, parts)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose projections all nodes must learn first."""
         return np.concatenate([flooded_rows(column) for column in self._project(pairs)[1].T])
 
     def _project(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
-        axes = spread_directions(pairs.dimension, self.directions)
+        axes = _spread_directions(pairs.dimension, self.directions)
         return axes, pairs.data.reshape(pairs.n, -1) @ axes.T
 
 
-def spread_directions(dimension: int, count: int) -> FloatArray:
+def _spread_directions(dimension: int, count: int) -> FloatArray:
     """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
     if dimension == 1:
         return np.ones((1, 1))
@@ -164,7 +164,7 @@ def spread_directions(dimension: int, count: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Projections:
+class _Projections:
     """The mean distance from the mean differences of projections."""
 
     axes: FloatArray

@@ -82,7 +82,7 @@ def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
     return apart, np.eye(axis.bins) * (not axis.ties_known)
 
 
-class KendallTable(Table):
+class _KendallTable(Table):
     """Kendall's tau-a."""
 
     def readout(self, mean: FloatArray) -> FloatArray:
@@ -96,7 +96,7 @@ class KendallTable(Table):
         return self.scale * (known - unknown), self.scale * (known + unknown)
 
 
-class RiskTable(Table):
+class _RiskTable(Table):
     """The share of pairs whose scores and labels are in opposite order."""
 
     def readout(self, mean: FloatArray) -> FloatArray:
@@ -137,7 +137,7 @@ class AucTable(Table):
 
 
 @dataclass(frozen=True)
-class ConcordanceTable(Table):
+class _ConcordanceTable(Table):
     """Harrell's concordance, from two tables: of all rows, and of those with an event."""
 
     events: bool = False
@@ -170,9 +170,9 @@ def _counted(axis: Grid | Labels) -> FloatArray:
 
 
 _TABLES: dict[tuple[Formula, ...], type[Table]] = {
-    (Formula.KENDALL,): KendallTable,
-    (Formula.RANKING_RISK,): RiskTable,
-    (Formula.CONCORDANT, Formula.COMPARABLE): ConcordanceTable,
+    (Formula.KENDALL,): _KendallTable,
+    (Formula.RANKING_RISK,): _RiskTable,
+    (Formula.CONCORDANT, Formula.COMPARABLE): _ConcordanceTable,
 }
 
 
@@ -206,10 +206,10 @@ class TwoWayBins:
             lay_bins(pairs.data[:, column], self.bins, declared, 2 * self.bins, "ranges")
             for column, declared in enumerate(self.ranges or (None, None))
         )
-        if kind is not ConcordanceTable:
+        if kind is not _ConcordanceTable:
             return kind(x, y, pairs.n, pairs.scale)
         check_half_ties(pairs.kernel)
-        return ConcordanceTable(x, y, pairs.n, events=pairs.data.shape[1] == 3)
+        return _ConcordanceTable(x, y, pairs.n, events=pairs.data.shape[1] == 3)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first."""
