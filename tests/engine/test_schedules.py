@@ -10,6 +10,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.algorithms import find_method, tracking
+from pairgossip.engine import timetable
 from pairgossip.engine.estimation.trial import build_engine
 from pairgossip.engine.schedule import OrderedSchedule, root_seed
 from pairgossip.engine.timetable import settle_timetable
@@ -217,6 +218,19 @@ def test_sweeps_are_taken_where_an_exchange_does_more(n: int, radius: float, see
     random = np.divide(*averaging_error(rows(n), graph, at))
     by_sweeps = np.divide(*sweep_error(rows(n), color_edges(graph), at))
     assert taken == (by_sweeps > random) == (n == 60)
+
+
+def test_a_large_star_is_known_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sweeps, one exchange at a time, would take minutes to measure."""
+
+    def measured(*arguments: Any) -> float:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(timetable, "best_relaxation", measured)
+    monkeypatch.setattr(timetable, "spectral_radius", measured)
+    star, method = pg.graphs.star(5_000), find_method("averaging")
+    with pytest.warns(SlowSchedule, match="4999 turns"):
+        assert settle_timetable("ordered", star, "uniform-edges", method).name == "random"
 
 
 def test_a_lone_node_needs_no_schedule() -> None:
