@@ -117,7 +117,7 @@ def test_a_readout_is_tried_before_any_exchange() -> None:
     run = pg.estimate(VALUES, product, method="sketch", sketch=Squares(), schedule="tree", seed=0)
     assert run.sketch_error is not None and run.sketch_error < 1e-12 * run.target
     for spoiled in (Squares(shape=(1,)), Squares(factor=np.nan)):
-        with pytest.raises(InputError, match=r"readout of means of shape .* must be finite"):
+        with pytest.raises(InputError, match=r"readout of one mean .* must be one finite number"):
             pg.estimate(VALUES, product, method="sketch", sketch=spoiled)
 
 

@@ -67,8 +67,6 @@ class SketchedPairs(_Sketched):
             self.holders = rows if site_of is None else site_of[rows]
         features = _check_features(self.sketch, pairs.data)
         self._mean = features.mean(axis=0)
-        self.limit = _check_readout(self.sketch, self._mean)
-        """What nodes agree on in the end: the statistic of the exact mean."""
         self.features = self._on_sites(features)
         self.limit = _check_readout(self.sketch, self._mean)
 
@@ -208,18 +206,6 @@ def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
     if not np.isfinite(features).all():
         raise InputError("The sketch's features of some rows are NaN or infinite.")
     return features
-
-
-def _check_readout(sketch: Sketch, mean: FloatArray) -> float:
-    """Return the statistic of the exact mean; nodes read many means at once."""
-    for means in (np.stack([mean, mean]), mean):
-        value = np.asarray(sketch.readout(means), dtype=np.float64)
-        if value.shape != means.shape[:-1] or not np.isfinite(value).all():
-            raise InputError(
-                f"The sketch's readout of means of shape {means.shape} must be finite numbers of "
-                f"shape {means.shape[:-1]}, but is {value!r}: correct its `readout`."
-            )
-    return float(value)
 
 
 def _site_sums(features: FloatArray, site_of: IntArray) -> FloatArray:
