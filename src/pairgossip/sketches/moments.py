@@ -7,9 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.kernels.data import column_count
 from pairgossip.sketches.sketch import formulas, wrong_kernel
+
+_LOST = 16 * np.finfo(np.float64).eps
+"""Which part of a mean of squares rounding may take."""
+_MOST_LOST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,26 @@ class Moments:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
         formula = formulas(pairs.kernel)
         if formula == (Formula.VARIANCE,):
-            return _Scatter(self.center, 1, None, pairs.scale)
-        if formula == (Formula.SCATTER_SQUARED,):
-            clusters = np.unique(pairs.data[:, -1])
-            return _Scatter(self.center, column_count(pairs.data) - 1, clusters, 2 * pairs.scale)
-        raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
+            sketch = _Scatter(self.center, 1, None, pairs.scale)
+        elif formula == (Formula.SCATTER_SQUARED,):
+            clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
+            sketch = _Scatter(self.center, columns, clusters, 2 * pairs.scale)
+        else:
+            raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
+        self._check_digits(sketch, pairs.data)
+        return sketch
+
+    def _check_digits(self, sketch: _Scatter, data: FloatArray) -> None:
+        """Raise `InputError` if the rows are so far from the center that their spread is lost."""
+        numbers = data.reshape(len(data), -1)[:, : sketch.dimension]
+        lost = _LOST * float(np.mean((numbers - self.center) ** 2))
+        if lost > _MOST_LOST * float(np.mean((numbers - numbers.mean(axis=0)) ** 2)):
+            raise InputError(
+                f"The rows are about {numbers.mean():.6g} and spread so little around it that "
+                f"squares about {self.center:g} lose the digits that count: give {{argument}}.",
+                "sketch",
+                f"pg.sketches.Moments(center={numbers.mean():.6g})",
+            )
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first: one of each cluster."""
