@@ -270,3 +270,11 @@ def test_a_sweep_over_too_many_edges_is_refused() -> None:
 def test_collecting_too_many_rows_is_refused() -> None:
     with pytest.raises(InputError, match="up to 4,000"):
         pg.estimate(np.arange(5_000.0), "gini", "cycle", method="collect")
+
+
+def test_a_sweep_that_is_longer_than_gossip_gives_way_at_once() -> None:
+    """Edges are not even listed: random ones shrink errors to rounding before a sweep is over."""
+    graph = pg.graphs.complete(3_000)
+    with pytest.warns(SlowSchedule, match="a sweep takes 4,498,500 exchanges"):
+        table = settle_timetable("ordered", graph, "uniform-edges", find_method("averaging"))
+    assert table.name == "random"

@@ -59,5 +59,9 @@ def read(state: State) -> FloatArray:
 
 def means_of_known(known: FloatArray, values: FloatArray) -> FloatArray:
     """Return the mean of the values over the pairs of each node's rows."""
-    sums = [np.einsum("kl,kl->k", known @ component, known) for component in values]
-    return np.stack(sums, axis=1) / known.sum(axis=1)[:, None] ** 2
+    counts = known.sum(axis=1)
+    means = np.tile(values.mean(axis=(1, 2)), (len(known), 1))
+    some = np.flatnonzero(counts < len(known))  # the others know all
+    sums = [np.einsum("kl,kl->k", known[some] @ component, known[some]) for component in values]
+    means[some] = np.stack(sums, axis=1) / counts[some, None] ** 2
+    return means

@@ -31,6 +31,7 @@ from pairgossip.graphs.distances import effective_resistances
 from pairgossip.graphs.orders import (
     Sweep,
     best_relaxation,
+    check_sweep,
     color_edges,
     spectral_radius,
     tree_messages,
@@ -48,6 +49,8 @@ The best relaxation of a sweep forgets old values fastest and amplifies new ones
 """
 _LARGEST_RESISTANCES = 4_000
 """Up to this many nodes the effective resistances of all edges are a matter of seconds."""
+_TO_ROUNDING = 36.0
+"""The logarithm by which errors can shrink before they are rounding."""
 _LARGEST_GAP = 50_000
 """Up to this many nodes a sweep is compared with random edges by the graph's spectral gap."""
 _MOST_COLORS = 2_000
@@ -152,6 +155,10 @@ def _check_relaxation(relaxation: Any, name: str, method: Method) -> None:
 
 
 def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
+    check_sweep(graph)
+    if given is None and _has_too_many_edges(graph):
+        _warn_slow(f"a sweep takes {graph.edge_count:,} exchanges")
+        return RANDOM_EXCHANGES
     sweep = color_edges(graph)
     missed = _MISSED_TURNS if method.swaps else 0.0
     relaxation = given
@@ -162,15 +169,26 @@ def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
             relaxation = 0.5 + (_CAUTION if method.swaps else 1.0) * (best - 0.5)
         is_slow = _is_slow(graph, sweep, relaxation or 0.5)
     if is_slow:
-        warnings.warn(
-            f"Ordered exchanges would be slower than random ones on this graph ({sweep.colors} "
-            f"turns for nodes of {2 * graph.edge_count / graph.n:.3g} neighbors on average), "
-            "so they are random.",
-            SlowSchedule,
-            stacklevel=6,  # the caller of the front door
-        )
+        neighbors = 2 * graph.edge_count / graph.n
+        _warn_slow(f"{sweep.colors} turns for nodes of {neighbors:.3g} neighbors on average")
         return RANDOM_EXCHANGES
     return Timetable(ORDERED, relaxation, sweep=sweep, missed=missed)
+
+
+def _warn_slow(why: str) -> None:
+    warnings.warn(
+        f"Ordered exchanges would be slower than random ones on this graph ({why}), so they are "
+        "random.",
+        SlowSchedule,
+        stacklevel=7,  # the caller of the front door
+    )
+
+
+def _has_too_many_edges(graph: Graph) -> bool:
+    """Tell whether random edges shrink errors to rounding before a sweep is over."""
+    if graph.n > _LARGEST_GAP and not graph.is_complete:
+        return False
+    return _TO_ROUNDING / graph.edge_count < graph.normalized_gap() / 2
 
 
 def _waits_for_hubs(graph: Graph, sweep: Sweep) -> bool:

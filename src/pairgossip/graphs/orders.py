@@ -81,11 +81,8 @@ class Course(NamedTuple):
 RANDOM_COURSE = Course()
 
 
-def color_edges(graph: Graph) -> Sweep:
-    """Give every edge the first color that neither of its nodes has yet.
-
-    Raise `InputError` for a graph with more edges than are worth a sweep.
-    """
+def check_sweep(graph: Graph) -> None:
+    """Raise `InputError` for a graph with more edges than are worth a sweep."""
     if graph.edge_count > _LARGEST_SWEEP:
         raise InputError(
             f"A sweep over all {graph.edge_count:,} edges is out of reason: use {{argument}}, "
@@ -93,6 +90,11 @@ def color_edges(graph: Graph) -> Sweep:
             "schedule",
             "random",
         )
+
+
+def color_edges(graph: Graph) -> Sweep:
+    """Give every edge the first color that neither of its nodes has yet."""
+    check_sweep(graph)
     edges = graph.edges
     used = [0] * graph.n  # the colors of each node's edges, as bits
     colors = np.empty(len(edges), dtype=np.int64)

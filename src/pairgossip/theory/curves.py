@@ -19,6 +19,9 @@ from pairgossip.theory.averaging import LARGEST_EXACT, averaging_error, sweep_er
 from pairgossip.theory.bounds import Constants, check_size, constants, gossip_spectrum
 from pairgossip.theory.expectation import EXPECTED, known_expectation
 
+_LARGEST_SWEPT = 50_000
+"""Up to this many nodes the sweeps of a run are made again, from several places, in seconds."""
+
 
 class TheoryCurves(NamedTuple):
     """Curves over checkpoints; errors are root mean squares over the nodes.
@@ -109,6 +112,11 @@ def _averaging_error(
     if course.schedule == RANDOM:
         error = averaging_error(values, graph, iterations, course.law, course.relaxation)
     elif course.sweep is not None:
+        if graph.n > _LARGEST_SWEPT:
+            raise InputError(
+                f"The exact error of sweeps is computed up to {_LARGEST_SWEPT:,} nodes, not for "
+                f"{graph.n:,}."
+            )
         error = sweep_error(values, course.sweep, iterations, course.relaxation)
     elif course.schedule == TREE:
         error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
