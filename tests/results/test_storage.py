@@ -114,6 +114,19 @@ def test_a_newer_format_is_not_guessed_at(tmp_path: Path) -> None:
         pg.load(path)
 
 
+@pytest.mark.parametrize("forged", [{"bracket": [1, 2, 3]}, {"relaxation": "much"}, {"bracket": 4}])
+def test_forged_facts_are_refused(forged: dict[str, object], tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    example().save(path)
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    header = json.loads(arrays["header"].tobytes()) | forged
+    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="or is damaged"):
+        pg.load(path)
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "run.npz"
     example().save(path)

@@ -191,7 +191,8 @@ def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
             figure = made.plot(what, against=against, ax=Figure().subplots())
             drawn = {str(line.get_label()): line.get_ydata() for line in figure.get_lines()}
             shown = {curve["label"]: curve["values"] for curve in chart["curves"]}
-            assert list(drawn) == list(shown)
+            wall = [axis["wall"][1]] if axis["wall"] and what == "error" else []
+            assert list(drawn) == [*shown, *wall]
             for label, values in shown.items():
                 np.testing.assert_array_equal(drawn[label], values)
             assert (figure.get_xlabel(), figure.get_ylabel()) == (axis["label"], chart["label"])
@@ -285,3 +286,16 @@ def test_levels_points_bars_and_names() -> None:
     assert found["line with points"]["dash"] == found["limit"]["dash"] == "dashed"
     assert found["limit"]["x"].tolist() == [1.0, 100.0] and set(found["limit"]["y"]) == {5.0}
     assert shown["x_ticks"] == [(0, "complete"), (1, "torus")] and shown["y_ticks"] is None
+
+
+def test_what_a_sketch_was_worth() -> None:
+    run = pg.estimate(
+        [1.0, 2.0, 4.0, 4.5, 9.0], "gini", "cycle", method="sketch", schedule="ordered",
+        sketch=pg.sketches.Bins(2, (0, 10)), relaxation=0.75, seed=0,
+    )  # fmt: skip
+    assert run.bracket is not None
+    facts = dict(_result_content(run)["facts"])
+    assert (facts["relaxation"], facts["sketch"]) == (0.75, "Bins(bins=2, range=(0.0, 10.0))")
+    assert facts["error of the sketch"] == run.sketch_error
+    low, high = run.bracket
+    assert facts["exact value for sure between"] == f"{low:.6g} and {high:.6g}"

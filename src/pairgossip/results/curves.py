@@ -117,18 +117,23 @@ def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
 def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
     """Return where on an axis every method must still be without the answer, and why.
 
+    None where there is no such place, or the run did not get that far.
+
     If every node's answer depends on every row, each of them has told and has been told: up and
     down a tree takes the fewest messages there can be, and each carries a number at least.
     """
     fewest = fewest_messages(result.sites.n)
-    if result.kind == "fit" or np.ndim(result.target) or not fewest:
+    least = {
+        "messages": (fewest, f"fewest messages possible ({fewest:,})"),
+        "bytes": (
+            BYTES_PER_NUMBER * fewest,
+            f"fewest messages possible, one number each ({BYTES_PER_NUMBER * fewest:,} bytes)",
+        ),
+    }
+    found = least.get(against)
+    if result.kind == "fit" or np.ndim(result.target) or not fewest or found is None:
         return None
-    if against == "messages":
-        return fewest, f"fewest messages possible ({fewest:,})"
-    if against == "bytes":
-        least = BYTES_PER_NUMBER * fewest
-        return least, f"fewest messages possible, one number each ({least:,} bytes)"
-    return None
+    return found if found[0] <= result.axis(against)[-1] else None
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:

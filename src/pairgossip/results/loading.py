@@ -54,9 +54,9 @@ def _build_run(archive: Archive) -> Run:
         for name in TheoryCurves._fields
         if f"theory_{name}" in arrays
     }
-    bracket = header["bracket"] and tuple(map(float, header["bracket"]))
     run = Run(
-        **{name: header[name] for name in RUN_TEXTS + RUN_FACTS} | {"bracket": bracket},
+        **{name: header[name] for name in RUN_TEXTS},
+        **_facts(header),
         **{name: arrays[name] for name in ("estimates", *RUN_CURVES)},
         history=arrays.get("history"),
         target=target if target.ndim else float(target),
@@ -72,6 +72,18 @@ def _build_run(archive: Archive) -> Run:
     _check_shapes(run, ("estimates",), (trials, run.nodes))
     _check_shapes(run, ("history",), (trials, checkpoints, run.nodes))
     return run
+
+
+def _facts(header: dict[str, Any]) -> dict[str, Any]:
+    """Return what a run knows of its exchanges and its sketch, where there is anything."""
+    facts = {name: header[name] for name in RUN_FACTS if header[name] is not None}
+    for name in ("relaxation", "sketch_value"):
+        if name in facts:
+            facts[name] = float(facts[name])
+    if "bracket" in facts:
+        low, high = facts["bracket"]
+        facts["bracket"] = (float(low), float(high))
+    return facts
 
 
 def _build_fit(archive: Archive) -> Fit:

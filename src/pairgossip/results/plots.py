@@ -150,7 +150,7 @@ def _draw_curve(
 def _draw_wall(ax: Axes, run: Run, against: str) -> None:
     """Mark where no method can have an answer yet, if the run got that far."""
     found = wall(run, against)
-    if found is None or found[0] > run.axis(against)[-1]:
+    if found is None:
         return
     ax.axvspan(ax.get_xlim()[0], found[0], color=EXACT, alpha=0.08, linewidth=0)
     ax.axvline(found[0], color=EXACT, linewidth=1, label=found[1])

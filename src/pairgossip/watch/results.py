@@ -24,7 +24,7 @@ from starlette.routing import Route
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
-from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts
+from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
 from pairgossip.results.loading import load
 from pairgossip.results.result import AGAINST
 from pairgossip.results.storage import read_header
@@ -161,6 +161,14 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
     ]
     if result.kind == "fit":
         return [("last objective", float(result.objective[-1])), *facts, ("step", result.step)]
+    if result.relaxation is not None:
+        facts.append(("relaxation", result.relaxation))
+    if result.sketch is not None:
+        facts.append(("sketch", clean_text(result.sketch, _LONGEST_NAME)))
+        facts.append(("error of the sketch", result.sketch_error))
+    if result.bracket is not None:
+        low, high = result.bracket
+        facts.append(("exact value for sure between", f"{low:.6g} and {high:.6g}"))
     exact = "one per node" if np.ndim(result.target) else float(result.target)
     return [
         ("last mean", float(result.mean[-1])),
@@ -174,7 +182,12 @@ def _axes(result: Run | Fit) -> dict[str, dict[str, Any]]:
     """Return the x axes that the result has."""
     names = [name for name in AGAINST if name != "time" or result.times is not None]
     return {
-        name: {"label": axis_label(result, name), "values": result.axis(name)} for name in names
+        name: {
+            "label": axis_label(result, name),
+            "values": result.axis(name),
+            "wall": wall(result, name),
+        }
+        for name in names
     }
 
 

@@ -2,6 +2,7 @@
 
 import { makeAxis, measureNames, widen, widenLog } from "./axes.js";
 import { fade, lineColor } from "./colors.js";
+import { themeColor } from "./elements.js";
 import { DASHES, makeLegendButton } from "./legend.js";
 import { formatNumber } from "./numbers.js";
 
@@ -33,7 +34,7 @@ export class Plot {
   // lines: [{label, x, y, dash, color, points, aside, band: {x, low, high}}]; xLabel, yLabel, xLog,
   // yLog, xTicks, yTicks: the axes; last: where x ends, if the axis is to show all of it from 1 on
   // and whole powers of ten. The axis makes room for the lines that are not aside: a bound far
-  // above would flatten what was measured.
+  // above would flatten what was measured. walls: [[at, label]], x before which nothing can be.
   show(given) {
     const { lines, xLabel, yLabel, xLog, yLog, xTicks, yTicks, last } = given;
     const looks = lines.map((line) => [line.label, line.dash, line.color, Boolean(line.band)]);
@@ -89,6 +90,7 @@ export class Plot {
         fill: fade(lineColor(line.color), 0.16),
       })),
       hooks: {
+        drawAxes: [(plot) => this.drawWalls(plot)],
         setCursor: [() => this.writeValues()],
         setSelect: [() => this.noteZoom()],
         setScale: [() => this.noteAxis()],
@@ -144,6 +146,25 @@ export class Plot {
       { ...edge, auto: !this.given.yLog },
       { ...edge, auto: true },
     ];
+  }
+
+  drawWalls({ ctx, bbox, valToPos }) {
+    for (const [at, label] of this.given.walls ?? []) {
+      const x = valToPos(at, "x", true);
+      const right = bbox.left + bbox.width;
+      if (!(x > bbox.left && x <= right)) continue;
+      ctx.save();
+      ctx.fillStyle = fade(themeColor("--soft"), 0.1);
+      ctx.fillRect(bbox.left, bbox.top, x - bbox.left, bbox.height);
+      ctx.fillStyle = themeColor("--soft");
+      ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height);
+      ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+      const isRoomy = x + ctx.measureText(label).width + 12 * devicePixelRatio < right;
+      ctx.textAlign = isRoomy ? "left" : "right";
+      const beside = (isRoomy ? 6 : -6) * devicePixelRatio;
+      ctx.fillText(label, x + beside, bbox.top + 14 * devicePixelRatio);
+      ctx.restore();
+    }
   }
 
   chooseRange(axis, low, high) {

@@ -10,6 +10,7 @@ import { Plot } from "../common/plot.js";
 const MOST_CHOSEN = 8;
 const FEW_GROUPS = 3; // up to this many, all are open
 const CHART_HEIGHT = 400;
+const [LONGEST_FACT, LONGEST_NAME] = [12, 16]; // of facts side by side; others have a line each
 const KINDS = {
   error: "error",
   estimate: "estimate",
@@ -170,11 +171,18 @@ export class RunsTab {
       yLabel: [...new Set(charts.map((chart) => chart.label))].join(" / "),
       xLog: shown.every((result) => result.axes[this.against].values[0] > 0),
       yLog,
+      walls: this.what === "error" ? this.findWalls(shown) : [],
     });
     this.facts.replaceChildren(
       ...results.map((result) => this.makeFacts(result, shown.length > 1)),
     );
     this.onChange();
+  }
+
+  // Where no method can have an answer yet, once for all runs that agree on it.
+  findWalls(shown) {
+    const found = shown.map((result) => result.axes[this.against].wall).filter(Boolean);
+    return [...new Map(found).entries()];
   }
 
   // What the chosen runs have to draw; return the axes, from name to label.
@@ -217,9 +225,12 @@ export class RunsTab {
       swatch.style.background = lineColor(this.chosen.indexOf(result.key));
       head.prepend(swatch, " ");
     }
-    const facts = result.facts.map(([name, value]) =>
-      make("div", {}, make("dt", { text: name }), make("dd", { text: formatFact(value) })),
-    );
+    const facts = result.facts.map(([name, value]) => {
+      const text = formatFact(value);
+      const isLong = text.length > LONGEST_FACT || name.length > LONGEST_NAME;
+      const parts = [make("dt", { text: name }), make("dd", { text })];
+      return make("div", { class: isLong ? "wide" : "" }, ...parts);
+    });
     return make(
       "article",
       { class: "card facts-card" },
