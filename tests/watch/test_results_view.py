@@ -123,7 +123,8 @@ def test_a_file_that_went_away(tmp_path: Path, runs: Path) -> None:
 def test_the_page_draws_curves_with_theory(page: Page, server: Viewed) -> None:
     open_runs(page, server, "cycle")
     assert legend(page) == [
-        *("measured error", "exact bias", "bound on the bias", "bound on the error"),
+        *("measured error", "as many pairs drawn at random"),
+        *("exact bias", "bound on the bias", "bound on the error"),
     ]
     assert page.locator("#result-curves canvas").evaluate(COUNT_PAINTED) > 2000
     expect(page.locator("#log-y")).to_be_checked()
