@@ -118,7 +118,7 @@ def to_the_end(browser: Browser, address: str, *, name: str, fields: dict[str, s
             page.locator("details.settings > summary").click()
         page.click("#start")
         expect(page.locator("#run-status")).to_have_text("done")
-        if fields["data"] == "engel":
+        if fields["data"] == "engel" and "clock" not in fields:
             until_theory(page)
         page.wait_for_timeout(1_000)
         keep(page, name, whole="graph-2" in fields)
@@ -131,6 +131,9 @@ def simulations(browser: Browser) -> None:
         first_look(browser, address, name="phone", phone=True, dark=True)
         two = {**INCOMES, "graph": "complete", "graph-2": "cycle", "iterations": "12000"}
         to_the_end(browser, address, name="two-runs", fields=two)
+        ways = {"clock": "async", "method-2": "sketch", "clock-2": "sync", "schedule-2": "ordered"}
+        torus = {"nodes": "225", "graph": "torus", "graph-2": "torus", "iterations": "15000"}
+        to_the_end(browser, address, name="sketch", fields={**INCOMES, **torus, **ways})
         many = {"data": "two-normals", "nodes": "10000", "column": "score", "kernel": "gini",
                 "graph": "torus", "iterations": "1000000", "seed": "0"}  # fmt: skip
         to_the_end(browser, address, name="ten-thousand", fields=many)
