@@ -10,7 +10,6 @@ import numpy as np
 from pairgossip.algorithms import Method
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.checks import RANDOM
-from pairgossip.engine.timetable import Timetable
 from pairgossip.errors import InputError
 from pairgossip.kernels import TrialPairs
 from pairgossip.kernels.pairs import Averages
@@ -103,23 +102,26 @@ class PlainEngine(Engine):
         return None if self._plain.learned is None else self._plain.learned(self._state)
 
 
+Spread = Callable[[PairArray], int | None]
+"""Carries out a block of exchanges; says after how many all know all, None if they do not."""
+
+
 class Flooding(Engine):
     """Lets all nodes learn some numbers before the engine proper begins, on the same exchanges.
 
     They pass on what they know: the extremes of the rows, say, without which they cannot lay
-    bins. ``holders`` are the nodes that know each number from the start. Along a tree it takes one
-    way up and down, whoever they are.
+    bins. ``spread`` lets nodes learn along exchanges. Along a tree it takes one way up and down,
+    whoever knows them first: ``needed`` messages.
     """
 
     def __init__(
-        self, engine: Engine, nodes: int, holders: IntArray, timetable: Timetable, is_plain: bool
+        self, engine: Engine, numbers: int, spread: Spread, needed: int | None = None
     ) -> None:
         self.is_over = False
         self.exchanges = 0
         """How many were made for it."""
-        self._engine, self._numbers = engine, len(holders)
-        self._needed = 2 * nodes - 2 if timetable.messages is not None else None
-        self._spread = _spread(nodes, holders) if is_plain else _fast_spread(nodes, holders)
+        self._engine, self._numbers = engine, numbers
+        self._spread, self._needed = spread, needed
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
         """Carry out a block of iterations."""
@@ -148,11 +150,8 @@ class Flooding(Engine):
         return self._engine.estimates()
 
 
-_Spread = Callable[[PairArray], int | None]
-
-
-def _spread(nodes: int, holders: IntArray) -> _Spread:
-    """Return what lets nodes learn along exchanges, and says after how many all know all."""
+def plain_spread(nodes: int, holders: IntArray) -> Spread:
+    """Return what lets nodes learn numbers, of which ``holders`` know each from the start."""
     known = np.zeros((nodes, len(holders)), dtype=np.bool_)
     known[holders, np.arange(len(holders))] = True
 
@@ -164,9 +163,3 @@ def _spread(nodes: int, holders: IntArray) -> _Spread:
         return None
 
     return exchange
-
-
-def _fast_spread(nodes: int, holders: IntArray) -> _Spread:
-    from pairgossip.engine.estimation.averages import KnownItems
-
-    return KnownItems(nodes, holders).exchange

@@ -10,7 +10,14 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.engine.estimation.engine import Engine, Flooding, LoneNode, PlainEngine
+from pairgossip.engine.estimation.engine import (
+    Engine,
+    Flooding,
+    LoneNode,
+    PlainEngine,
+    Spread,
+    plain_spread,
+)
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
@@ -75,29 +82,53 @@ def build_engine(
     if problem.n == 1:
         return LoneNode(problem)
     assert (weights is not None) == method.weighs_by_picks
-    is_plain = name == "plain" or clock not in method.twins
-    if is_plain:
-        options = timetable.options()
-        if method.updates == "either" and clock == "sync":
-            options["order"] = order
-        if weights is not None:
-            options["weights"] = weights
-        engine: Engine = PlainEngine(problem, method, clock, timetable.name, **options)
-    else:
-        with needed_for_speed():
-            from pairgossip.engine.estimation.averages import CollectEngine, averaging_engine
-            from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
-        if isinstance(problem, Averages):
-            engine = averaging_engine(problem, timetable)
-        elif method.collects:
-            engine = CollectEngine(problem)
-        elif isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
-            engine = FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
-        else:
-            engine = TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
-    if isinstance(problem, Averages) and len(problem.holders):
-        return Flooding(engine, problem.n, problem.holders, timetable, is_plain)
-    return engine
+    if name == "plain" or clock not in method.twins:
+        return _plain_engine(problem, method, clock, order, weights, timetable)
+    with needed_for_speed():
+        from pairgossip.engine.estimation.averages import (
+            CollectEngine,
+            KnownItems,
+            averaging_engine,
+        )
+        from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
+    if isinstance(problem, Averages):
+        engine = averaging_engine(problem, timetable)
+        known = KnownItems(problem.n, problem.holders)
+        return _after_flooding(engine, problem, known.exchange, timetable)
+    if method.collects:
+        return CollectEngine(problem)
+    if isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
+        return FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
+    return TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
+
+
+def _plain_engine(
+    problem: TrialPairs | Averages,
+    method: Method,
+    clock: str,
+    order: str,
+    weights: FloatArray | None,
+    timetable: Timetable,
+) -> Engine:
+    options = timetable.options()
+    if method.updates == "either" and clock == "sync":
+        options["order"] = order
+    if weights is not None:
+        options["weights"] = weights
+    engine = PlainEngine(problem, method, clock, timetable.name, **options)
+    if not isinstance(problem, Averages):
+        return engine
+    spread = plain_spread(problem.n, problem.holders)
+    return _after_flooding(engine, problem, spread, timetable)
+
+
+def _after_flooding(
+    engine: Engine, problem: Averages, spread: Spread, timetable: Timetable
+) -> Engine:
+    """Let nodes learn first what they must know, if anything."""
+    numbers = len(problem.holders)
+    needed = None if timetable.messages is None else 2 * problem.n - 2
+    return Flooding(engine, numbers, spread, needed) if numbers else engine
 
 
 @dataclass(frozen=True)
