@@ -324,7 +324,7 @@ run = pg.estimate(rows, "gini", graph, method="sketch", schedule="ordered", sket
                   iterations=exchanges, checkpoints=grid, record="summary", seed=0, progress=False)
 done = time.perf_counter()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-spread = np.array2string(run.spread, precision=2)
+spread = ", ".join(f"{value:.2e}" for value in run.spread)
 print(f"{graph.n:,} nodes with {numbers} numbers each, {sweeps} sweeps of {graph.edge_count:,} "
       f"exchanges: {done - built:.1f} s in all (graph {built - start:.1f} s), peak {peak:,.0f} MB; "
       f"spread over nodes after each sweep {spread}")

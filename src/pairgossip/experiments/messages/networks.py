@@ -37,14 +37,14 @@ RANGE = (0.0, 5000.0)
 _BINS = 16
 _NEIGHBORS = 14
 """Of a node of the geometric graph, on average but for those near the border."""
-_CHECKPOINTS = (60, 24)
+_CHECKPOINTS = (60, 18)
 """In full and quick."""
 _MOST_TRIALS = 20
 _ROUNDING = 1e-6
 PAPER, OTHERS = ("complete", "watts-strogatz", "torus"), ("cycle", "grid", "geometric", "star")
 _SIZES = {
     **{name: (paper_nodes(name), 100) for name in PAPER},
-    **{"cycle": (100, 50), "grid": (600, 96), "geometric": (400, 100), "star": (100, 50)},
+    **{"cycle": (100, 50), "grid": (600, 96), "geometric": (400, 100), "star": (100, 32)},
 }
 """Nodes in full and quick."""
 _SIDES = {600: (20, 30), 96: (8, 12)}
@@ -74,7 +74,7 @@ WAYS: Mapping[str, Way] = {
     "tracking-ordered": Way(
         "tracking, ordered", {"method": "tracking", "schedule": ORDERED}, (1_000_000, 150_000)
     ),
-    "sketch": Way("sketch", _SKETCH, (600_000, 60_000), least_trials=_MOST_TRIALS),
+    "sketch": Way("sketch", _SKETCH, (600_000, 60_000), least_trials=10),
     "sketch-continuized": Way(
         "sketch, continuized", _SKETCH | {"schedule": "continuized"}, (200_000, 20_000)
     ),
