@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pairgossip.kernels import Kernel, Ratio, exact
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
+    from pairgossip.planning import Plan, plan
     from pairgossip.results import Fit, Run
     from pairgossip.results.joining import join_trials
     from pairgossip.results.loading import load
@@ -54,6 +55,7 @@ _HOMES = {
     "kernels": ("Kernel", "Ratio", "exact"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),
+    "planning": ("Plan", "plan"),
     "results": ("Fit", "Run"),
     "results.joining": ("join_trials",),
     "results.loading": ("load",),
@@ -74,6 +76,7 @@ __all__ = [
     "Loss",
     "MissingExtra",
     "PairgossipError",
+    "Plan",
     "Ratio",
     "Run",
     "SlowSchedule",
@@ -91,6 +94,7 @@ __all__ = [
     "load",
     "losses",
     "minimize",
+    "plan",
     "privacy",
     "reproduce",
     "sketches",

@@ -26,6 +26,7 @@ from pairgossip.cli.graph import graph_command
 from pairgossip.cli.listing import dataset_command, errata_command, kernels_command
 from pairgossip.cli.options import Flag
 from pairgossip.cli.peer import peer_app
+from pairgossip.cli.plan import plan_command
 from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.saved import plot_command, score_command
 from pairgossip.cli.swarm import swarm_app
@@ -110,6 +111,7 @@ for command in (
     exact_command,
     graph_command,
     kernels_command,
+    plan_command,
     plot_command,
     reproduce_command,
     score_command,

@@ -32,7 +32,7 @@ from pairgossip.privacy.moments import PrivacyError
 ENGINES = ("auto", "fused", "tokens", "plain")
 LARGEST_COLLECTION = 4_000
 """Nodes: the values of all pairs are kept, and every checkpoint takes n^3 operations."""
-_BYTES_PER_NAME = 4
+BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
 
 
@@ -297,7 +297,7 @@ class EstimationTrial(Trial[TrialRecord]):
         if learned is not None and not isinstance(problem, Averages):
             sizes = self._setup.set_sizes
             passed_on = (learned - 1) @ (np.ones_like(learned) if sizes is None else sizes)
-            sent += int(passed_on) * (BYTES_PER_NUMBER * problem.dimension + _BYTES_PER_NAME)
+            sent += int(passed_on) * (BYTES_PER_NUMBER * problem.dimension + BYTES_PER_NAME)
         return (*others, sent)
 
     def _measure(self, at: int) -> None:

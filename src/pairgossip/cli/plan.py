@@ -1,0 +1,161 @@
+"""`pairgossip plan`: which method to take, before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from pairgossip.checks import RANDOM, TREE, UNIFORM_EDGES
+from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
+from pairgossip.cli.data import check_kernel_labels, read_observations
+from pairgossip.cli.options import (
+    KERNEL,
+    METHOD,
+    OUTPUT,
+    STATISTIC,
+    Columns,
+    FamilyParameters,
+    Json,
+    Label,
+    NetworkOptions,
+    Seed,
+    TableFile,
+    TargetName,
+)
+from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairgossip.planning import Plan, PlannedMethod
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class _PlannedStatistic:
+    """What is to be estimated, and how well."""
+
+    kernel: Annotated[str, KERNEL]
+    column: Columns = None
+    label: Label = None
+    target: TargetName = None
+    error: float = 0.01
+    """The error to reach, as a part of the exact value: 0.01 for 1 %, root mean square over the
+    nodes."""
+
+
+def plan_command(
+    file: Annotated[TableFile, Parameter(group=STATISTIC)],
+    /,
+    *,
+    statistic: _PlannedStatistic,
+    network: NetworkOptions = NetworkOptions(),
+    parameters: FamilyParameters = FamilyParameters(),
+    law: Annotated[str, Parameter(group=METHOD)] = UNIFORM_EDGES,
+    seed: Annotated[Seed, Parameter(group=METHOD)] = 0,
+    out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
+) -> None:
+    """Compare all methods: how many messages and bytes each needs to reach an error.
+
+    Row k of a CSV file is the observation of node k of a network. What is known from theory is
+    exact or counted, the rest simulated, or fitted to a short run and extrapolated. It also says
+    who gets to see what of the rows, and ends with the options of `pairgossip estimate` for the
+    method with the fewest messages.
+
+    For example:
+
+        pairgossip dataset engel --out incomes.csv
+        pairgossip plan incomes.csv --column income --kernel gini --graph cycle
+
+    Parameters
+    ----------
+    law
+        Which edge comes next where chance decides: uniform-edges, or node-clocks (a node calls a
+        neighbor).
+    seed
+        Seed of what is simulated.
+    out
+        Draw the messages of all methods: .png, .pdf or .svg.
+    """
+    from pairgossip.planning import plan
+
+    check_figures([out])
+    check_outputs([out], [file, network.graph_file])
+    observations = read_observations(file, statistic.column, statistic.label)
+    check_kernel_labels(observations, statistic.kernel)
+    made = plan(
+        observations.values,
+        statistic.kernel,
+        network.build(observations.nodes, parameters, seed),
+        labels=observations.labels,
+        target=statistic.target or "v",
+        law=law,
+        error=statistic.error,
+        seed=seed,
+    )
+    if out is not None:
+        write_figure(_draw(made), out)
+        tell(f"Wrote {out}")
+    if json:
+        write_json(_record(made))
+    else:
+        _print(made)
+
+
+def _print(plan: Plan) -> None:
+    from pairgossip.planning.table import COLUMNS
+
+    write_rows(COLUMNS, plan.cells(), plan.title)
+    write_rows(("method", "who sees what"), plan.sights(), numbers=False)
+    for names, why in plan.reasons():
+        write_line(f"Not {names}: {with_options(why)}")
+    write_line(plan.summary)
+    write_line(_advice(plan))
+
+
+def _advice(plan: Plan) -> str:
+    """Name the method with the fewest messages, and another one where that needs a tree."""
+    if not plan.reaching:
+        return "No method is known to reach the error here: allow a larger one."
+    advice = f"Fewest messages: pairgossip estimate {_options(plan.best)}"
+    others = [row for row in plan.reaching if row.schedule != TREE]
+    if plan.best.schedule != TREE or not others:
+        return f"{advice}."
+    return f"{advice}; without a tree that all keep to: {_options(others[0])}."
+
+
+def _options(row: PlannedMethod) -> str:
+    """Return the options of `pairgossip estimate` that run a method as long as it takes."""
+    clock = f" --clock {row.clock}" if row.method == "gosta" else ""
+    schedule = "" if row.schedule == RANDOM else f" --schedule {row.schedule}"
+    return f"--method {row.method}{clock}{schedule} --iterations {row.exchanges}"
+
+
+def _record(plan: Plan) -> dict[str, Any]:
+    rows = [
+        row.record() | {"why_not": None if row.refusal is None else with_options(row.refusal)}
+        for row in plan.rows
+    ]
+    return {
+        "title": plan.title,
+        "error": plan.error,
+        "target": plan.target,
+        "bounds": plan.bounds._asdict(),
+        "best": plan.best.name if plan.reaching else None,
+        "options": _options(plan.best) if plan.reaching else None,
+        "methods": rows,
+    }
+
+
+def _draw(plan: Plan) -> Figure:
+    from matplotlib.figure import Figure
+
+    from pairgossip.planning.figure import figure_size
+
+    figure = Figure(figsize=figure_size(plan), layout="constrained")
+    plan.plot(figure.subplots())
+    return figure

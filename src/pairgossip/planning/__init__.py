@@ -1,0 +1,138 @@
+"""The front door to planning: which method reaches an error with how many messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairgossip.arrays import PairFunction
+from pairgossip.checks import is_number
+from pairgossip.errors import InputError
+from pairgossip.estimation import EstimationRequest
+from pairgossip.graphs import Graph
+from pairgossip.kernels import Kernel, Pairs, Ratio
+from pairgossip.planning.predictions import WAYS, Case, predict
+from pairgossip.planning.table import Bounds, Plan, PlannedMethod
+from pairgossip.progress import Show, progress_bar
+from pairgossip.theory import fewest_calls, fewest_messages, fewest_pairs
+
+__all__ = ["Bounds", "Plan", "PlannedMethod", "plan"]
+
+_LARGEST_PLAN = 20_000
+"""Nodes. Up to here the exact value of every kernel is computed, of which errors are parts."""
+_LARGEST_TABLE = 4_000
+"""Up to this many rows a table of all pairs is made, for the number of pairs that would do."""
+
+
+def plan(
+    data: Any,
+    kernel: str | Kernel | Ratio | PairFunction,
+    graph: Graph | str = "complete",
+    *,
+    labels: Any = None,
+    target: str = "v",
+    law: str = "uniform-edges",
+    error: float = 0.01,
+    sketch: Any = None,
+    seed: int | None = 0,
+    progress: Show = None,
+) -> Plan:
+    """Predict how many messages each method needs to reach an error, and what it shows to whom.
+
+    Averaging of sketches is predicted from the spectrum of the network, to first order in the
+    error; what no theory knows is simulated, or fitted to a pilot run and marked so.
+
+    Parameters
+    ----------
+    data, kernel, graph, labels, target, law
+        As for `estimate`; the law of random edges. Node k holds row k.
+    error
+        The root mean square error over nodes to reach, as a part of the exact value: 0.01 for 1 %.
+    sketch
+        As for `estimate`. With declared ranges, as in ``pg.sketches.Bins(16, range=(0, 5000))``,
+        nodes need not learn first where the rows lie, which halves the messages along a tree.
+    seed
+        Of what is simulated.
+    progress
+        Show a progress bar; by default when standard error is a terminal. Or a function, called
+        with 1 after every method.
+
+    Returns
+    -------
+    Plan
+        ``plan.best`` is the method with the fewest messages. Methods that pass rows on by
+        themselves until all know all (``"collect"``) are counted to their end, where they are
+        exact.
+
+    Examples
+    --------
+    >>> made = plan([1.0, 2.0, 4.0, 7.0], "variance", "cycle", error=0.05)
+    >>> made.best.name, made.best.messages
+    ('sketch (tree)', 6)
+    """
+    _check_error(error)
+    request = EstimationRequest(
+        data=data, kernel=kernel, graph=graph, labels=labels, target=target, law=law, seed=seed
+    )
+    pairs = Pairs(data, kernel, request.target, labels)
+    _check_size(pairs.n)
+    pairs.check()
+    network, _ = request.place(pairs.n)
+    exact = pairs.exact()
+    _check_exact(exact, pairs)
+    shared = {"data": data, "kernel": kernel, "labels": labels, "target": request.target}
+    case = Case(shared, network, request.law, request.root, sketch, exact, float(error))
+    with progress_bar("plan", len(WAYS), progress) as advance:
+        rows = []
+        for way in WAYS:
+            rows.append(predict(case, way))
+            if advance is not None:
+                advance(1)
+    rows.sort(key=lambda row: (row.messages is None, row.messages, row.bytes))
+    bounds = Bounds(fewest_calls(network), fewest_messages(network.n), _fewest_pairs(pairs, case))
+    return Plan(tuple(rows), float(error), exact, bounds, _title(pairs, network, error))
+
+
+def _check_error(error: Any) -> None:
+    if not is_number(error) or not 0 < error < 1:
+        raise InputError(
+            f"The error to reach is a part of the exact value, between 0 and 1, not {error!r}: "
+            "give {argument} for 1 %.",
+            "error",
+            0.01,
+        )
+
+
+def _check_size(n: int) -> None:
+    if n == 1:
+        raise InputError("A network of one node sends no messages: there is nothing to plan.")
+    if n > _LARGEST_PLAN:
+        raise InputError(
+            f"A plan is made for up to {_LARGEST_PLAN:,} nodes, whose exact value and pilot runs "
+            f"take seconds, not for {n:,}: plan for a sample of the rows on a smaller network of "
+            "the same kind."
+        )
+
+
+def _check_exact(exact: float, pairs: Pairs) -> None:
+    if exact == 0 or exact != exact:
+        value = "0" if exact == 0 else "undefined (NaN)"
+        raise InputError(
+            f"The exact value of '{pairs.kernel.name}' is {value} on these rows, so no error can "
+            "be a part of it: plan for rows on which it is not."
+        )
+
+
+def _fewest_pairs(pairs: Pairs, case: Case) -> int | None:
+    """Return how many pairs drawn at random have the error; of a ratio, to first order."""
+    if pairs.n > _LARGEST_TABLE:
+        return None
+    values = pairs.matrix()
+    if pairs.components > 1:
+        lower = pairs.matrix(1)
+        values = (values - case.exact * lower) / lower.mean()
+    return fewest_pairs(values, case.goal)
+
+
+def _title(pairs: Pairs, graph: Graph, error: float) -> str:
+    name, family = pairs.kernel.name, graph.family or "graph"
+    return f"{name} to {100 * error:.3g} % RMS error over nodes, {family} of {graph.n:,} nodes"

@@ -1,0 +1,99 @@
+"""The figure of a plan: a bar of messages for every method, and the wall that nobody passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import needed_for
+from pairgossip.planning.table import format_bytes
+from pairgossip.results.curves import COLORS, EXACT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pairgossip.planning.table import Plan, PlannedMethod
+
+_COLORS = {"gosta": COLORS[1], "tracking": COLORS[4], "collect": COLORS[2], "sketch": COLORS[0]}
+"""By what travels: rows one at a time, all of them, or features."""
+_GRAY = "#777777"
+
+
+def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw a plan; see `Plan.plot`."""
+    if ax is None:
+        with needed_for("Drawing"):
+            from matplotlib import pyplot
+        _, ax = pyplot.subplots(figsize=figure_size(plan), layout="constrained")
+    wall = plan.bounds.messages
+    counts = [row.messages for row in plan.rows if row.messages is not None]
+    for place, row in enumerate(plan.rows):
+        _draw_row(ax, place, row, wall)
+    _write_bytes(ax, -0.9, "bytes")
+    factor = max([10.0, *(count / wall for count in counts)])  # the longest bar
+    left = min([wall / factor**0.12, *(0.8 * count for count in counts)])
+    _draw_wall(ax, wall, left)
+    ax.set(xscale="log", xlim=(left, wall * factor**1.38))  # with room for its number
+    ax.set_ylim(len(plan.rows) - 0.4, -0.6)
+    ax.set_yticks(range(len(plan.rows)), [row.name for row in plan.rows])
+    ax.set_xlabel("messages until the error is reached")
+    ax.set_title(plan.title, fontsize="medium", pad=16)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.grid(axis="x", alpha=0.25)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def figure_size(plan: Plan) -> tuple[float, float]:
+    """Return width and height in inches that suit a plan."""
+    return 7, 0.36 * len(plan.rows) + 1.35
+
+
+def _draw_wall(ax: Axes, wall: int, left: float) -> None:
+    """Shade where no method can let every answer depend on every row."""
+    ax.axvline(wall, color=EXACT, linewidth=1.5)
+    ax.axvspan(left, wall, color=EXACT, alpha=0.12, linewidth=0)
+    ax.text(
+        (left * wall) ** 0.5,
+        0.5,
+        f"below {wall:,} some answers lack rows",
+        transform=ax.get_xaxis_transform(),
+        rotation=90,
+        ha="center",
+        va="center",
+        fontsize="small",
+        color=EXACT,
+    )
+
+
+def _draw_row(ax: Axes, place: int, row: PlannedMethod, wall: int) -> None:
+    """Draw a bar from the wall on, its messages at its end and its bytes on the right."""
+    if row.messages is None or row.bytes is None:
+        ax.annotate("left out", (wall, place), (6, 0), color=_GRAY, **_beside())
+        return
+    fitted = row.basis == "fitted"
+    ax.barh(
+        place,
+        row.messages - wall,
+        left=wall,
+        height=0.66,
+        color=_COLORS[row.method],
+        alpha=0.6 if fitted else 0.9,
+        hatch="////" if fitted else None,
+        edgecolor="white",
+        linewidth=0,
+    )
+    note = f"{row.messages:,}" + (" (fitted)" if fitted else "")
+    ax.annotate(note, (max(row.messages, wall), place), (6, 0), **_beside())
+    _write_bytes(ax, place, format_bytes(row.bytes))
+
+
+def _write_bytes(ax: Axes, place: float, text: str) -> None:
+    """Write into the column on the right of the axes."""
+    where = ax.get_yaxis_transform()
+    ax.annotate(text, (1, place), (56, 0), xycoords=where, ha="right", **_beside())
+
+
+def _beside() -> dict[str, Any]:
+    """Return how texts beside bars are set."""
+    return {"textcoords": "offset points", "va": "center", "fontsize": "small"}

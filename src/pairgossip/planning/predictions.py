@@ -1,0 +1,381 @@
+"""How many exchanges each method needs: computed where theory knows, tried out where it does not.
+
+What only averages is known exactly, to first order in the error. How long it takes until all nodes
+know something is simulated. Methods that pass rows around make a pilot run. Their square error is
+c/t in the long run, and before that about b/t^2, from where the rows were at the start; both are
+fitted to the end of the pilot.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.algorithms import find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import (
+    CONTINUIZED,
+    ORDERED,
+    RANDOM,
+    TREE,
+    UNIFORM_EDGES,
+)
+from pairgossip.engine.estimation.trial import BYTES_PER_NAME, Setup
+from pairgossip.engine.schedule import child
+from pairgossip.engine.timetable import Timetable, settle_timetable
+from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
+from pairgossip.errors import InputError, SlowSchedule, needed_for
+from pairgossip.estimation import EstimationRequest
+from pairgossip.graphs import Graph
+from pairgossip.kernels import PairProblem
+from pairgossip.kernels.pairs import Averages
+from pairgossip.planning.table import PlannedMethod
+from pairgossip.sketches.problem import SketchedPairs
+from pairgossip.theory.averaging import averaging_error, sweep_error
+
+_LARGEST_EXACT = 1_000
+"""Up to this many nodes the exact error of averaging takes seconds; above it is simulated."""
+_LATEST = 10**12
+"""No exchange after this one is looked at."""
+_TRIALS, _SLOW_TRIALS = 32, 12
+"""How many trials a pilot has, and how often it is tried out when all nodes know something."""
+_CHECKPOINTS = 40
+_PILOT, _SLOW_PILOT = 800_000, 100_000
+"""How many exchanges a pilot makes at most in every trial: seconds with a compiled kernel, and with
+one that NumPy evaluates."""
+_MIXED, _LONG = 4, 50
+"""After so many times the network's relaxation time an error can be extrapolated, and a longer
+pilot tells little more."""
+_LONG_PER_NODE = 2_000
+_DENSE = 160.0
+"""Algebraic connectivity. Above it a sweep that forgets all but rounding errors, a factor of e^40,
+is slower than as many random exchanges: `settle_timetable` would say so after coloring all edges.
+"""
+
+_TO_STRANGERS = "rows to strangers: in time every row to many nodes"
+_SHOWS = {
+    "gosta": _TO_STRANGERS,
+    "tracking": _TO_STRANGERS,
+    "collect": "all rows to all nodes",
+    "sketch": "a row's features to its node's first partner, then means of several rows",
+}
+_TREE_SHOWS = "sums of subtrees to the parent, a leaf's own features among them"
+
+
+class Way(NamedTuple):
+    """A method with its clock and its schedule."""
+
+    method: str
+    clock: str
+    schedule: str
+
+
+WAYS = (
+    *(Way("sketch", "async", schedule) for schedule in (TREE, ORDERED, CONTINUIZED, RANDOM)),
+    *(Way("collect", "async", schedule) for schedule in (ORDERED, RANDOM)),
+    *(Way("tracking", "async", schedule) for schedule in (ORDERED, RANDOM)),
+    *(Way("gosta", clock, RANDOM) for clock in ("async", "sync")),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is planned: the statistic, the network and the error."""
+
+    arguments: dict[str, Any]
+    """Those of `estimate` that all methods share."""
+    graph: Graph
+    law: str
+    seed: SeedSequence
+    sketch: Any
+    exact: float
+    error: float
+
+    @property
+    def size(self) -> float:
+        """Of the exact value, of which errors are parts."""
+        return abs(self.exact)
+
+    @property
+    def goal(self) -> float:
+        """The root mean square error to reach, in the units of the statistic."""
+        return self.error * self.size
+
+    def setup(self, way: Way) -> Setup:
+        """Check that a method can be run, and return what its trials need."""
+        options = {"reference": self.exact, **self.arguments}
+        if way.method == "sketch":
+            options["sketch"] = self.sketch
+        if way.schedule == ORDERED:
+            if isinstance(self.sweeps, SlowSchedule):
+                # Without a sketch no schedule would help: that is said first.
+                self.request(way._replace(schedule=RANDOM), **options).setup()
+                raise self.sweeps
+            if way.method == "sketch":
+                options["relaxation"] = self.sweeps.relaxation
+        return self.request(way, **options).setup()
+
+    def request(self, way: Way, **arguments: Any) -> EstimationRequest:
+        """Return the request of a run on this network."""
+        law = UNIFORM_EDGES if way.schedule in (ORDERED, TREE) else self.law
+        return EstimationRequest(
+            graph=self.graph, law=law, record="summary", **way._asdict(), **arguments
+        )
+
+    @cached_property
+    def sweeps(self) -> Timetable | SlowSchedule:
+        """What averaging along sweeps needs; where it is slow, so is all else along sweeps."""
+        graph = self.graph
+        if graph.edge_count * graph.normalized_gap() > _DENSE:
+            return SlowSchedule(
+                "Ordered exchanges would be slower than random ones where nodes have "
+                f"{2 * graph.edge_count / graph.n:.3g} neighbors on average."
+            )
+        try:
+            return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method("sketch"))
+        except SlowSchedule as slow:
+            return slow
+
+
+def predict(case: Case, way: Way) -> PlannedMethod:
+    """Predict what a method needs to reach the error, or say why it does not."""
+    row = PlannedMethod(*way, shows=_SHOWS[way.method])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SlowSchedule)
+            setup = case.setup(way)
+            if isinstance(setup.problem, SketchedPairs):
+                return _predict_sketch(case, row, setup, setup.problem)
+            row = replace(row, remaining_error=0.0)
+            if setup.method.collects:
+                return _predict_collection(case, row, setup)
+            return _predict_tokens(case, row, setup)
+    except (InputError, SlowSchedule) as problem:
+        return replace(row, refusal=problem)
+
+
+# Sketches: nodes first learn where the rows lie, unless it was declared, and then average.
+
+
+def _predict_sketch(
+    case: Case, row: PlannedMethod, setup: Setup, problem: SketchedPairs
+) -> PlannedMethod:
+    values, floor = problem.linearized()
+    shows = _TREE_SHOWS if row.schedule == TREE else row.shows
+    if len(problem.holders):
+        shows += f"; {len(problem.holders)} numbers of the rows to all nodes"
+    row = replace(row, shows=shows, remaining_error=floor / case.size)
+    if floor >= case.goal:
+        raise_finer = InputError(
+            f"Averaged exactly, {problem.name} is still {100 * floor / case.size:.2g} % off: use "
+            "{argument} with a finer one, or another method.",
+            "sketch",
+        )
+        return replace(row, refusal=raise_finer)
+    flooding = _flooding(case, setup, problem)
+    averaging, basis = _averaging(case, setup, values, math.sqrt(case.goal**2 - floor**2))
+    numbers = flooding * len(problem.holders) + averaging * problem.components
+    messages = setup.timetable.messages_per_exchange
+    return replace(
+        row,
+        exchanges=flooding + averaging,
+        messages=(flooding + averaging) * messages,
+        bytes=BYTES_PER_NUMBER * messages * numbers,
+        basis=basis,
+    )
+
+
+def _flooding(case: Case, setup: Setup, problem: Averages) -> int:
+    """Return how many exchanges it takes until all nodes know where the rows lie."""
+    if not len(problem.holders):
+        return 0
+    if setup.timetable.messages is not None:
+        return 2 * case.graph.n - 2
+    return _exchanges_until_known(case, setup, problem.holders)
+
+
+def _averaging(case: Case, setup: Setup, values: FloatArray, goal: float) -> tuple[int, str]:
+    """Return after how many exchanges averaged values have this error, and how it is known."""
+    graph, table = case.graph, setup.timetable
+    if table.messages is not None:
+        return 2 * graph.n - 2, "counted"
+    if table.sweep is not None:
+        relaxation = 0.5 if table.relaxation is None else table.relaxation
+
+        def along_sweeps(at: IntArray) -> FloatArray:
+            assert table.sweep is not None
+            return sweep_error(values, table.sweep, at, relaxation)
+
+        return _first_below(along_sweeps, goal, 8 * len(table.sweep.edges), 200), "exact"
+    if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
+        return _first_below(
+            lambda at: averaging_error(values, graph, at, case.law), goal, _LATEST, 4_000
+        ), "exact"
+    way = Way("averaging", "async", table.name)
+    pilot = _pilot(case, case.request(way, data=values).setup(), goal)
+    if not pilot.reached:
+        raise _too_slow(pilot)
+    return pilot.crossing(), "simulated"
+
+
+def _first_below(
+    error_at: Callable[[IntArray], FloatArray], goal: float, latest: int, points: int
+) -> int:
+    """Return the number of exchanges from which on a curve of errors stays below the goal.
+
+    It is looked at at so many points up to the latest, and if need be up to later ones.
+    """
+    while True:
+        grid = np.unique(np.rint(np.geomspace(1, latest, points)).astype(np.int64))
+        errors = error_at(grid)
+        above = np.flatnonzero(errors > goal)
+        if not len(above):
+            return 1
+        if above[-1] + 1 < len(grid):
+            return _interpolate(grid, errors, int(above[-1]), goal)
+        if latest >= _LATEST:
+            raise InputError(f"Even {latest:.0e} exchanges do not reach the error.")
+        latest *= 4
+
+
+def _interpolate(exchanges: IntArray, errors: FloatArray, at: int, goal: float) -> int:
+    """Return where the errors fall below the goal between this point and the next."""
+    logs = np.log(np.maximum(errors[at : at + 2], np.finfo(np.float64).tiny))
+    part = (logs[0] - math.log(goal)) / (logs[0] - logs[1])
+    return math.ceil(exchanges[at] + part * (exchanges[at + 1] - exchanges[at]))
+
+
+def _exchanges_until_known(case: Case, setup: Setup, holders: IntArray) -> int:
+    """Return the mean number of exchanges until all nodes know what these nodes hold."""
+    with needed_for("A plan"):
+        from pairgossip.engine.estimation.averages import KnownItems
+    total = 0
+    for number in range(_TRIALS):
+        known = KnownItems(case.graph.n, holders)
+        schedule = setup.timetable.start(case.graph, setup.law, child(case.seed, number), 1)
+        while (ended := known.exchange(schedule.draw(BLOCK)[0])) is None:
+            total += BLOCK
+        total += ended
+    return math.ceil(total / _TRIALS)
+
+
+# Rows that travel: all of them to all nodes, or one at a time.
+
+
+def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
+    n = case.graph.n
+    assert not isinstance(setup.problem, Averages)
+    exchanges = _exchanges_until_known(case, setup, np.arange(n))
+    digest, one_row = -(-n // 8), BYTES_PER_NUMBER * setup.problem.dimension + BYTES_PER_NAME
+    sent = 2 * exchanges * digest + n * (n - 1) * one_row
+    return replace(row, exchanges=exchanges, messages=2 * exchanges, bytes=sent, basis="simulated")
+
+
+def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
+    problem = setup.problem
+    assert not isinstance(problem, Averages)
+    relaxation = 1 / case.graph.normalized_gap(setup.law)
+    wanted = max(_LONG * relaxation, _LONG_PER_NODE * problem.n)
+    longest, trials = (_PILOT, _TRIALS) if problem.fusible else (_SLOW_PILOT, _SLOW_TRIALS)
+    most = min(int(wanted), longest)
+    pilot = _pilot(case, setup, case.goal, most, trials)
+    if not pilot.reached and most < _MIXED * relaxation:
+        raise _too_slow(pilot)
+    exchanges = pilot.fit()
+    return replace(
+        row,
+        exchanges=exchanges,
+        messages=2 * exchanges,
+        bytes=2 * exchanges * _payload(setup, problem),
+        basis="simulated" if pilot.reached else "fitted",
+    )
+
+
+def _payload(setup: Setup, problem: PairProblem) -> int:
+    """Return how many bytes a message has that carries a row and averages."""
+    numbers = problem.dimension + setup.method.numbers_averaged(problem.components)
+    return BYTES_PER_NUMBER * numbers
+
+
+class _Pilot(NamedTuple):
+    """Errors of a pilot run at its checkpoints, up to twice where it reached its goal."""
+
+    exchanges: IntArray
+    errors: FloatArray
+    goal: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether the errors fell below the goal."""
+        return bool((self.errors <= self.goal).any())
+
+    def crossing(self) -> int:
+        """Return where the errors first fell below the goal."""
+        first = int(np.argmax(self.errors <= self.goal))
+        if first == 0:
+            return int(self.exchanges[0])
+        return _interpolate(self.exchanges, self.errors, first - 1, self.goal)
+
+    def fit(self) -> int:
+        """Return where sqrt(c/t + b/t^2), fitted to the late part, falls below the goal.
+
+        If the goal was reached, the late part is around where that was.
+        """
+        late = self.exchanges >= self.exchanges[-1] / 8
+        late &= (self.errors > 0) & (self.errors < np.inf)
+        if not late.any():  # all nodes were exact at once
+            return self.crossing()
+        c, b = _fit_tail(self.exchanges[late].astype(np.float64), self.errors[late] ** 2)
+        goal = self.goal**2
+        fitted = math.ceil((c + math.sqrt(c**2 + 4 * goal * b)) / (2 * goal))
+        return min(fitted, int(self.exchanges[-1])) if self.reached else fitted
+
+
+def _fit_tail(t: FloatArray, squares: FloatArray) -> tuple[float, float]:
+    """Return c and b, neither negative, of the c/t + b/t^2 nearest to squares, relatively."""
+    terms = np.column_stack([1 / t, 1 / t**2]) / squares[:, None]
+    c, b = np.linalg.lstsq(terms, np.ones(len(t)))[0]
+    if b < 0:
+        return float(terms[:, 0].sum() / (terms[:, 0] @ terms[:, 0])), 0.0
+    if c < 0:
+        return 0.0, float(terms[:, 1].sum() / (terms[:, 1] @ terms[:, 1]))
+    return float(c), float(b)
+
+
+def _pilot(
+    case: Case, setup: Setup, goal: float, most: int = _PILOT, count: int = _TRIALS
+) -> _Pilot:
+    """Run a few trials side by side until twice where their error reaches the goal."""
+    grid = np.rint(np.geomspace(min(case.graph.n, most / 2), most, _CHECKPOINTS)).astype(np.int64)
+    setup = replace(setup, checkpoints=np.unique(grid))
+    trials = [setup.start(child(case.seed, number)) for number in range(count)]
+    errors: list[float] = []
+    for at, last in enumerate(setup.checkpoints.tolist()):
+        for trial in trials:
+            trial.advance(last - trial.done, lambda block, exchanges: None)
+        found = np.array([trial.record.error[at] for trial in trials])
+        # Ratios are undefined as long as no node has met a pair that counts.
+        errors.append(float(np.sqrt(np.mean(np.nan_to_num(found, nan=np.inf) ** 2))))
+        if last >= 2 * _reached_at(setup.checkpoints, errors, goal):
+            break
+    return _Pilot(setup.checkpoints[: len(errors)], np.array(errors), goal)
+
+
+def _reached_at(checkpoints: IntArray, errors: list[float], goal: float) -> float:
+    """Return the first checkpoint at which the goal was reached, infinity before."""
+    below = np.flatnonzero(np.array(errors) <= goal)
+    return float(checkpoints[below[0]]) if len(below) else math.inf
+
+
+def _too_slow(pilot: _Pilot) -> InputError:
+    return InputError(
+        f"A pilot of {pilot.exchanges[-1]:,} exchanges is too short to tell: observations need "
+        "longer to spread over this network."
+    )

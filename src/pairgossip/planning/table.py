@@ -1,0 +1,203 @@
+"""What a plan is: one row per method, as a table and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pairgossip.errors import InputError, Notice, needed_for
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class PlannedMethod:
+    """What one method needs to reach the error, and what it shows to whom."""
+
+    method: str
+    clock: str
+    schedule: str
+    exchanges: int | None = None
+    """How many until the error is reached; None if it is not, see `why_not`."""
+    messages: int | None = None
+    """Two per exchange; along a tree one."""
+    bytes: int | None = None
+    """Payload of all messages, 8 per number."""
+    basis: str | None = None
+    """How they are known: "exact" or "counted" from theory, "simulated", or "fitted" to a pilot
+    run and extrapolated."""
+    remaining_error: float | None = None
+    """The error that stays however long it runs, the sketch's, as a part of the exact value."""
+    shows: str = ""
+    """Who sees what of the rows."""
+    refusal: Notice | None = field(default=None, repr=False, compare=False)
+    """The reason why the error is not reached, if it is not."""
+
+    @property
+    def name(self) -> str:
+        """The method with what sets it apart: its schedule or, for GoSta, its clock."""
+        return f"{self.method} ({self.clock if self.method == 'gosta' else self.schedule})"
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the method does not reach the error, in a sentence; None if it does."""
+        return None if self.refusal is None else str(self.refusal)
+
+    def record(self) -> dict[str, Any]:
+        """Return all that is known of the method by name."""
+        names = [each.name for each in fields(self) if each.name != "refusal"]
+        return {name: getattr(self, name) for name in [*names, "why_not"]}
+
+
+class Bounds(NamedTuple):
+    """What it takes at least until every node's answer can depend on every row, by any method.
+
+    Only a large error can be reached with less.
+    """
+
+    calls: int
+    """Exchanges; see `pairgossip.theory.fewest_calls`."""
+    messages: int
+    """One-way messages; see `pairgossip.theory.fewest_messages`."""
+    pairs: int | None
+    """How many random pairs have this error on average, without any network; None for networks
+    whose pairs are too many to look at. See `pairgossip.theory.fewest_pairs`."""
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What `plan` returns: what every method needs to reach an error."""
+
+    rows: tuple[PlannedMethod, ...]
+    """One per method and schedule; first those that reach the error, by messages."""
+    error: float
+    """The root mean square error over nodes to reach, as a part of the exact value."""
+    target: float
+    """The exact value."""
+    bounds: Bounds
+    """What it takes at least until every node's answer can depend on every row."""
+    title: str = ""
+    """What is estimated where."""
+
+    @property
+    def reaching(self) -> tuple[PlannedMethod, ...]:
+        """The rows that reach the error, fewest messages first."""
+        return tuple(row for row in self.rows if row.messages is not None)
+
+    @property
+    def best(self) -> PlannedMethod:
+        """The row with the fewest messages among those that reach the error.
+
+        Raise `InputError` if none does.
+        """
+        if not self.reaching:
+            raise InputError("No method reaches the error on this network: allow a larger one.")
+        return self.reaching[0]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows as a table."""
+        with needed_for("Plan.to_pandas"):
+            import pandas
+        counts = ("exchanges", "messages", "bytes")
+        frame = pandas.DataFrame([row.record() for row in self.rows])
+        return frame.astype(dict.fromkeys(counts, "Int64"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how many messages every method needs, and return the matplotlib axes.
+
+        The wall on the left is the number below which some node's answer lacks some row, whatever
+        the method. Hatched bars are extrapolated from a pilot run.
+        """
+        from pairgossip.planning.figure import draw_plan
+
+        return draw_plan(self, ax)
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Return the table as text; its columns are `COLUMNS`."""
+        return [
+            (row.name, *map(_format, (row.exchanges, row.messages)), *_rest(row))
+            for row in self.rows
+        ]
+
+    def sights(self) -> list[tuple[str, str]]:
+        """Return the names of methods that show the same to the same, and what it is."""
+        return self._name_groups([row.shows if row.refusal is None else None for row in self.rows])
+
+    def reasons(self) -> list[tuple[str, Notice]]:
+        """Return the names of methods that fail for the same reason, and the reason."""
+        notices = {row.why_not: row.refusal for row in self.rows if row.refusal is not None}
+        groups = self._name_groups([row.why_not for row in self.rows])
+        return [(names, notices[why]) for names, why in groups]
+
+    def _name_groups(self, texts: Sequence[str | None]) -> list[tuple[str, str]]:
+        """Group the rows by a text about each; rows of all schedules go by their method's name."""
+        groups: dict[str, list[PlannedMethod]] = {}
+        for row, text in zip(self.rows, texts, strict=True):
+            if text is not None:
+                groups.setdefault(text, []).append(row)
+        return [(join_names(self._names(rows)), text) for text, rows in groups.items()]
+
+    def _names(self, rows: Sequence[PlannedMethod]) -> list[str]:
+        names: dict[str, None] = {}
+        for row in rows:
+            is_whole = all(other in rows for other in self.rows if other.method == row.method)
+            names[row.method if is_whole else row.name] = None
+        return list(names)
+
+    @property
+    def summary(self) -> str:
+        """The bounds in a sentence."""
+        bounds = self.bounds
+        pairs = "" if bounds.pairs is None else f"; {bounds.pairs:,} random pairs have this error"
+        return (
+            f"It takes at least {bounds.messages:,} messages, or {bounds.calls:,} exchanges, until "
+            f"every node can know of every row{pairs}."
+        )
+
+    def __repr__(self) -> str:
+        table = align_columns([COLUMNS, *self.cells()])
+        reasons = [f"Not {names}: {why}" for names, why in self.reasons()]
+        sights = [f"{names}: shows {what}." for names, what in self.sights()]
+        return "\n".join([self.title, *table, self.summary, *reasons, *sights])
+
+
+COLUMNS = ("method", "exchanges", "messages", "bytes", "known by", "error that stays")
+
+
+def _format(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _rest(row: PlannedMethod) -> tuple[str, str, str]:
+    stays = "-" if row.remaining_error is None else format_part(row.remaining_error)
+    return "-" if row.bytes is None else format_bytes(row.bytes), row.basis or "-", stays
+
+
+def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of equal columns: the first to the left, the others to the right."""
+    first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
+    return [
+        "  ".join(
+            [line[0].ljust(first)]
+            + [text.rjust(width) for text, width in zip(line[1:], others, strict=True)]
+        )
+        for line in lines
+    ]
+
+
+def format_part(part: float) -> str:
+    """Return a part of the exact value in percent; what is left of rounding counts as none."""
+    return "none" if part < 1e-12 else f"{100 * part:.2g} %"
+
+
+def format_bytes(number: float) -> str:
+    """Return a number of bytes in the unit that suits it: "5.2 MB"."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 999.5 or unit == "GB":
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    raise AssertionError

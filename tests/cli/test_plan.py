@@ -1,0 +1,72 @@
+"""`pairgossip plan`: its tables, its advice, its files, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .images import is_drawn
+from .running import CommandLine
+
+INCOME = ("--column", "income", "--kernel", "gini")
+
+
+def test_the_advice_can_be_followed(cli: CommandLine, incomes: Path) -> None:
+    options = (*INCOME, "--graph", "cycle")
+    answer = cli("plan", incomes, *options, "--error", "0.05")
+    assert answer.code == 0
+    assert "gini to 5 % RMS error over nodes, cycle of 20 nodes" in answer.out
+    for word in ("sketch (tree)", "gosta (sync)", "who sees what", "all rows to all nodes"):
+        assert word in answer.out
+    assert "It takes at least 38 messages, or 37 exchanges, until every node" in answer.out
+    *_, advice = answer.out.strip().splitlines()
+    best, other = advice.removeprefix("Fewest messages: pairgossip estimate ").split("; ")
+    assert best == "--method sketch --schedule tree --iterations 76"
+    for advised in (best, other.partition(": ")[2].rstrip(".")):
+        found = cli("estimate", incomes, *options, *advised.split(), "--json").json()
+        assert found["rms_error"] < 0.05 * found["exact"]
+
+
+def test_one_object_and_a_figure(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "plan.png"
+    options = ("--label", "class", "--graph", "star", "--error", "0.1")
+    command = ("plan", incomes, "--column", "age", "--kernel", "auc", *options)
+    answer = cli(*command, "--json", "--out", figure)
+    assert answer.code == 0 and answer.err.endswith(f"Wrote {figure}\n")
+    assert is_drawn(figure)
+    made = answer.json()
+    assert (made["error"], made["bounds"]["messages"]) == (0.1, 38)
+    assert made["best"] == "sketch (tree)" and made["options"].startswith("--method sketch")
+    assert len(made["methods"]) == 10
+    for method in made["methods"]:
+        assert (method["messages"] is None) == (method["why_not"] is not None)
+
+
+def test_a_kernel_without_a_sketch_names_the_options(cli: CommandLine, incomes: Path) -> None:
+    kernel = ("--kernel", "metric-learning-risk", "--label", "class")
+    answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.2")
+    assert "Not sketch: Kernel" in answer.out and "or give --sketch" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--error", "2"), "between 0 and 1, not 2.0: give --error 0.01 for 1 %."),
+        (("--error", "few"), "Invalid value for --error: give a number such as 0.5, not 'few'."),
+        (("--law", "dice"), "Unknown edge law 'dice'"),
+        (("--out", "plan.txt"), "plan.txt is not a figure"),
+        (("--graph", "taurus"), "did you mean 'torus'?"),
+        (("--errors", "0.1"), "Unknown option --errors: did you mean --error?"),
+    ],
+)
+def test_wrong_options_are_one_sentence(
+    cli: CommandLine, incomes: Path, options: tuple[str, ...], sentence: str
+) -> None:
+    assert sentence in cli.error("plan", incomes, *INCOME, *options)
+
+
+def test_a_statistic_of_zero_has_no_relative_error(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "same.csv"
+    file.write_text("x\n" + "3\n" * 5)
+    assert "The exact value of 'gini' is 0" in cli.error("plan", file, "--kernel", "gini")

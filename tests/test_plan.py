@@ -1,0 +1,238 @@
+"""Plans: predictions against runs, what is refused, and how a plan is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import pairgossip as pg
+from pairgossip import InputError, Plan
+from pairgossip.arrays import FloatArray
+from pairgossip.planning import PlannedMethod
+from tests.problems import rows
+
+ROWS = rows(64, seed=3)
+TORUS = pg.graphs.torus(8, 8)
+
+
+@pytest.fixture(scope="module")
+def gini() -> Plan:
+    return pg.plan(ROWS, "gini", TORUS, error=0.02)
+
+
+@pytest.fixture(scope="module")
+def sharp() -> Plan:
+    """A plan for an error that pilots do not reach."""
+    return pg.plan(rows(16), "gini", "torus", error=0.002)
+
+
+@pytest.fixture(scope="module")
+def custom() -> Plan:
+    """A plan for a kernel that has no sketch."""
+    return pg.plan(ROWS, ratio_of_sizes, TORUS, error=0.02)
+
+
+def ratio_of_sizes(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.minimum(first, second) / np.maximum(first, second)
+
+
+def find(plan: Plan, name: str) -> PlannedMethod:
+    return next(row for row in plan.rows if row.name == name)
+
+
+def run_as_planned(row: PlannedMethod, factor: float, trials: int, **changes: Any) -> pg.Run:
+    """Run a method for some times as long as planned, with other randomness than the plan's."""
+    assert row.exchanges is not None
+    arguments: dict[str, Any] = {"data": ROWS, "kernel": "gini", "graph": TORUS} | changes
+    return pg.estimate(
+        **arguments,
+        method=row.method,
+        clock=row.clock,
+        schedule=row.schedule,
+        iterations=int(factor * row.exchanges),
+        trials=trials,
+        checkpoints=1,
+        record="summary",
+        seed=1,
+    )
+
+
+def relative_error(row: PlannedMethod, factor: float, trials: int = 40, **changes: Any) -> float:
+    run = run_as_planned(row, factor, trials, **changes)
+    return float(run.error[-1] / abs(run.target))
+
+
+@pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)", "sketch (continuized)"])
+def test_averaging_takes_as_long_as_planned(gini: Plan, name: str) -> None:
+    row = find(gini, name)
+    assert row.basis == ("simulated" if name == "sketch (continuized)" else "exact")
+    assert relative_error(row, 1.1) < gini.error < relative_error(row, 0.9)
+
+
+def test_along_a_tree_messages_are_counted(gini: Plan) -> None:
+    row = find(gini, "sketch (tree)")
+    run = run_as_planned(row, 1, trials=1)
+    assert (row.messages, row.bytes) == (run.messages[-1], run.bytes[-1])
+    assert row.remaining_error == pytest.approx(run.error[-1] / run.target, rel=1e-6)
+    assert run.sketch_error is not None
+    assert row.remaining_error == pytest.approx(run.sketch_error / run.target)
+    # Nodes learn first where the rows lie, which takes the same way again.
+    declared = pg.plan(
+        ROWS, "gini", TORUS, error=0.02, sketch=pg.sketches.Bins(16, range=(0.0, 20.0))
+    )
+    assert row.messages == 2 * gini.bounds.messages
+    assert find(declared, "sketch (tree)").messages == gini.bounds.messages == 126
+
+
+@pytest.mark.parametrize("name", ["collect (random)", "collect (ordered)"])
+def test_collecting_takes_as_long_as_planned(gini: Plan, name: str) -> None:
+    row = find(gini, name)
+    assert row.messages is not None and row.bytes is not None and row.remaining_error == 0
+    run = run_as_planned(row, 3, trials=20)
+    assert row.messages == pytest.approx(run.messages[-1], rel=0.1)
+    assert row.bytes == pytest.approx(run.bytes[-1], rel=0.03)
+    assert relative_error(row, 3, trials=2) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)", "gosta (sync)"])
+def test_bytes_are_those_of_a_run(gini: Plan, name: str) -> None:
+    row = find(gini, name)
+    assert row.messages is not None and row.bytes is not None
+    run = run_as_planned(row, 1, trials=20)
+    assert row.messages == run.messages[-1]
+    assert row.bytes == pytest.approx(run.bytes[-1], rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["gosta (sync)", "gosta (async)", "tracking (random)"])
+def test_tokens_take_as_long_as_planned_within_a_factor_of_two(gini: Plan, name: str) -> None:
+    row = find(gini, name)
+    assert row.basis == "simulated"
+    assert relative_error(row, 2) < gini.error < relative_error(row, 0.5)
+
+
+@pytest.mark.parametrize("name", ["gosta (async)", "tracking (ordered)"])
+def test_what_is_fitted_holds_within_a_factor_of_two(sharp: Plan, name: str) -> None:
+    row = find(sharp, name)
+    assert row.basis == "fitted"
+    other: dict[str, Any] = {"data": rows(16), "graph": "torus"}
+    assert relative_error(row, 2, **other) < sharp.error < relative_error(row, 0.5, **other)
+
+
+def test_rows_are_sorted_and_the_best_needs_the_fewest_messages(gini: Plan) -> None:
+    counts = [row.messages for row in gini.rows]
+    assert len(counts) == 10 and counts == sorted(counts, key=lambda count: count or 0)
+    assert gini.best == gini.rows[0] == find(gini, "sketch (tree)")
+    assert gini.target == pg.exact(ROWS, "gini")
+    assert gini.bounds.calls == 124 and 1_000 < (gini.bounds.pairs or 0) < 64**2
+
+
+def test_where_there_is_no_sketch_the_plan_says_so_and_goes_on(custom: Plan) -> None:
+    row = find(custom, "sketch (random)")
+    assert (row.exchanges, row.messages, row.bytes, row.basis) == (None,) * 4
+    assert row.why_not is not None and row.why_not.startswith("Kernel 'ratio_of_sizes' has no")
+    assert custom.best.name == "collect (ordered)" and custom.best.why_not is None
+    assert str(custom).count("has no sketch") == 1  # once for all schedules
+    assert "tracking and gosta: shows rows to strangers" in str(custom)
+
+
+def test_sweeps_on_a_star_and_on_a_dense_graph_are_not_planned() -> None:
+    for graph, n in (("star", 12), ("complete", 200)):
+        made = pg.plan(rows(n), "variance", graph, error=0.1)
+        for method in ("sketch", "collect", "tracking"):
+            why = find(made, f"{method} (ordered)").why_not
+            assert why is not None and why.startswith("Ordered exchanges would be slower")
+        assert {row.name for row in made.reaching} >= {"sketch (random)", "tracking (random)"}
+
+
+def test_a_sketch_that_stays_off_does_not_reach_the_error() -> None:
+    made = pg.plan(ROWS, "gini", TORUS, error=0.02, sketch=pg.sketches.Bins(1))
+    row = find(made, "sketch (tree)")
+    assert row.messages is None and (row.remaining_error or 0) > 0.02
+    assert row.why_not is not None and "use sketch= with a finer one" in row.why_not
+
+
+def test_a_network_that_mixes_too_slowly_is_not_extrapolated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pairgossip.planning.predictions._SLOW_PILOT", 2_000)
+    made = pg.plan(ROWS, ratio_of_sizes, "cycle", error=0.001)
+    for name in ("gosta (sync)", "gosta (async)", "tracking (random)"):
+        assert "A pilot of 2,000 exchanges is too short" in (find(made, name).why_not or "")
+
+
+def test_ratios_and_labels_are_planned() -> None:
+    labels = np.arange(64) % 2
+    made = pg.plan(ROWS + labels, "auc", TORUS, labels=labels, error=0.05)
+    assert all(row.messages is not None for row in made.rows)
+    assert made.bounds.pairs is not None and made.bounds.pairs < 64**2
+
+
+def test_node_clocks_are_planned_where_chance_decides() -> None:
+    graph = pg.graphs.barabasi_albert(40, 2, seed=1)
+    law = "node-clocks"
+    made = pg.plan(rows(40), "variance", graph, error=0.05, law=law)
+    row = find(made, "sketch (random)")
+    changes: dict[str, Any] = {
+        "data": rows(40),
+        "kernel": "variance",
+        "graph": graph,
+        "law": "node-clocks",
+    }
+    assert relative_error(row, 1.25, **changes) < 0.05 < relative_error(row, 0.8, **changes)
+    assert find(made, "sketch (tree)").messages == 78
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    plans = [pg.plan(rows(20), "gini", "cycle", error=0.2, seed=seed) for seed in (4, 4, 5)]
+    assert plans[0] == plans[1] != plans[2]
+
+
+def test_progress_is_reported_method_by_method() -> None:
+    steps: list[int] = []
+    pg.plan(rows(8), "variance", error=0.2, progress=steps.append)
+    assert steps == [1] * 10
+
+
+def test_a_table_and_a_figure(gini: Plan, sharp: Plan, custom: Plan) -> None:
+    frame = custom.to_pandas()
+    assert frame["messages"].isna().sum() == 4 == frame["why_not"].notna().sum()
+    assert frame["messages"].dropna().tolist() == [row.messages for row in custom.reaching]
+    for made in (gini, sharp, custom):
+        axes = made.plot()
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        assert names == [row.name for row in made.rows]
+        texts = [text.get_text() for text in axes.texts]
+        wall = made.bounds.messages
+        assert f"below {wall:,} some answers lack rows" in texts
+        assert f"{made.best.messages:,}" in texts
+        assert texts.count("left out") == len(made.rows) - len(made.reaching)
+        assert sum("fitted" in text for text in texts) == (4 if made is sharp else 0)
+        axes.figure.canvas.draw()
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"error": 0}, "between 0 and 1, not 0: give error=0.01 for 1 %"),
+        ({"error": 1.0}, "between 0 and 1, not 1.0"),
+        ({"error": "small"}, "between 0 and 1, not 'small'"),
+        ({"data": np.ones(5)}, "The exact value of 'gini' is 0 on these rows"),
+        ({"data": [1.0]}, "A network of one node sends no messages"),
+        ({"data": [1.0, np.nan]}, "NaN"),
+        ({"data": np.arange(30_000.0)}, "up to 20,000 nodes, .* not for 30,000"),
+        ({"graph": pg.graphs.cycle(7)}, "7"),
+        ({"kernel": "ginny"}, "did you mean 'gini'"),
+        ({"kernel": None}, "needs a kernel"),
+        ({"target": "w"}, "Unknown target 'w'"),
+        ({"law": "dice"}, "Unknown edge law 'dice'"),
+        ({"seed": -1}, "The seed must be"),
+    ],
+)
+def test_wrong_input_is_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
+    given: dict[str, Any] = {"data": ROWS, "kernel": "gini"} | arguments
+    with pytest.raises(InputError, match=sentence):
+        pg.plan(**given)
