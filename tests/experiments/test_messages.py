@@ -78,6 +78,13 @@ def test_prices_count_whole_messages_from_when_all_nodes_know(results: dict[str,
     assert flooded.needed(0.5 * flooded.final) is None
 
 
+def test_prices_of_exact_answers_are_numbers(results: dict[str, Any]) -> None:
+    run = results["grid-collect"]
+    exact = replace(run, trial_error=np.where(run.trial_error < 0.01, 0.0, run.trial_error))
+    price = Curve(exact, results["facts"]["grid"]["value"]).needed(0.001)
+    assert price is not None and 2 * 24 - 2 <= price <= run.messages[-1]
+
+
 def test_theory_is_at_the_checkpoints_of_the_runs(results: dict[str, Any]) -> None:
     for network, fact in results["facts"].items():
         assert len(fact["random"]) == len(curve(results, network, "sketch").error)

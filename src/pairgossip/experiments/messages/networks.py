@@ -217,6 +217,12 @@ class Curve(ErrorCurve):
         known = ~np.isnan(self.run.trial_error).any(axis=0)
         return np.flatnonzero(known & (self.run.messages > 0))
 
+    @cached_property
+    def error(self) -> FloatArray:
+        """Root mean square over nodes and trials, relative to the statistic; never quite 0."""
+        relative = self.run.error[self._sent] / self.value
+        return np.maximum(relative, np.finfo(np.float64).eps)  # it is interpolated on log scales
+
     def needed(self, level: float, against: str = "messages") -> float | None:
         """Return the messages, or bytes, after which the error stays below a level, if it does."""
         found = super().needed(level, against)
@@ -224,11 +230,10 @@ class Curve(ErrorCurve):
 
     @property
     def noise(self) -> FloatArray:
-        """Relative standard errors of the error, by the scatter over trials."""
+        """Relative standard errors of the error, by the scatter over trials; 0 of a single one."""
         squares = self.trial_error**2
-        return np.asarray(squares.std(axis=0, ddof=1) / squares.mean(axis=0)) / (
-            2 * math.sqrt(len(squares))
-        )
+        scatter = squares.std(axis=0) / squares.mean(axis=0)
+        return np.asarray(scatter / (2 * math.sqrt(max(len(squares) - 1, 1))))
 
     @property
     def bytes_per_message(self) -> float:
