@@ -151,7 +151,7 @@ def test_a_sketch_that_stays_off_does_not_reach_the_error() -> None:
     made = pg.plan(ROWS, "gini", TORUS, error=0.02, sketch=pg.sketches.Bins(1))
     row = find(made, "sketch (tree)")
     assert row.messages is None and (row.remaining_error or 0) > 0.02
-    assert row.why_not is not None and "use sketch= with a finer one" in row.why_not
+    assert row.why_not is not None and "make it finer with sketch=" in row.why_not
 
 
 def test_a_network_that_mixes_too_slowly_is_not_extrapolated(
@@ -225,6 +225,10 @@ def test_a_table_and_a_figure(gini: Plan, sharp: Plan, custom: Plan) -> None:
         ({"data": [1.0, np.nan]}, "NaN"),
         ({"data": np.arange(30_000.0)}, "up to 20,000 nodes, .* not for 30,000"),
         ({"graph": pg.graphs.cycle(7)}, "7"),
+        (
+            {"graph": pg.graphs.grouped(pg.graphs.cycle(4), np.arange(64) % 4)},
+            "nodes with one row each, not for rows at sites: give graph= with",
+        ),
         ({"kernel": "ginny"}, "did you mean 'gini'"),
         ({"kernel": None}, "needs a kernel"),
         ({"target": "w"}, "Unknown target 'w'"),

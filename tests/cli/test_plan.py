@@ -43,10 +43,21 @@ def test_one_object_and_a_figure(cli: CommandLine, incomes: Path, tmp_path: Path
         assert (method["messages"] is None) == (method["why_not"] is not None)
 
 
-def test_a_kernel_without_a_sketch_names_the_options(cli: CommandLine, incomes: Path) -> None:
+def test_a_declared_range_halves_the_messages_of_a_tree(cli: CommandLine, incomes: Path) -> None:
+    sketch = ("--sketch-bins", "16", "--sketch-range", "0,20")
+    made = cli("plan", incomes, *INCOME, *sketch, "--error", "0.1", "--json").json()
+    assert made["options"] == (
+        "--method sketch --schedule tree --sketch-bins 16 --sketch-range=0,20 --iterations 38"
+    )
+    found = cli("estimate", incomes, *INCOME, *made["options"].split(), "--json").json()
+    assert (found["messages"], found["rms_error"] < 0.1 * found["exact"]) == (38, True)
+
+
+def test_a_kernel_without_a_sketch_is_planned_without_one(cli: CommandLine, incomes: Path) -> None:
     kernel = ("--kernel", "metric-learning-risk", "--label", "class")
     answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.2")
-    assert "Not sketch: Kernel" in answer.out and "or give --sketch" in answer.out
+    assert "Not sketch: Kernel 'metric-learning-risk' has no sketch" in answer.out
+    assert "pairgossip estimate --method collect" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from pairgossip.cli.options import (
     Label,
     NetworkOptions,
     Seed,
+    SketchOptions,
     TableFile,
     TargetName,
 )
@@ -54,6 +55,7 @@ def plan_command(
     statistic: _PlannedStatistic,
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
+    sketch: SketchOptions = SketchOptions(),
     law: Annotated[str, Parameter(group=METHOD)] = UNIFORM_EDGES,
     seed: Annotated[Seed, Parameter(group=METHOD)] = 0,
     out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
@@ -95,18 +97,19 @@ def plan_command(
         target=statistic.target or "v",
         law=law,
         error=statistic.error,
+        sketch=sketch.recipe("sketch", statistic.kernel),
         seed=seed,
     )
     if out is not None:
         write_figure(_draw(made), out)
         tell(f"Wrote {out}")
     if json:
-        write_json(_record(made))
+        write_json(_record(made, sketch))
     else:
-        _print(made)
+        _print(made, sketch)
 
 
-def _print(plan: Plan) -> None:
+def _print(plan: Plan, sketch: SketchOptions) -> None:
     from pairgossip.planning.table import COLUMNS
 
     write_rows(COLUMNS, plan.cells(), plan.title)
@@ -114,28 +117,35 @@ def _print(plan: Plan) -> None:
     for names, why in plan.reasons():
         write_line(f"Not {names}: {with_options(why)}")
     write_line(plan.summary)
-    write_line(_advice(plan))
+    write_line(_advice(plan, sketch))
 
 
-def _advice(plan: Plan) -> str:
+def _advice(plan: Plan, sketch: SketchOptions) -> str:
     """Name the method with the fewest messages, and another one where that needs a tree."""
     if not plan.reaching:
         return "No method is known to reach the error here: allow a larger one."
-    advice = f"Fewest messages: pairgossip estimate {_options(plan.best)}"
+    advice = f"Fewest messages: pairgossip estimate {_options(plan.best, sketch)}"
     others = [row for row in plan.reaching if row.schedule != TREE]
     if plan.best.schedule != TREE or not others:
         return f"{advice}."
-    return f"{advice}; without a tree that all keep to: {_options(others[0])}."
+    return f"{advice}; without a tree that all keep to: {_options(others[0], sketch)}."
 
 
-def _options(row: PlannedMethod) -> str:
+def _options(row: PlannedMethod, sketch: SketchOptions) -> str:
     """Return the options of `pairgossip estimate` that run a method as long as it takes."""
-    clock = f" --clock {row.clock}" if row.method == "gosta" else ""
-    schedule = "" if row.schedule == RANDOM else f" --schedule {row.schedule}"
-    return f"--method {row.method}{clock}{schedule} --iterations {row.exchanges}"
+    words = ["--method", row.method]
+    if row.method == "gosta":
+        words += ["--clock", row.clock]
+    if row.schedule != RANDOM:
+        words += ["--schedule", row.schedule]
+    if row.method == "sketch" and sketch.sketch_bins is not None:
+        words += ["--sketch-bins", str(sketch.sketch_bins)]
+    if row.method == "sketch":
+        words += [f"--sketch-range={ends}" for ends in sketch.sketch_range or ()]
+    return " ".join([*words, "--iterations", str(row.exchanges)])
 
 
-def _record(plan: Plan) -> dict[str, Any]:
+def _record(plan: Plan, sketch: SketchOptions) -> dict[str, Any]:
     rows = [
         row.record() | {"why_not": None if row.refusal is None else with_options(row.refusal)}
         for row in plan.rows
@@ -146,7 +156,7 @@ def _record(plan: Plan) -> dict[str, Any]:
         "target": plan.target,
         "bounds": plan.bounds._asdict(),
         "best": plan.best.name if plan.reaching else None,
-        "options": _options(plan.best) if plan.reaching else None,
+        "options": _options(plan.best, sketch) if plan.reaching else None,
         "methods": rows,
     }
 

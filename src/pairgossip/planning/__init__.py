@@ -8,7 +8,7 @@ from pairgossip.arrays import PairFunction
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
-from pairgossip.graphs import Graph
+from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Kernel, Pairs, Ratio
 from pairgossip.planning.predictions import WAYS, Case, predict
 from pairgossip.planning.table import Bounds, Plan, PlannedMethod
@@ -77,6 +77,12 @@ def plan(
     _check_size(pairs.n)
     pairs.check()
     network, _ = request.place(pairs.n)
+    if isinstance(network, GroupedGraph):
+        raise InputError(
+            "A plan is made for nodes with one row each, not for rows at sites: give {argument} "
+            "with one node per row.",
+            "graph",
+        )
     exact = pairs.exact()
     _check_exact(exact, pairs)
     shared = {"data": data, "kernel": kernel, "labels": labels, "target": request.target}

@@ -20,13 +20,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms import find_method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import (
-    CONTINUIZED,
-    ORDERED,
-    RANDOM,
-    TREE,
-    UNIFORM_EDGES,
-)
+from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.engine.estimation.trial import BYTES_PER_NAME, Setup
 from pairgossip.engine.schedule import child
 from pairgossip.engine.timetable import Timetable, settle_timetable
@@ -136,7 +130,7 @@ class Case:
         if graph.edge_count * graph.normalized_gap() > _DENSE:
             return SlowSchedule(
                 "Ordered exchanges would be slower than random ones where nodes have "
-                f"{2 * graph.edge_count / graph.n:.3g} neighbors on average."
+                f"{2 * graph.edge_count / graph.n:,.0f} neighbors on average."
             )
         try:
             return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method("sketch"))
@@ -173,14 +167,15 @@ def _predict_sketch(
         shows += f"; {len(problem.holders)} numbers of the rows to all nodes"
     row = replace(row, shows=shows, remaining_error=floor / case.size)
     if floor >= case.goal:
-        raise_finer = InputError(
-            f"Averaged exactly, {problem.name} is still {100 * floor / case.size:.2g} % off: use "
-            "{argument} with a finer one, or another method.",
+        reason = InputError(
+            f"Averaged exactly, {problem.name} is still {100 * floor / case.size:.2g} % off: make "
+            "it finer with {argument}, or use another method.",
             "sketch",
         )
-        return replace(row, refusal=raise_finer)
+        return replace(row, refusal=reason)
     flooding = _flooding(case, setup, problem)
-    averaging, basis = _averaging(case, setup, values, math.sqrt(case.goal**2 - floor**2))
+    goal = case.goal * math.sqrt(1 - (floor / case.goal) ** 2)
+    averaging, basis = _averaging(case, setup, values, goal)
     numbers = flooding * len(problem.holders) + averaging * problem.components
     messages = setup.timetable.messages_per_exchange
     return replace(
@@ -305,23 +300,25 @@ def _payload(setup: Setup, problem: PairProblem) -> int:
 
 
 class _Pilot(NamedTuple):
-    """Errors of a pilot run at its checkpoints, up to twice where it reached its goal."""
+    """Errors of a pilot run at its checkpoints, up to twice where it reached its goal.
+
+    The goal is their unit.
+    """
 
     exchanges: IntArray
     errors: FloatArray
-    goal: float
 
     @property
     def reached(self) -> bool:
         """Whether the errors fell below the goal."""
-        return bool((self.errors <= self.goal).any())
+        return bool((self.errors <= 1).any())
 
     def crossing(self) -> int:
         """Return where the errors first fell below the goal."""
-        first = int(np.argmax(self.errors <= self.goal))
+        first = int(np.argmax(self.errors <= 1))
         if first == 0:
             return int(self.exchanges[0])
-        return _interpolate(self.exchanges, self.errors, first - 1, self.goal)
+        return _interpolate(self.exchanges, self.errors, first - 1, 1.0)
 
     def fit(self) -> int:
         """Return where sqrt(c/t + b/t^2), fitted to the late part, falls below the goal.
@@ -333,8 +330,7 @@ class _Pilot(NamedTuple):
         if not late.any():  # all nodes were exact at once
             return self.crossing()
         c, b = _fit_tail(self.exchanges[late].astype(np.float64), self.errors[late] ** 2)
-        goal = self.goal**2
-        fitted = math.ceil((c + math.sqrt(c**2 + 4 * goal * b)) / (2 * goal))
+        fitted = math.ceil((c + math.sqrt(c**2 + 4 * b)) / 2)  # where c/t + b/t^2 = 1
         return min(fitted, int(self.exchanges[-1])) if self.reached else fitted
 
 
@@ -360,17 +356,17 @@ def _pilot(
     for at, last in enumerate(setup.checkpoints.tolist()):
         for trial in trials:
             trial.advance(last - trial.done, lambda block, exchanges: None)
-        found = np.array([trial.record.error[at] for trial in trials])
+        found = np.array([trial.record.error[at] for trial in trials]) / goal
         # Ratios are undefined as long as no node has met a pair that counts.
         errors.append(float(np.sqrt(np.mean(np.nan_to_num(found, nan=np.inf) ** 2))))
-        if last >= 2 * _reached_at(setup.checkpoints, errors, goal):
+        if last >= 2 * _reached_at(setup.checkpoints, errors):
             break
-    return _Pilot(setup.checkpoints[: len(errors)], np.array(errors), goal)
+    return _Pilot(setup.checkpoints[: len(errors)], np.array(errors))
 
 
-def _reached_at(checkpoints: IntArray, errors: list[float], goal: float) -> float:
+def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:
     """Return the first checkpoint at which the goal was reached, infinity before."""
-    below = np.flatnonzero(np.array(errors) <= goal)
+    below = np.flatnonzero(np.array(errors) <= 1)
     return float(checkpoints[below[0]]) if len(below) else math.inf
 
 
