@@ -65,7 +65,8 @@ class Graph:
     _parameters: dict[str, Any]
     _is_certified: bool
     """Whether this package itself built the edges; only then are its family's formulas used."""
-    _gaps: dict[str | None, float]
+    _known: dict[str | None, float]
+    """What takes long to compute: spectral gaps by law, and the relaxation of sweeps."""
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class Graph:
             _edges=None if is_complete else edges,
             _parameters=dict(parameters or {}),
             _is_certified=False,
-            _gaps={},
+            _known={},
         )
 
     @property

@@ -255,9 +255,9 @@ def normalized_gap(graph: Graph, law: str = UNIFORM_EDGES) -> float:
 
 def _known_gap(graph: Graph, law: str | None) -> float:
     """Compute the gap once per graph and law: a large graph's takes seconds."""
-    if law not in graph._gaps:
-        graph._gaps[law] = _second_smallest(graph, law)
-    return graph._gaps[law]
+    if law not in graph._known:
+        graph._known[law] = _second_smallest(graph, law)
+    return graph._known[law]
 
 
 def closed_form(graph: Graph) -> float | None:

@@ -33,10 +33,10 @@ def spectral_gap(graph: GroupedGraph) -> float:
     """Return the second smallest eigenvalue of L = D - A, from the sites alone."""
     if graph.is_complete:
         return spectrum.spectral_gap(graph)
-    if None not in graph._gaps:
+    if None not in graph._known:
         local = graph.reach + (graph.sizes if graph.has_local_edges else 0)
-        graph._gaps[None] = min(_gap_between_sites(graph), _least_at_one_site(graph, local))
-    return graph._gaps[None]
+        graph._known[None] = min(_gap_between_sites(graph), _least_at_one_site(graph, local))
+    return graph._known[None]
 
 
 def normalized_gap(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
@@ -44,9 +44,9 @@ def normalized_gap(graph: GroupedGraph, law: str = UNIFORM_EDGES) -> float:
     if laws.is_uniform(graph, law):
         return spectral_gap(graph) / graph.edge_count
     name = choice("edge law", law, LAWS)
-    if name not in graph._gaps:
-        graph._gaps[name] = _gap_of_clocks(graph)
-    return graph._gaps[name]
+    if name not in graph._known:
+        graph._known[name] = _gap_of_clocks(graph)
+    return graph._known[name]
 
 
 def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
