@@ -322,11 +322,11 @@ def fewest_pairs(values: FloatArray, error: float) -> int:
     """Return the mean of how many pairs, drawn at random and all different, has this error.
 
     ``values`` is the matrix of all pairs, ``error`` a root mean square error in the same units:
-    with s their standard deviation, P of N pairs leave s sqrt(1/P - 1/N) (Cochran 1977, 2.5).
+    with s their standard deviation (by N - 1), P of N leave s sqrt(1/P - 1/N) (Cochran 1977, 2.5).
     """
     if not error > 0:
         raise InputError(f"The error of sampled pairs must be positive, not {error!r}.")
-    deviation = max(float(values.std()), error)  # one pair at least
+    deviation = max(float(values.std(ddof=1)), error)  # one pair at least
     return int(np.ceil(1 / ((error / deviation) ** 2 + 1 / values.size)))
 
 

@@ -96,7 +96,7 @@ def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
     ``values`` is the matrix of all pairs.
     """
     left = np.maximum(1 - np.asarray(pairs) / values.size, 0.0)
-    return np.asarray(values.std() * np.sqrt(left / pairs))
+    return np.asarray(values.std(ddof=1) * np.sqrt(left / pairs))
 
 
 def _averaging_error(
