@@ -138,3 +138,14 @@ def test_nobody_passes_the_wall() -> None:
         np.testing.assert_array_equal(line.get_xdata(), [least, least])
         exact = run.axis(against)[run.error < 1e-9 * run.error[0]]
         assert exact.min() > least
+
+
+def test_the_part_before_the_wall_is_gray_to_the_edge_and_nothing_else() -> None:
+    run = pg.estimate(rows(48), "gini", TORUS, iterations=2000, seed=0)
+    ax = run.plot(against="messages", theory=False)
+    (gray,) = ax.patches
+    left, right = gray.get_extents().transformed(ax.transData.inverted()).intervalx
+    assert left == pytest.approx(ax.get_xlim()[0]) and right == pytest.approx(94)
+    late = pg.estimate(rows(48), "gini", TORUS, iterations=2000, checkpoints=[1000], seed=0)
+    assert wall(late, "messages") is None
+    assert not late.plot(against="messages", theory=False).patches

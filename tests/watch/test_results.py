@@ -176,8 +176,9 @@ def test_axes() -> None:
         {"groups": [0, 0, 1, 1, 2, 2], "graph": pg.graphs.cycle(3)},
         {"groups": [0, 0, 1, 1, 2, 2], "graph": pg.graphs.cycle(3), "construction": "whole-sets"},
         {"privacy": pg.privacy.RandomizedResponse(2.0, 4, (0.0, 12.0))},
+        {"method": "sketch", "sketch": pg.sketches.Bins(2, (0.0, 12.0)), "schedule": "ordered"},
     ],
-    ids=["plain", "async", "groups", "whole sets", "private"],
+    ids=["plain", "async", "groups", "whole sets", "private", "sketch"],
 )
 def test_the_page_and_the_figure_show_the_same(how: dict[str, Any]) -> None:
     given: dict[str, Any] = {"graph": "cycle", "iterations": 400, "trials": 2} | how

@@ -115,9 +115,9 @@ def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
 
 
 def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
-    """Return where on an axis every method must still be without the answer, and why.
+    """Return up to where on an axis no method can have the answer, and why.
 
-    None where there is no such place, or the run did not get that far.
+    None where there is no such place, or it lies outside of what the run wrote down.
 
     If every node's answer depends on every row, each of them has told and has been told: up and
     down a tree takes the fewest messages there can be, and each carries a number at least.
@@ -133,7 +133,8 @@ def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
     found = least.get(against)
     if result.kind == "fit" or np.ndim(result.target) or not fewest or found is None:
         return None
-    return found if found[0] <= result.axis(against)[-1] else None
+    axis = result.axis(against)
+    return found if axis[0] <= found[0] <= axis[-1] else None
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:

@@ -152,7 +152,9 @@ def _draw_wall(ax: Axes, run: Run, against: str) -> None:
     found = wall(run, against)
     if found is None:
         return
-    ax.axvspan(ax.get_xlim()[0], found[0], color=EXACT, alpha=0.08, linewidth=0)
+    left = ax.get_xlim()[0]
+    span = ax.axvspan(left, found[0], color=EXACT, alpha=0.08, linewidth=0)
+    span.sticky_edges.x.append(left)  # no margin beside it, where there is no answer either
     ax.axvline(found[0], color=EXACT, linewidth=1, label=found[1])
     _add_grid_and_legend(ax)
 

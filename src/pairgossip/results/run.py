@@ -263,9 +263,9 @@ class Run(Result):
             "estimates": (("trial", "node"), self.estimates),
             "exchanges": (("iteration",), self.exchanges),
             "messages": (("iteration",), self.messages),
+            "bytes": (curves, self.trial_bytes),
             "target": (("node",) if np.ndim(self.target) else (), self.target),
         }
-        variables["bytes"] = (curves, self.trial_bytes)
         if self.construction is not None:
             variables |= {
                 "network_exchanges": (curves, self.network_exchanges),
