@@ -209,6 +209,19 @@ def test_wrong_sketches_and_schedules(
     assert cli.error("estimate", single, *tokens).startswith(sentence)
 
 
+def test_ranges_of_two_columns_are_spelled_as_one_option(cli: CommandLine, incomes: Path) -> None:
+    kendall = ("--column", "income,age", "--kernel", "kendall", "--method", "sketch")
+    message = cli.error("estimate", incomes, *kendall, "--sketch-range", "0,1")
+    assert message.endswith("(counting from 0): widen --sketch-range, or leave it out.")
+
+
+def test_a_remedy_in_python_is_not_spelled_as_an_option(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "far.csv"
+    file.write_text("x\n" + "".join(f"{10**8 + k}\n" for k in range(5)))
+    message = cli.error("estimate", file, "--kernel", "variance", "--method", "sketch")
+    assert "or in Python give sketch=pg.sketches.Moments(center=1e+08)." in message
+
+
 def test_a_picture_of_too_many_nodes(
     cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
     "n_jobs": "--jobs",
     "range": "--sketch-range",
+    "ranges": "--sketch-range",
     "sketch": "--sketch-bins and --sketch-range",
     ("together", False): "--columns apart",
 }

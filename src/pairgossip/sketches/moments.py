@@ -50,9 +50,8 @@ class Moments:
         if lost > _MOST_LOST * float(np.mean((numbers - numbers.mean(axis=0)) ** 2)):
             raise InputError(
                 f"The rows are about {numbers.mean():.6g} and spread so little around it that "
-                f"squares about {self.center:g} lose the digits that count: give {{argument}}.",
-                "sketch",
-                f"pg.sketches.Moments(center={numbers.mean():.6g})",
+                f"squares about {self.center:g} lose the digits that count: subtract that, "
+                f"or in Python give sketch=pg.sketches.Moments(center={numbers.mean():.6g})."
             )
 
     def flooded(self, pairs: Pairs) -> IntArray:
