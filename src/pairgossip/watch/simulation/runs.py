@@ -27,6 +27,7 @@ from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.kernels import as_kernel
+from pairgossip.kernels.pairs import Averages
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
 from pairgossip.sketches.problem import SketchedPairs
@@ -235,6 +236,8 @@ class _WatchedEstimation(WatchedRun):
         if self.graph.n > _LARGEST_THEORY:
             return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} nodes."}
         setup = self._setup
+        if isinstance(setup.problem, Averages) and len(setup.problem.holders):
+            return {"absent": "Theory does not know when all nodes know where the rows lie."}
         try:
             curves = theory_curves(
                 setup.problem,
