@@ -137,8 +137,8 @@ class MethodOptions(_RunOptions):
     """Which exchanges follow each other: random (unless given), ordered, or for sketch and
     averaging also continuized or tree."""
     relaxation: float | None = None
-    """How far two nodes move toward each other's averages, from 0 to 1; 0.5 is their mean. Chosen
-    by the graph unless given."""
+    """How far two nodes move toward each other's averages, from 0 to 1. Unless given 0.5, their
+    mean, and with --schedule ordered what suits the graph."""
     order: str | None = None
     """Whether a synchronous node updates before the exchange (update-first, unless given) or
     after it (exchange-first)."""
