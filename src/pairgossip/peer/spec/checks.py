@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pairgossip.checks import ROUNDINGS, is_number
+from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _check_range(name: str, given: Any) -> None:
     if (
         not isinstance(given, list)
         or len(given) != 2
-        or not all(is_number(bound) and not isinstance(bound, bool) for bound in given)
+        or not all(type(bound) in (int, float) for bound in given)
     ):
         raise InputError(f"ranges.{name} must be two numbers, as in {name} = [0, 1].")
     low, high = given
