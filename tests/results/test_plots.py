@@ -155,9 +155,19 @@ def test_layouts_put_every_node_somewhere_of_its_own(graph: pg.Graph) -> None:
 def test_a_run_with_unknown_errors_draws_its_estimates() -> None:
     unknown = run(reference=None)
     object.__setattr__(unknown, "trial_error", np.full_like(unknown.trial_error, np.nan))
-    with pytest.raises(InputError, match="errors of this run are unknown"):
+    object.__setattr__(unknown, "target", np.nan)
+    with pytest.raises(InputError, match=r"unknown, because its exact value is: .* a reference\.$"):
         unknown.plot(theory=False)
     unknown.plot("estimate", theory=False)
+
+
+def test_a_run_without_estimates_yet_says_so() -> None:
+    early = pg.estimate(np.arange(90.0), "gini", "cycle", method="sketch", iterations=9, seed=0)
+    with pytest.raises(InputError, match=r"because no node has an estimate yet: .* iterations\.$"):
+        early.plot()
+    early.plot("estimate")
+    pg.compare([early])
+    early.plot_graph()
 
 
 @pytest.mark.parametrize("what", ["error", "estimate"])

@@ -76,9 +76,15 @@ def plot_run(
         raise InputError(f"A run is drawn as 'error' or 'estimate', not '{what}'.")
     charts = run_charts(run, _theory_for(run, theory))
     if what not in charts:
+        has_target = np.isfinite(run.target).all()
+        reason, remedy = (
+            ("no node has an estimate yet", "more iterations")
+            if has_target
+            else ("its exact value is", "a reference")
+        )
         raise InputError(
-            "The errors of this run are unknown, because its exact value is: draw "
-            "{argument}, or estimate again with a reference.",
+            f"The errors of this run are unknown, because {reason}: draw {{argument}}, or estimate "
+            f"again with {remedy}.",
             "what",
             "estimate",
         )
@@ -128,7 +134,7 @@ def compare(
     for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
         ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
     _set_axis(ax, next(iter(labeled.values())), against)
-    if quantity.log and any(np.nanmax(getattr(run, what)) > 0 for run in labeled.values()):
+    if quantity.log and any((getattr(run, what) > 0).any() for run in labeled.values()):
         ax.set_yscale("log")
     ax.set_ylabel(quantity.label)
     _add_grid_and_legend(ax)
