@@ -10,8 +10,9 @@ from matplotlib import pyplot
 
 import pairgossip as pg
 from pairgossip import InputError, Plan
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.planning import PlannedMethod
+from pairgossip.theory.averaging import averaging_error
 from tests.problems import rows
 
 ROWS = rows(64, seed=3)
@@ -68,8 +69,59 @@ def relative_error(row: PlannedMethod, factor: float, trials: int = 40, **change
 @pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)", "sketch (continuized)"])
 def test_averaging_takes_as_long_as_planned(gini: Plan, name: str) -> None:
     row = find(gini, name)
-    assert row.basis == ("simulated" if name == "sketch (continuized)" else "exact")
+    assert row.basis == "simulated"  # when all nodes know where the rows lie
     assert relative_error(row, 1.1) < gini.error < relative_error(row, 0.9)
+
+
+def test_where_the_range_is_declared_theory_knows_all_but_continuized_averaging() -> None:
+    declared = pg.sketches.Bins(16, range=(0.0, 20.0))
+    made = pg.plan(ROWS, "gini", TORUS, error=0.02, sketch=declared)
+    schedules = ("tree", "ordered", "random", "continuized")
+    found = [find(made, f"sketch ({schedule})").basis for schedule in schedules]
+    assert found == ["counted", "exact", "exact", "simulated"]
+
+
+def test_errors_that_are_known_for_a_while_only_are_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arguments: dict[str, Any] = {"data": ROWS, "kernel": "variance", "graph": TORUS, "error": 0.05}
+    exact = find(pg.plan(**arguments), "sketch (random)")
+
+    def known_for_a_while(
+        values: FloatArray, graph: pg.Graph, exchanges: IntArray, law: str
+    ) -> FloatArray:
+        return np.where(exchanges < 100, averaging_error(values, graph, exchanges, law), np.nan)
+
+    monkeypatch.setattr("pairgossip.planning.predictions.averaging_error", known_for_a_while)
+    row = find(pg.plan(**arguments), "sketch (random)")
+    assert (exact.basis, row.basis) == ("exact", "simulated")
+    assert row.exchanges == pytest.approx(exact.exchanges, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)"])
+def test_where_slopes_are_flat_the_sketch_itself_is_tried_out(name: str) -> None:
+    # The variance of as many zeros as ones is the largest there is.
+    halves: dict[str, Any] = {"data": np.arange(64) // 32, "kernel": "variance"}
+    row = find(pg.plan(**halves, graph=TORUS, error=0.02), name)
+    assert row.basis == "simulated"
+    assert relative_error(row, 1.2, **halves) < 0.02 < relative_error(row, 0.8, **halves)
+
+
+def test_an_error_is_reached_when_every_node_has_an_estimate() -> None:
+    # Where the classes lie apart, every estimate of the AUC is exact as soon as there is one.
+    labels = np.arange(64) % 2
+    apart: dict[str, Any] = {"data": np.arange(64) + 100.0 * labels, "labels": labels}
+    made = pg.plan(**apart, kernel="auc", graph=TORUS, error=0.01)
+    for name in ("sketch (random)", "gosta (async)", "tracking (random)"):
+        run = run_as_planned(find(made, name), 1.5, 10, kernel="auc", **apart)
+        assert not np.isnan(run.estimates).any()
+
+
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
+def test_tiny_and_huge_rows_take_as_long_as_others(gini: Plan, scale: float) -> None:
+    made = pg.plan(scale * ROWS, "gini", TORUS, error=0.02)
+    for name in ("sketch (ordered)", "sketch (random)", "gosta (async)"):
+        assert find(made, name).messages == find(gini, name).messages
 
 
 def test_along_a_tree_messages_are_counted(gini: Plan) -> None:

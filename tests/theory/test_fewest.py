@@ -115,7 +115,8 @@ def test_fewest_pairs_have_the_error_and_one_less_has_not() -> None:
         pairs = fewest_pairs(values, error)
         assert sampling_error(values, np.array(pairs)) <= error
         assert sampling_error(values, np.array(pairs - 1)) > error
-    # Among all of them none is left out.
+    # Among all of them none is left out, nor is there one more.
+    assert fewest_pairs(np.arange(49.0).reshape(7, 7), 1e-9) == 49
     assert fewest_pairs(values, 1e-9) == values.size
     assert fewest_pairs(np.ones((3, 3)), 0.1) == 1
     with pytest.raises(InputError, match="must be positive"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pairgossip.arrays import PairFunction
@@ -120,8 +121,8 @@ def _check_size(n: int) -> None:
 
 
 def _check_exact(exact: float, pairs: Pairs) -> None:
-    if exact == 0 or exact != exact:
-        value = "0" if exact == 0 else "undefined (NaN)"
+    if exact == 0 or not math.isfinite(exact):
+        value = "0" if exact == 0 else "not a finite number"
         raise InputError(
             f"The exact value of '{pairs.kernel.name}' is {value} on these rows, so no error can "
             "be a part of it: plan for rows on which it is not."

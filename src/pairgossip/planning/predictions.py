@@ -21,7 +21,7 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms import find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
-from pairgossip.engine.estimation.trial import BYTES_PER_NAME, Setup
+from pairgossip.engine.estimation.trial import BYTES_PER_NAME, Setup, TrialRecord
 from pairgossip.engine.schedule import child
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
@@ -48,10 +48,10 @@ _MIXED, _LONG = 4, 50
 """After so many times the network's relaxation time an error can be extrapolated, and a longer
 pilot tells little more."""
 _LONG_PER_NODE = 2_000
-_DENSE = 160.0
-"""Algebraic connectivity. Above it a sweep that forgets all but rounding errors, a factor of e^40,
-is slower than as many random exchanges: `settle_timetable` would say so after coloring all edges.
-"""
+_LINEAR = 1.25
+"""How many times the goal errors may be where to first order they are the goal."""
+_MOST_NUMBERS = 50_000_000
+"""How many numbers the nodes of all trials of a pilot may hold."""
 
 _TO_STRANGERS = "rows to strangers: in time every row to many nodes"
 _SHOWS = {
@@ -126,16 +126,10 @@ class Case:
     @cached_property
     def sweeps(self) -> Timetable | SlowSchedule:
         """What averaging along sweeps needs; where it is slow, so is all else along sweeps."""
-        graph = self.graph
-        if graph.edge_count * graph.normalized_gap() > _DENSE:
-            return SlowSchedule(
-                "Ordered exchanges would be slower than random ones where nodes have "
-                f"{2 * graph.edge_count / graph.n:,.0f} neighbors on average."
-            )
         try:
-            return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method("sketch"))
-        except SlowSchedule as slow:
-            return slow
+            return settle_timetable(ORDERED, self.graph, UNIFORM_EDGES, find_method("sketch"))
+        except (InputError, SlowSchedule):
+            return SlowSchedule("Ordered exchanges would be slower than random ones on this graph.")
 
 
 def predict(case: Case, way: Way) -> PlannedMethod:
@@ -174,8 +168,15 @@ def _predict_sketch(
         )
         return replace(row, refusal=reason)
     flooding = _flooding(case, setup, problem)
-    goal = case.goal * math.sqrt(1 - (floor / case.goal) ** 2)
-    averaging, basis = _averaging(case, setup, values, goal)
+    # In units of what may be left of averaging: squares of tiny or huge numbers are lost.
+    values = values / (case.goal * math.sqrt(1 - (floor / case.goal) ** 2))
+    if setup.timetable.messages is not None:
+        averaging, basis = 2 * case.graph.n - 2, "counted"
+    elif _is_linear(problem, values, case.goal):
+        averaging, basis = _averaging(case, setup, values)
+        basis = "simulated" if flooding else basis
+    else:
+        averaging, basis = _nonlinear_averaging(case, setup, problem, flooding), "simulated"
     numbers = flooding * len(problem.holders) + averaging * problem.components
     messages = setup.timetable.messages_per_exchange
     return replace(
@@ -196,54 +197,74 @@ def _flooding(case: Case, setup: Setup, problem: Averages) -> int:
     return _exchanges_until_known(case, setup, problem.holders)
 
 
-def _averaging(case: Case, setup: Setup, values: FloatArray, goal: float) -> tuple[int, str]:
-    """Return after how many exchanges averaged values have this error, and how it is known."""
+def _is_linear(problem: SketchedPairs, values: FloatArray, goal: float) -> bool:
+    """Tell whether first order is enough for means so near that values have an error of 1.
+
+    It is not where slopes are flat, as those of the variance of as many zeros as ones.
+    """
+    size = float(np.sqrt(np.mean(values**2)))
+    mean = problem.features.mean(axis=0)
+    near = mean + (problem.features - mean) / max(size, 1.0)
+    errors = (problem.read(near) - problem.limit) / goal
+    return bool(np.sqrt(np.mean(errors**2)) <= _LINEAR)  # not if some are undefined
+
+
+def _nonlinear_averaging(case: Case, setup: Setup, problem: SketchedPairs, flooding: int) -> int:
+    """Return after how many exchanges a pilot of the sketch itself reaches the error."""
+    trials = min(max(_MOST_NUMBERS // problem.features.size, 2), _TRIALS)
+    pilot = _pilot(case, setup, case.goal, count=trials)
+    return max(pilot.crossing() - flooding, 0)
+
+
+def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
+    """Return after how many exchanges averaged values have an error of 1, and how it is known."""
     graph, table = case.graph, setup.timetable
-    if table.messages is not None:
-        return 2 * graph.n - 2, "counted"
+    found = None
     if table.sweep is not None:
-        relaxation = 0.5 if table.relaxation is None else table.relaxation
-
-        def along_sweeps(at: IntArray) -> FloatArray:
-            assert table.sweep is not None
-            return sweep_error(values, table.sweep, at, relaxation)
-
-        return _first_below(along_sweeps, goal, 8 * len(table.sweep.edges), 200), "exact"
-    if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
-        return _first_below(
-            lambda at: averaging_error(values, graph, at, case.law), goal, _LATEST, 4_000
-        ), "exact"
+        sweep, relaxation = table.sweep, 0.5 if table.relaxation is None else table.relaxation
+        found = _first_below(
+            lambda at: sweep_error(values, sweep, at, relaxation), 8 * len(sweep.edges), 200
+        )
+    elif table.name == RANDOM and graph.n <= _LARGEST_EXACT:
+        found = _first_below(
+            lambda at: averaging_error(values, graph, at, case.law), _LATEST, 4_000
+        )
+    if found is not None:
+        return found, "exact"
     way = Way("averaging", "async", table.name)
-    pilot = _pilot(case, case.request(way, data=values).setup(), goal)
-    if not pilot.reached:
-        raise _too_slow(pilot)
+    pilot = _pilot(case, case.request(way, data=values).setup(), 1.0)
     return pilot.crossing(), "simulated"
 
 
 def _first_below(
-    error_at: Callable[[IntArray], FloatArray], goal: float, latest: int, points: int
-) -> int:
-    """Return the number of exchanges from which on a curve of errors stays below the goal.
+    error_at: Callable[[IntArray], FloatArray], latest: int, points: int
+) -> int | None:
+    """Return the number of exchanges from which on a curve of errors stays below 1.
 
-    It is looked at at so many points up to the latest, and if need be up to later ones.
+    It is looked at at so many points up to the latest, and if need be up to later ones. None if it
+    does not, or is not known (NaN) that far.
     """
     while True:
         grid = np.unique(np.rint(np.geomspace(1, latest, points)).astype(np.int64))
         errors = error_at(grid)
-        above = np.flatnonzero(errors > goal)
+        is_known = ~np.isnan(errors)
+        grid, errors = grid[is_known], errors[is_known]
+        above = np.flatnonzero(errors > 1)
         if not len(above):
             return 1
         if above[-1] + 1 < len(grid):
-            return _interpolate(grid, errors, int(above[-1]), goal)
+            return _interpolate(grid, errors, int(above[-1]))
         if latest >= _LATEST:
-            raise InputError(f"Even {latest:.0e} exchanges do not reach the error.")
+            return None
         latest *= 4
 
 
-def _interpolate(exchanges: IntArray, errors: FloatArray, at: int, goal: float) -> int:
-    """Return where the errors fall below the goal between this point and the next."""
+def _interpolate(exchanges: IntArray, errors: FloatArray, at: int) -> int:
+    """Return where the errors fall below 1 between this point and the next."""
+    if errors[at] == np.inf:
+        return int(exchanges[at + 1])
     logs = np.log(np.maximum(errors[at : at + 2], np.finfo(np.float64).tiny))
-    part = (logs[0] - math.log(goal)) / (logs[0] - logs[1])
+    part = logs[0] / (logs[0] - logs[1])
     return math.ceil(exchanges[at] + part * (exchanges[at + 1] - exchanges[at]))
 
 
@@ -314,11 +335,13 @@ class _Pilot(NamedTuple):
         return bool((self.errors <= 1).any())
 
     def crossing(self) -> int:
-        """Return where the errors first fell below the goal."""
+        """Return where the errors first fell below the goal; raise `InputError` if they did not."""
+        if not self.reached:
+            raise _too_slow(self)
         first = int(np.argmax(self.errors <= 1))
         if first == 0:
             return int(self.exchanges[0])
-        return _interpolate(self.exchanges, self.errors, first - 1, 1.0)
+        return _interpolate(self.exchanges, self.errors, first - 1)
 
     def fit(self) -> int:
         """Return where sqrt(c/t + b/t^2), fitted to the late part, falls below the goal.
@@ -327,11 +350,12 @@ class _Pilot(NamedTuple):
         """
         late = self.exchanges >= self.exchanges[-1] / 8
         late &= (self.errors > 0) & (self.errors < np.inf)
-        if not late.any():  # all nodes were exact at once
+        if not late.any():  # all nodes were exact at once, or some never had an estimate
             return self.crossing()
         c, b = _fit_tail(self.exchanges[late].astype(np.float64), self.errors[late] ** 2)
         fitted = math.ceil((c + math.sqrt(c**2 + 4 * b)) / 2)  # where c/t + b/t^2 = 1
-        return min(fitted, int(self.exchanges[-1])) if self.reached else fitted
+        last = int(self.exchanges[-1])
+        return min(fitted, last) if self.reached else max(fitted, last)
 
 
 def _fit_tail(t: FloatArray, squares: FloatArray) -> tuple[float, float]:
@@ -356,12 +380,19 @@ def _pilot(
     for at, last in enumerate(setup.checkpoints.tolist()):
         for trial in trials:
             trial.advance(last - trial.done, lambda block, exchanges: None)
-        found = np.array([trial.record.error[at] for trial in trials]) / goal
-        # Ratios are undefined as long as no node has met a pair that counts.
-        errors.append(float(np.sqrt(np.mean(np.nan_to_num(found, nan=np.inf) ** 2))))
+        found = np.array([_last_error(trial.record, at) for trial in trials]) / goal
+        errors.append(float(np.sqrt(np.mean(found**2))))
         if last >= 2 * _reached_at(setup.checkpoints, errors):
             break
     return _Pilot(setup.checkpoints[: len(errors)], np.array(errors))
+
+
+def _last_error(record: TrialRecord, at: int) -> float:
+    """Return the error at the checkpoint written last; infinite while a node has no estimate.
+
+    A ratio is undefined until its node has met a pair that counts.
+    """
+    return math.inf if np.isnan(record.estimates).any() else float(record.error[at])
 
 
 def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:
@@ -372,6 +403,6 @@ def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:
 
 def _too_slow(pilot: _Pilot) -> InputError:
     return InputError(
-        f"A pilot of {pilot.exchanges[-1]:,} exchanges is too short to tell: observations need "
-        "longer to spread over this network."
+        f"A pilot of {pilot.exchanges[-1]:,} exchanges is too short to tell: information "
+        "needs longer to spread over this network."
     )

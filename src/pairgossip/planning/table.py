@@ -22,14 +22,15 @@ class PlannedMethod:
     clock: str
     schedule: str
     exchanges: int | None = None
-    """How many until the error is reached; None if it is not, see `why_not`."""
+    """How many until the error is reached, on average over runs; None if it is not, see `why_not`.
+    """
     messages: int | None = None
     """Two per exchange; along a tree one."""
     bytes: int | None = None
     """Payload of all messages, 8 per number."""
     basis: str | None = None
-    """How they are known: "exact" or "counted" from theory, "simulated", or "fitted" to a pilot
-    run and extrapolated."""
+    """How they are known: "exact" or "counted" from theory, "simulated" in part or in whole, or
+    "fitted" to a pilot run and extrapolated."""
     remaining_error: float | None = None
     """The error that stays however long it runs, the sketch's, as a part of the exact value."""
     shows: str = ""
@@ -159,7 +160,7 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        table = align_columns([COLUMNS, *self.cells()])
+        table = _align_columns([COLUMNS, *self.cells()])
         reasons = [f"Not {names}: {why}" for names, why in self.reasons()]
         sights = [f"{names}: shows {what}." for names, what in self.sights()]
         return "\n".join([self.title, *table, self.summary, *reasons, *sights])
@@ -173,11 +174,11 @@ def _format(number: int | None) -> str:
 
 
 def _rest(row: PlannedMethod) -> tuple[str, str, str]:
-    stays = "-" if row.remaining_error is None else format_part(row.remaining_error)
+    stays = "-" if row.remaining_error is None else _format_part(row.remaining_error)
     return "-" if row.bytes is None else format_bytes(row.bytes), row.basis or "-", stays
 
 
-def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
+def _align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return lines of equal columns: the first to the left, the others to the right."""
     first, *others = (max(map(len, column)) for column in zip(*lines, strict=True))
     return [
@@ -189,7 +190,7 @@ def align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def format_part(part: float) -> str:
+def _format_part(part: float) -> str:
     """Return a part of the exact value in percent; what is left of rounding counts as none."""
     return "none" if part < 1e-12 else f"{100 * part:.2g} %"
 

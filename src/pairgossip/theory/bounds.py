@@ -326,8 +326,9 @@ def fewest_pairs(values: FloatArray, error: float) -> int:
     """
     if not error > 0:
         raise InputError(f"The error of sampled pairs must be positive, not {error!r}.")
-    deviation = max(float(values.std(ddof=1)), error)  # one pair at least
-    return int(np.ceil(1 / ((error / deviation) ** 2 + 1 / values.size)))
+    deviation = max(float((values / error).std(ddof=1)), 1.0)  # one pair at least
+    pairs = int(np.ceil(1 / (deviation**-2 + 1 / values.size)))
+    return min(pairs, values.size)  # 1/(1/49) is more than 49
 
 
 def _has_four_cycle(graph: Graph) -> bool:
