@@ -81,3 +81,16 @@ def test_a_statistic_of_zero_has_no_relative_error(cli: CommandLine, tmp_path: P
     file = tmp_path / "same.csv"
     file.write_text("x\n" + "3\n" * 5)
     assert "The exact value of 'gini' is 0" in cli.error("plan", file, "--kernel", "gini")
+
+
+def test_the_advice_names_the_law_and_lets_collecting_end(cli: CommandLine, incomes: Path) -> None:
+    kernel = ("--kernel", "metric-learning-risk", "--label", "class", "--column", "income")
+    options = (*kernel, "--graph", "star", "--law", "node-clocks")
+    made = cli("plan", incomes, *options, "--error", "0.2", "--json").json()
+    assert made["best"] == "collect (random)"
+    assert made["options"] == (
+        f"--method collect --law node-clocks --iterations {2 * made['methods'][0]['exchanges']}"
+    )
+    advised = made["options"].split()
+    found = cli("estimate", incomes, *kernel, "--graph", "star", *advised, "--json").json()
+    assert found["rms_error"] < 1e-12 * found["exact"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from pairgossip.checks import RANDOM, TREE, UNIFORM_EDGES
+from pairgossip.checks import CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
 from pairgossip.cli.data import check_kernel_labels, read_observations
 from pairgossip.cli.options import (
@@ -104,12 +104,12 @@ def plan_command(
         write_figure(_draw(made), out)
         tell(f"Wrote {out}")
     if json:
-        write_json(_record(made, sketch))
+        write_json(_record(made, sketch, law))
     else:
-        _print(made, sketch)
+        _print(made, sketch, law)
 
 
-def _print(plan: Plan, sketch: SketchOptions) -> None:
+def _print(plan: Plan, sketch: SketchOptions, law: str) -> None:
     from pairgossip.planning.table import COLUMNS
 
     write_rows(COLUMNS, plan.cells(), plan.title)
@@ -117,21 +117,21 @@ def _print(plan: Plan, sketch: SketchOptions) -> None:
     for names, why in plan.reasons():
         write_line(f"Not {names}: {with_options(why)}")
     write_line(plan.summary)
-    write_line(_advice(plan, sketch))
+    write_line(_advice(plan, sketch, law))
 
 
-def _advice(plan: Plan, sketch: SketchOptions) -> str:
+def _advice(plan: Plan, sketch: SketchOptions, law: str) -> str:
     """Name the method with the fewest messages, and another one where that needs a tree."""
     if not plan.reaching:
         return "No method is known to reach the error here: allow a larger one."
-    advice = f"Fewest messages: pairgossip estimate {_options(plan.best, sketch)}"
+    advice = f"Fewest messages: pairgossip estimate {_options(plan.best, sketch, law)}"
     others = [row for row in plan.reaching if row.schedule != TREE]
     if plan.best.schedule != TREE or not others:
         return f"{advice}."
-    return f"{advice}; without a tree that all keep to: {_options(others[0], sketch)}."
+    return f"{advice}; without a tree that all keep to: {_options(others[0], sketch, law)}."
 
 
-def _options(row: PlannedMethod, sketch: SketchOptions) -> str:
+def _options(row: PlannedMethod, sketch: SketchOptions, law: str) -> str:
     """Return the options of `pairgossip estimate` that run a method as long as it takes."""
     words = ["--method", row.method]
     if row.method == "gosta":
@@ -142,10 +142,14 @@ def _options(row: PlannedMethod, sketch: SketchOptions) -> str:
         words += ["--sketch-bins", str(sketch.sketch_bins)]
     if row.method == "sketch":
         words += [f"--sketch-range={ends}" for ends in sketch.sketch_range or ()]
-    return " ".join([*words, "--iterations", str(row.exchanges)])
+    if row.schedule in (RANDOM, CONTINUIZED) and law != UNIFORM_EDGES:
+        words += ["--law", law]
+    # Collecting ends by itself, and takes longer than on average in half of the runs.
+    iterations = (row.exchanges or 0) * (2 if row.method == "collect" else 1)
+    return " ".join([*words, "--iterations", str(iterations)])
 
 
-def _record(plan: Plan, sketch: SketchOptions) -> dict[str, Any]:
+def _record(plan: Plan, sketch: SketchOptions, law: str) -> dict[str, Any]:
     rows = [
         row.record() | {"why_not": None if row.refusal is None else with_options(row.refusal)}
         for row in plan.rows
@@ -156,7 +160,7 @@ def _record(plan: Plan, sketch: SketchOptions) -> dict[str, Any]:
         "target": plan.target,
         "bounds": plan.bounds._asdict(),
         "best": plan.best.name if plan.reaching else None,
-        "options": _options(plan.best, sketch) if plan.reaching else None,
+        "options": _options(plan.best, sketch, law) if plan.reaching else None,
         "methods": rows,
     }
 
