@@ -71,7 +71,7 @@ def _report(results: fw.Results) -> fw.Section:
         for name, fact in facts.items()
     }
     return fw.Section(
-        [_about(curves, facts), _about_prices(curves), _about_bytes(curves)],
+        [_about(facts), _about_prices(curves), _about_bytes(curves)],
         [
             overview_picture(curves, facts),
             sent_picture(curves, facts, "messages"),
@@ -94,8 +94,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _about(curves: Curves, facts: Facts) -> str:
-    run = next(iter(curves.values()))["gosta"].run
+def _about(facts: Facts) -> str:
     sizes = ", ".join(f"{name} ({fact['nodes']})" for name, fact in facts.items())
     numbers = next(iter(facts.values()))["numbers"]
     return (
@@ -106,8 +105,8 @@ def _about(curves: Curves, facts: Facts) -> str:
         f"{FRANCS}) that nodes average, and from whose mean they read the statistic. Exchanges "
         "follow random edges, sweeps over all edges (ordered, over-relaxed), random edges with a "
         "second register (continuized), or a tree up and down. An exchange is two messages, but "
-        f"along a tree one. Errors are root mean squares over nodes and {run.trials} trials (5 at "
-        "most where all rows are collected), relative to the statistic."
+        "along a tree one. Errors are root mean squares over nodes and trials, whose number is in "
+        "the table of prices, relative to the statistic."
     )
 
 
@@ -155,6 +154,7 @@ def _price_table(curves: Curves) -> fw.Table:
             {
                 "network": name,
                 "way": WAYS[way].label,
+                "trials": curve.run.trials,
                 "bytes per message": curve.bytes_per_message,
                 **{f"messages to {level:g}": price(curve.needed(level)) for level in _LEVELS},
                 f"bytes to {LEVEL:g}": price(curve.needed(LEVEL, "bytes")),

@@ -54,7 +54,7 @@ _FORCED = {"star": 0.5}
 """Relaxations that make sweeps run there all the same."""
 
 
-class Way(NamedTuple):
+class _Way(NamedTuple):
     """A method on a schedule."""
 
     label: str
@@ -68,24 +68,24 @@ class Way(NamedTuple):
 
 
 _SKETCH = {"method": "sketch", "sketch": Bins(_BINS, range=RANGE)}
-WAYS: Mapping[str, Way] = {
-    "gosta": Way("GoSta", {"method": "gosta", "clock": "async"}, (2_000_000, 300_000)),
-    "tracking": Way("tracking", {"method": "tracking"}, (2_000_000, 300_000)),
-    "tracking-ordered": Way(
+WAYS: Mapping[str, _Way] = {
+    "gosta": _Way("GoSta", {"method": "gosta", "clock": "async"}, (2_000_000, 300_000)),
+    "tracking": _Way("tracking", {"method": "tracking"}, (2_000_000, 300_000)),
+    "tracking-ordered": _Way(
         "tracking, ordered", {"method": "tracking", "schedule": ORDERED}, (1_000_000, 150_000)
     ),
-    "sketch": Way("sketch", _SKETCH, (600_000, 60_000), least_trials=10),
-    "sketch-continuized": Way(
+    "sketch": _Way("sketch", _SKETCH, (600_000, 60_000), least_trials=10),
+    "sketch-continuized": _Way(
         "sketch, continuized", _SKETCH | {"schedule": "continuized"}, (200_000, 20_000)
     ),
-    "sketch-ordered": Way("sketch, ordered", _SKETCH | {"schedule": ORDERED}, (200_000, 20_000)),
-    "sketch-flooded": Way(
+    "sketch-ordered": _Way("sketch, ordered", _SKETCH | {"schedule": ORDERED}, (200_000, 20_000)),
+    "sketch-flooded": _Way(
         "sketch, ordered, range unknown",
         {"method": "sketch", "sketch": Bins(_BINS), "schedule": ORDERED},
         (200_000, 20_000),
     ),
-    "sketch-tree": Way("sketch, tree", _SKETCH | {"schedule": TREE}, (0, 0), 1),
-    "collect": Way("collect all rows", {"method": "collect"}, (100_000, 20_000), 5),
+    "sketch-tree": _Way("sketch, tree", _SKETCH | {"schedule": TREE}, (0, 0), 1),
+    "collect": _Way("collect all rows", {"method": "collect"}, (100_000, 20_000), 5),
 }
 """Along a tree nothing is left to chance, and it ends with its last message."""
 
@@ -140,7 +140,7 @@ def _build(name: str, plan: Plan) -> _Network:
     return _Network(name, plan.choose(*_SIZES[name]), plan.seed)
 
 
-def networks(plan: Plan) -> list[_Network]:
+def _networks(plan: Plan) -> list[_Network]:
     """Return all networks."""
     return [_build(name, plan) for name in (*PAPER, *OTHERS)]
 
@@ -148,7 +148,7 @@ def networks(plan: Plan) -> list[_Network]:
 def cases(plan: Plan) -> Sequence[Case]:
     """List the runs of all ways on all networks, and what is known without running them."""
     found: list[Case] = [Computation("facts", partial(_facts, plan))]
-    for place in networks(plan):
+    for place in _networks(plan):
         for way in place.ways:
             checkpoints = place.grid_of(way, plan)
             how = dict(WAYS[way].how)
@@ -180,7 +180,7 @@ def _settle(place: _Network, method: str) -> Timetable:
 
 def _facts(plan: Plan) -> Mapping[str, Any]:
     """Compute statistics, and what theory says of averaging the sketch."""
-    return {place.name: _network_facts(place, plan) for place in networks(plan)}
+    return {place.name: _network_facts(place, plan) for place in _networks(plan)}
 
 
 def _network_facts(place: _Network, plan: Plan) -> Mapping[str, Any]:

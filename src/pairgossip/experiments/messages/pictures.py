@@ -68,10 +68,9 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
     names = list(curves)[::-1]
     right.name_places(y=[f"{name} ({facts[name]['nodes']})" for name in names])
     sheet.add_legend(columns=5, fontsize="small")
-    trials = curves[_SHOWN]["gosta"].run.trials
     return Picture(
         "overview",
-        f"Left: root mean square error over nodes and {trials} trials on the {_SHOWN}, relative to "
+        f"Left: root mean square error over nodes and trials on the {_SHOWN}, relative to "
         "the statistic, against messages sent. Right: messages after which the error stays below "
         f"{100 * LEVEL:g} %, on all networks; arrows where it takes more than was run. Gray: below "
         "2n - 2 messages no way can have asked every node and told every node.",
@@ -141,7 +140,8 @@ def _draw_errors(
         y = np.maximum(curve.error, _LOWEST / 10)
         style = look.marker + look.line if marks else look.line
         # A tree has its answer with the last message; the marks of others tell them apart.
-        at = [len(x) - 1] if way == "sketch-tree" else slice(len(x) // 6, None, len(x) // 6)
+        step = max(len(x) // 6, 1)
+        at = [len(x) - 1] if way == "sketch-tree" else slice(step, None, step)
         panel.plot(
             x, y, WAYS[way].label, look.color, style,
             linewidth=look.width, markevery=at, **_mark_look(way),
