@@ -179,7 +179,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"method": "u1", "clock": "async"}, r"^Method 'u1' has no asynchronous form"),
     ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),
     ({"graph": pg.graphs.cycle(5)}, r"^The data has 12 rows but the graph has 5 nodes"),
-    ({"data": [*DATA[:11], np.nan]}, r"^data has NaN or infinite values in row 11"),
+    (
+        {"data": [*DATA[:11], np.nan]},
+        r"^Values are missing in data \(row 11\), ",
+    ),
     ({"data": []}, r"^data is empty: give at least one observation\.$"),
     ({"target": "w"}, r"'w'"),
     ({"kernel": lambda a, b: 1.0}, r"^Kernel 'custom' returned shape \(\)"),

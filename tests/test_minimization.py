@@ -99,7 +99,10 @@ BAD: list[tuple[dict[str, Any], str | None]] = [
     ({"labels": np.arange(20)}, r"class"),
     ({"step": lambda t: t}, r"step"),
     ({"step": lambda t: -1.0 / t}, r"step"),
-    ({"data": np.where(FEATURES > 2, np.nan, FEATURES)}, r"NaN or infinite values"),
+    (
+        {"data": np.where(FEATURES > 2, np.nan, FEATURES)},
+        r"^Values are missing in data",
+    ),
     ({"graph": graphs.cycle(5)}, r"^The data has 20 rows but the graph has 5 nodes"),
     ({"loss": "auc-squared-hinge", "penalty": L1(0.1)}, None),
     ({"clock": "often"}, r"^Unknown clock 'often'"),

@@ -274,7 +274,7 @@ def test_a_table_and_a_figure(gini: Plan, sharp: Plan, custom: Plan) -> None:
         ({"error": "small"}, "between 0 and 1, not 'small'"),
         ({"data": np.ones(5)}, "The exact value of 'gini' is 0 on these rows"),
         ({"data": [1.0]}, "A network of one node sends no messages"),
-        ({"data": [1.0, np.nan]}, "NaN"),
+        ({"data": [1.0, np.nan]}, "Values are missing in data"),
         ({"data": np.arange(30_000.0)}, "up to 20,000 nodes, .* not for 30,000"),
         ({"graph": pg.graphs.cycle(7)}, "7"),
         (

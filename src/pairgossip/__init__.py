@@ -17,6 +17,7 @@ from pairgossip.errors import (
     InterruptedRun,
     MissingExtra,
     PairgossipError,
+    RowsDropped,
     SlowSchedule,
     UnknownTarget,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "PairgossipError",
     "Plan",
     "Ratio",
+    "RowsDropped",
     "Run",
     "SlowSchedule",
     "SquaredL2",

@@ -29,6 +29,9 @@ SCHEDULES = (RANDOM, ORDERED, CONTINUIZED, TREE)
 """Which exchanges follow each other."""
 STATISTICS = ("v", "u")
 """The averages over pairs: with an observation's pair with itself, or without."""
+REFUSE, DROP = "refuse", "drop"
+MISSING = (REFUSE, DROP)
+"""What becomes of rows that lack an entry."""
 ROUNDINGS = ("bins", "stochastic")
 """How private values are put into cells."""
 

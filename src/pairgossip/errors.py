@@ -53,6 +53,10 @@ class UnknownTarget(Notice, UserWarning):
     """The exact value is too costly to compute unasked; estimates are fine, errors unknown."""
 
 
+class RowsDropped(Notice, UserWarning):
+    """Rows with missing values were left out, as asked; the message says how many and which."""
+
+
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
 

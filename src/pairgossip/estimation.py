@@ -39,6 +39,8 @@ def estimate(
     *,
     groups: Any = None,
     construction: str = "lexicographic",
+    missing: str = "refuse",
+    classes: Sequence[Any] | None = None,
     privacy: RandomizedResponse | None = None,
     method: str = "gosta",
     clock: str = "sync",
@@ -81,6 +83,13 @@ def estimate(
         free (``"lexicographic"``) or not at all (``"blow-up"``). With ``"whole-sets"`` sites swap
         all the rows they hold at once. ``method="sketch"`` and ``"collect"`` always have one sketch
         or set of rows per site.
+    missing
+        What becomes of rows that lack a value of the data, the label or the group (NaN, None):
+        ``"refuse"``, with their numbers, or ``"drop"``, which leaves them out and warns
+        (`RowsDropped`); ``run.rows_dropped`` says how many.
+    classes
+        The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
+        in this order, and a label that is not among them is refused.
     privacy
         A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``:
         every trial randomizes each observation once, and nodes use the reports alone. With a
@@ -150,8 +159,7 @@ def estimate(
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
-    request.warn_if_interrupted(run, setup.iterations)
-    return run
+    return request.finish(run, setup.iterations)
 
 
 @dataclass(kw_only=True)
@@ -180,6 +188,7 @@ class EstimationRequest(Request):
 
     def setup(self) -> Setup:
         """Check the rest and return all that a trial needs besides its seed."""
+        self.prepare_rows()
         rows = self._rows()
         if self.groups is not None and (self._method.sketches or self._method.collects):
             self.construction = WHOLE_SETS  # one sketch, or one set of rows, per site

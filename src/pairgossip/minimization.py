@@ -56,6 +56,8 @@ def minimize(
     *,
     groups: Any = None,
     construction: str = "lexicographic",
+    missing: str = "refuse",
+    classes: Sequence[Any] | None = None,
     privacy: RandomizedResponse | None = None,
     clock: str = "sync",
     law: str = "uniform-edges",
@@ -85,7 +87,7 @@ def minimize(
     loss
         A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
         `GeneralLoss` with your own value and gradient.
-    graph, groups, construction, law, clock
+    graph, groups, construction, missing, classes, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
     privacy
         As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
@@ -130,8 +132,7 @@ def minimize(
     outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
     later = Fit.from_records(setup, outcome, request.entropy, fingerprint)
     fit = request.starting_point.join(later)
-    request.warn_if_interrupted(fit, int(setup.checkpoints[-1]))
-    return fit
+    return request.finish(fit, int(setup.checkpoints[-1]))
 
 
 @dataclass(kw_only=True)
@@ -155,6 +156,7 @@ class LearningRequest(Request):
 
     def setup(self) -> DescentSetup:
         """Check the rest and return all that a trial needs besides its seed."""
+        self.prepare_rows()
         rows = self._rows()
         graph, site_of = self.starting_point.place(self, rows)
         problem = rows if site_of is None else WholeSetsLearning(rows, site_of)

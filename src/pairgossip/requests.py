@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 from pairgossip.arrays import IntArray
 from pairgossip.checks import (
@@ -14,6 +14,8 @@ from pairgossip.checks import (
     ITERATIONS_PER_NODE,
     LAWS,
     LEXICOGRAPHIC,
+    MISSING,
+    REFUSE,
     UNIFORM_EDGES,
     check_jobs,
     checkpoint_grid,
@@ -23,13 +25,16 @@ from pairgossip.checks import (
 )
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
-from pairgossip.errors import InterruptedRun
+from pairgossip.errors import InputError, InterruptedRun
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
+from pairgossip.kernels.rows import check_classes, prepare_rows
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
+
+Kind = TypeVar("Kind", bound=Run | Fit)
 
 
 @dataclass(kw_only=True)
@@ -37,12 +42,16 @@ class Request:
     """The arguments of a run; creating one checks those that need no data."""
 
     engines: ClassVar[Sequence[str]]
+    columns: ClassVar[Sequence[str]] = ("data", "labels", "groups")
+    """The arguments that have an entry for every row."""
 
     data: Any
     labels: Any = None
     graph: Graph | str = "complete"
     groups: Any = None
     construction: str = LEXICOGRAPHIC
+    missing: str = REFUSE
+    classes: Any = None
     privacy: RandomizedResponse | None = None
     clock: str = "sync"
     law: str = UNIFORM_EDGES
@@ -59,9 +68,26 @@ class Request:
         self.law = choice("edge law", self.law, LAWS)
         self.engine = choice("engine", self.engine, self.engines)
         self.construction = choice("construction", self.construction, CONSTRUCTIONS)
+        self.missing = choice("treatment of missing values", self.missing, MISSING)
         self.trial_numbers = trial_numbers(self.trials)
         check_jobs(self.n_jobs)
         self.root = root_seed(self.seed)
+
+    def prepare_rows(self) -> None:
+        """Leave out rows with missing values or refuse them, and number declared classes."""
+        names, classes = getattr(self.privacy, "names", None), self.classes
+        if names is not None and classes is not None:
+            if list(names) != check_classes(classes):
+                raise InputError(
+                    "The privacy mechanism declares other classes, or another order: leave "
+                    "{argument} out, or give the same.",
+                    "classes",
+                )
+            classes = None  # the mechanism looks labels up itself
+        columns = {name: getattr(self, name) for name in self.columns}
+        rows = prepare_rows(self.missing, classes, columns, stacklevel=5)
+        vars(self).update(rows.columns)
+        self.rows_dropped = rows.dropped
 
     @property
     def entropy(self) -> int:
@@ -87,8 +113,8 @@ class Request:
             raise KeyboardInterrupt
         return outcome
 
-    def warn_if_interrupted(self, result: Run | Fit, last: int) -> None:
-        """Tell the caller of the front door how much of the run there is."""
+    def finish(self, result: Kind, last: int) -> Kind:
+        """Note the rows left out, and tell the caller of the front door if it is interrupted."""
         if result.status == "interrupted":
             warnings.warn(
                 f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
@@ -96,3 +122,4 @@ class Request:
                 InterruptedRun,
                 stacklevel=3,
             )
+        return replace(result, rows_dropped=self.rows_dropped) if self.rows_dropped else result

@@ -20,13 +20,11 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
-from pairgossip.text import join_names
+from pairgossip.text import MOST_NAMED, format_rows, join_first
 
 DELIMITERS = (",", ";", "\t")
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 _SNIFFED_LINES = 20
-_MOST_NAMED = 10
-"""Columns, or lines of a column, that a message names; it counts the rest."""
 UNNAMED = "(unnamed)"
 """How messages call a column whose name is empty, such as an index that pandas wrote."""
 STANDARD_INPUT = Path("-")
@@ -303,9 +301,9 @@ def _not_numbers(file: Path, cells: Sequence[_BadCell]) -> InputError:
         )
     named = [
         f"column '{column_name(column)}', line {line}: {text[:40]!r}{_guess(column, text)}"
-        for column, line, text in cells[:_MOST_NAMED]
+        for column, line, text in cells[:MOST_NAMED]
     ]
-    places = _join_first(named, len(cells), "; ")
+    places = join_first(named, len(cells), "; ")
     return InputError(f"{file} has {len(cells):,} entries that are not numbers: {places}.")
 
 
@@ -336,21 +334,13 @@ def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
             "drop the line."
         )
     places = [
-        f"column '{column_name(column)}' on line{'s' * (len(lines) > 1)} "
-        + _join_first([str(line) for line in lines[:_MOST_NAMED]], len(lines), ", ")
-        for column, lines in list(gaps.items())[:_MOST_NAMED]
+        f"column '{column_name(column)}' on {format_rows(lines, 'line')}"
+        for column, lines in list(gaps.items())[:MOST_NAMED]
     ]
     return InputError(
         f"{file} has {count:,} missing entries, in "
-        f"{_join_first(places, len(gaps), '; ', ' columns')}: fill them in or drop the lines."
+        f"{join_first(places, len(gaps), '; ', ' columns')}: fill them in or drop the lines."
     )
-
-
-def _join_first(named: Sequence[str], count: int, separator: str, what: str = "") -> str:
-    """List what is named, and count the rest of all there are."""
-    if count > len(named):
-        named = [*named, f"{count - len(named):,} more{what}"]
-    return join_names(named, separator=separator)
 
 
 def _no_column(file: Path, name: str, names: Sequence[str]) -> InputError:

@@ -8,6 +8,8 @@ from typing import Any
 
 _LONGEST_TEXT = 300
 """How many characters of a text from elsewhere are kept."""
+MOST_NAMED = 10
+"""How many rows, lines or columns a message names; it counts the rest."""
 LARGEST_PORT = 65_535
 
 
@@ -43,13 +45,17 @@ def join_names(names: Sequence[str], last: str = "and", separator: str = ", ") -
     return names[0] if len(names) == 1 else f"{separator.join(names[:-1])} {last} {names[-1]}"
 
 
+def join_first(named: Sequence[str], count: int, separator: str = ", ", what: str = "") -> str:
+    """List the first few of what there is, and count the rest: "a, b and 5 more"."""
+    if count > len(named):
+        named = [*named, f"{count - len(named):,} more{what}"]
+    return join_names(named, separator=separator)
+
+
 def format_rows(rows: Sequence[int] | Any, noun: str = "row") -> str:
-    """Name up to two rows and count the rest: "rows 3, 17 and 5 more"."""
-    if len(rows) == 1:
-        return f"{noun} {rows[0]}"
-    if len(rows) == 2:
-        return f"{noun}s {rows[0]} and {rows[1]}"
-    return f"{noun}s {rows[0]}, {rows[1]} and {len(rows) - 2} more"
+    """Name up to ten rows and count the rest: "rows 3, 17 and 20"."""
+    listed = join_first([str(row) for row in rows[:MOST_NAMED]], len(rows))
+    return f"{noun}{'s' * (len(rows) > 1)} {listed}"
 
 
 def plain_value(value: Any) -> Any:

@@ -65,7 +65,7 @@ def test_frames_and_series() -> None:
     with pytest.raises(InputError) as caught:
         check_data(frame)
     assert str(caught.value) == (
-        "data must hold numbers, but row 0 holds 'x': "
+        "data must hold numbers, but row 0 holds 'x' and row 1 holds 'y': "
         "choose numeric columns, and pass classes as labels."
     )
 
@@ -211,8 +211,8 @@ NAN = float("nan")
         ),
         (
             [0.0 if row not in (3, 17, 18, 19, 20, 21, 22) else NAN for row in range(30)],
-            "data has NaN or infinite values in rows 3, 17 and 5 more (counting from 0): "
-            "drop or impute them first.",
+            "data has NaN or infinite values in rows 3, 17, 18, 19, 20, 21 and 22 (counting from "
+            "0): drop or impute them first.",
         ),
         (
             [1.0, None],
@@ -279,7 +279,8 @@ def test_the_data_can_have_another_name() -> None:
 def test_spelled_rows() -> None:
     assert format_rows([4]) == "row 4"
     assert format_rows([4, 5]) == "rows 4 and 5"
-    assert format_rows([4, 5, 6]) == "rows 4, 5 and 1 more"
+    assert format_rows([4, 5, 6]) == "rows 4, 5 and 6"
+    assert format_rows(range(1012)) == "rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 1,002 more"
 
 
 def test_two_classes_spelled_as_numbers_are_ordered_as_numbers() -> None:

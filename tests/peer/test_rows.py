@@ -39,7 +39,7 @@ def test_columns_come_in_the_agreed_order_with_the_label_last(tmp_path: Path) ->
         ),
         (
             "score,diseased\n-0.1,1\n0.5,0\n2,0\n3,1\n",
-            r"has 3 values outside the agreed range \[0, 1\], in lines 2, 4 and 1 more:",
+            r"has 3 values outside the agreed range \[0, 1\], in lines 2, 4 and 5:",
         ),
         ("score,diseased\n0,0\n0,0.5\n0,1\n", "needs two classes, but the labels hold 3"),
     ],

@@ -320,7 +320,7 @@ NAMED = RandomizedResponse(1, 4, UNIT, classes=("no", "yes"))
     [
         (
             lambda: ONE.randomize([0.5, 1.5, -0.1, 0.2, 2.0]),
-            "The data have 3 values of column 0 outside [0, 1] (rows 1, 2 and 1 more), counting "
+            "The data have 3 values of column 0 outside [0, 1] (rows 1, 2 and 4), counting "
             "from 0: correct them or declare more, as nothing is clipped.",
         ),
         (lambda: ONE.randomize([0.5, math.nan]), "data has NaN or infinite values in row 1"),
@@ -349,7 +349,8 @@ NAMED = RandomizedResponse(1, 4, UNIT, classes=("no", "yes"))
         ),
         (
             lambda: NAMED.encode([0.1, 0.2], labels=["no", "maybe"]),
-            "1 label (row 1, counting from 0) is not among the declared classes (no, yes)",
+            "labels hold others in row 1 (counting from 0), but the declared classes are 'no' and "
+            "'yes'",
         ),
         (lambda: ONE.randomize([0.5], source=3), "a numpy Generator, not int"),  # type: ignore[arg-type]
         (lambda: ONE.flat([[4]]), "A report is outside of its limits (0 to 3 by columns)."),

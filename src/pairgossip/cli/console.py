@@ -24,7 +24,14 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
-from pairgossip.errors import InterruptedRun, Notice, SlowSchedule, UnknownTarget, unknown_name
+from pairgossip.errors import (
+    InterruptedRun,
+    Notice,
+    RowsDropped,
+    SlowSchedule,
+    UnknownTarget,
+    unknown_name,
+)
 from pairgossip.text import json_value
 
 if TYPE_CHECKING:
@@ -138,7 +145,7 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (InterruptedRun, SlowSchedule, UnknownTarget):
+        for category in (InterruptedRun, RowsDropped, SlowSchedule, UnknownTarget):
             warnings.simplefilter("always", category)
         yield
     for warning in caught:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.text import format_count, format_rows
+from pairgossip.text import MOST_NAMED, format_count, format_rows, join_first
 
 _LARGEST_EXACT_INTEGER = 2**53
 _CLASSES_TRIED, _ROWS_TRIED = 4, 4
@@ -86,10 +86,10 @@ def class_example(labels: Any) -> str | None:
     """Say what labels are, as in "text such as 'high'", if they are not numbers; else None."""
     if labels is None or ordered_codes(labels) is not None:
         return None
-    array = _as_array(labels, "labels").ravel()
+    array = as_array(labels, "labels").ravel()
     if array.dtype.kind in "fiubc":
         return None
-    first = next((item for item in array if not (_is_missing(item) or _is_number(item))), None)
+    first = next((item for item in array if not (is_missing(item) or _is_number(item))), None)
     kind = "text" if isinstance(first, str | bytes) else f"{type(first).__name__} values"
     return None if first is None else f"{kind} such as '{str(first)[:40]}'"
 
@@ -162,11 +162,12 @@ def _minds_numbering(
     return not np.allclose(before, after, rtol=1e-9, atol=0, equal_nan=True)
 
 
-def _as_array(given: Any, name: str) -> NDArray[Any]:
+def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
+    """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
     if isinstance(given, np.ma.MaskedArray):
         given = np.ma.filled(given.astype(np.float64), np.nan)
     try:
-        return np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+        array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     except ValueError as ragged:
         if isinstance(given, tuple) and [np.ndim(part) for part in given] == [2, 1]:
             raise InputError(
@@ -175,10 +176,14 @@ def _as_array(given: Any, name: str) -> NDArray[Any]:
         raise InputError(
             f"{name} has rows of different lengths: every observation needs the same columns."
         ) from ragged
+    # NumPy would turn the missing entry of ["a", nan] into the text "nan".
+    if objects and array.dtype.kind == "U" and isinstance(given, list | tuple):
+        return np.array(given, dtype=object)
+    return array
 
 
 def _numbers(given: Any, name: str) -> FloatArray:
-    array = _as_array(given, name)
+    array = as_array(given, name)
     if array.dtype == object:
         array = _unwrap(array, name)
     if array.dtype.kind == "c":
@@ -195,19 +200,18 @@ def _numbers(given: Any, name: str) -> FloatArray:
 
 def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
     """Read an array of Python objects: numbers, with None and NA for what is missing."""
-    numbers = np.empty(array.shape)
+    numbers, others = np.full(array.shape, np.nan), []
     for index, item in np.ndenumerate(array):
-        if _is_missing(item):
-            numbers[index] = np.nan
-        elif _is_number(item):
+        if _is_number(item):
             _refuse_large_integers(np.asarray(item), name)
             numbers[index] = float(item)
-        else:
-            place = f"row {index[0]}" if index else "it"
-            raise InputError(
-                f"{name} must hold numbers, but {place} holds {str(item)[:40]!r}: "
-                f"choose numeric columns, and pass classes as labels."
-            )
+        elif not is_missing(item):
+            others.append(f"{f'row {index[0]}' if index else 'it'} holds {str(item)[:40]!r}")
+    if others:
+        raise InputError(
+            f"{name} must hold numbers, but {join_first(others[:MOST_NAMED], len(others))}: "
+            f"choose numeric columns, and pass classes as labels."
+        )
     return numbers
 
 
@@ -215,7 +219,8 @@ def _is_number(item: Any) -> bool:
     return isinstance(item, Real | Decimal | np.bool_)
 
 
-def _is_missing(item: Any) -> bool:
+def is_missing(item: Any) -> bool:
+    """Tell whether an entry is None, NaN, NA or NaT."""
     # pandas.NA and NaT are recognized by name because pandas may not be installed.
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
@@ -243,7 +248,7 @@ def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
 
 def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
     codes = ordered_codes(labels)
-    array = _as_array(labels if codes is None else codes, "labels")
+    array = as_array(labels if codes is None else codes, "labels", objects=True)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -257,7 +262,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
         numbers = _numbers(array, "labels")
         gaps = ~np.isfinite(numbers) if codes is None else numbers < 0
     else:
-        gaps = np.array([_is_missing(item) for item in array])
+        gaps = np.array([is_missing(item) for item in array])
         numbers = np.empty(0) if gaps.any() else _encode(array)
     _refuse_gaps(gaps, "labels have missing or infinite")
     return numbers

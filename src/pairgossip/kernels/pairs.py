@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.checks import REFUSE
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
@@ -23,6 +24,7 @@ from pairgossip.kernels.kernel import (
     tile_values,
     tiles,
 )
+from pairgossip.kernels.rows import prepare_rows
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -137,6 +139,9 @@ def exact(
     kind: str = "v",
     labels: Any = None,
     progress: Progress | None = None,
+    *,
+    missing: str = REFUSE,
+    classes: Sequence[Any] | None = None,
 ) -> float:
     """Average a kernel over all ordered pairs of observations.
 
@@ -151,8 +156,15 @@ def exact(
         "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
     progress
         Called with the fraction done, from 0 to 1.
+    missing
+        ``"refuse"`` rows that lack a value or a label (NaN, None), or ``"drop"`` them, which warns
+        (`RowsDropped`).
+    classes
+        The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
+        in this order.
     """
-    pairs = Pairs(data, kernel, kind, labels)
+    rows = prepare_rows(missing, classes, {"data": data, "labels": labels}).columns
+    pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"))
     pairs.check()
     return pairs.exact(progress)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from pairgossip.arrays import PairFunction
@@ -11,6 +12,7 @@ from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Kernel, Pairs, Ratio
+from pairgossip.kernels.rows import prepare_rows
 from pairgossip.planning.predictions import WAYS, Case, predict
 from pairgossip.planning.table import Bounds, Plan, PlannedMethod
 from pairgossip.progress import Show, progress_bar
@@ -30,6 +32,8 @@ def plan(
     graph: Graph | str = "complete",
     *,
     labels: Any = None,
+    missing: str = "refuse",
+    classes: Sequence[Any] | None = None,
     target: str = "v",
     law: str = "uniform-edges",
     error: float = 0.01,
@@ -44,7 +48,7 @@ def plan(
 
     Parameters
     ----------
-    data, kernel, graph, labels, target, law
+    data, kernel, graph, labels, missing, classes, target, law
         As for `estimate`; the law of random edges. Node k holds row k.
     error
         The root mean square error over nodes to reach, as a part of the exact value: 0.01 for 1 %.
@@ -71,10 +75,11 @@ def plan(
     ('sketch (tree)', 6)
     """
     _check_error(error)
+    prepared = prepare_rows(missing, classes, {"data": data, "labels": labels}).columns
     request = EstimationRequest(
-        data=data, kernel=kernel, graph=graph, labels=labels, target=target, law=law, seed=seed
+        **prepared, kernel=kernel, graph=graph, target=target, law=law, seed=seed
     )
-    pairs = Pairs(data, kernel, request.target, labels)
+    pairs = Pairs(request.data, kernel, request.target, request.labels)
     _check_size(pairs.n)
     pairs.check()
     network, _ = request.place(pairs.n)
@@ -86,7 +91,7 @@ def plan(
         )
     exact = pairs.exact()
     _check_exact(exact, pairs)
-    shared = {"data": data, "kernel": kernel, "labels": labels, "target": request.target}
+    shared = {**prepared, "kernel": kernel, "target": request.target}
     case = Case(shared, network, request.law, request.root, sketch, exact, float(error))
     with progress_bar("plan", len(WAYS), progress) as advance:
         rows = []

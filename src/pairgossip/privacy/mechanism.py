@@ -16,6 +16,7 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import ROUNDINGS, choice, whole
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
+from pairgossip.kernels.rows import check_classes, code_labels
 from pairgossip.privacy.response import (
     Bins,
     Cells,
@@ -71,14 +72,7 @@ def _check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple
 
 def _check_classes(classes: Any) -> tuple[float, ...]:
     """Return the classes as increasing numbers; text is numbered 0, 1, ... in the order given."""
-    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | set | range):
-        raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
-    given = list(classes)
-    if len(set(given)) < len(given):
-        raise InputError("The classes name a label twice: give each label once.")
-    if len(given) < 2:
-        count = "one class is" if given else "no classes are"
-        raise InputError(f"Labels need at least two classes, but {count} declared: give them all.")
+    given = check_classes(classes)
     if is_text(given):
         return tuple(map(float, range(len(given))))
     if not all(isinstance(label, Real | np.number | np.bool_) for label in given):
@@ -152,16 +146,7 @@ def _label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
                 "classes=('no', 'yes')."
             )
         return labels
-    codes = {name: code for code, name in enumerate(mechanism.names)}
-    numbers = np.array([codes.get(label, -1) for label in array.ravel().tolist()], dtype=np.float64)
-    unknown = np.flatnonzero(numbers < 0)
-    if len(unknown):
-        raise InputError(
-            f"{format_count(len(unknown), 'label')} ({format_rows(unknown)}, counting from 0) "
-            f"{'is' if len(unknown) == 1 else 'are'} not among the declared classes "
-            f"({', '.join(mechanism.names)}): correct them, or declare all classes."
-        )
-    return numbers
+    return code_labels(labels, mechanism.names, is_private=True)
 
 
 def _check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:

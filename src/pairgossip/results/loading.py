@@ -117,6 +117,7 @@ def _shared_fields(archive: Archive) -> dict[str, Any]:
         "trial_numbers": arrays["trial_numbers"],
         "times": arrays.get("times"),
         "seed": int(header["seed"]),
+        "rows_dropped": int(header["rows_dropped"]),
         "fingerprint": as_fingerprint(header["fingerprint"]),
         "graph": graph_of(archive),
         "groups": arrays.get("groups"),

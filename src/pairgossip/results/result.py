@@ -82,6 +82,8 @@ class Result:
     """How sites exchange: "lexicographic", "blow-up" or "whole-sets"; None without groups."""
     privacy: RandomizedResponse | None = None
     """By what observations were randomized before nodes used them; None if they were not."""
+    rows_dropped: int = 0
+    """How many rows were left out because values were missing."""
 
     @property
     def trials(self) -> int:

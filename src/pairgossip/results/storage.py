@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
     from pairgossip.results.run import Run
 
-_FORMAT = 5
+_FORMAT = 6
 """Files of another format are not read."""
 LARGEST_RESULT = 2 << 30
 """Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
@@ -173,6 +173,7 @@ def save_result(result: Run | Fit, path: Path) -> None:
     """Write a run, or a fit with what it takes to go on from it."""
     header: dict[str, Any] = {"kind": result.kind, "fingerprint": result.fingerprint}
     header["seed"] = str(result.seed)  # as text: a seed may exceed 64 bits
+    header["rows_dropped"] = result.rows_dropped
     if result.construction is not None:
         header["construction"] = result.construction
     if result.privacy is not None:

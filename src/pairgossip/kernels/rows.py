@@ -1,0 +1,171 @@
+"""Rows as they come: which of them are complete, and what their classes count as."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.checks import DROP, MISSING, choice
+from pairgossip.errors import InputError, RowsDropped
+from pairgossip.kernels.data import as_array, is_missing, ordered_codes
+from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
+
+
+class Rows(NamedTuple):
+    """The rows that are used, column by column."""
+
+    columns: dict[str, Any]
+    """By the name of the argument; those that were not given are left out."""
+    dropped: int
+    """How many rows were left out."""
+
+
+def prepare_rows(
+    missing: str,
+    classes: Sequence[Any] | None,
+    columns: Mapping[str, Any],
+    stacklevel: int = 3,
+) -> Rows:
+    """Return the rows of all columns that are complete, with labels as numbers if classes are told.
+
+    Parameters
+    ----------
+    missing
+        "refuse" raises `InputError` for rows that lack an entry, "drop" leaves them out of all
+        columns together and warns.
+    classes
+        What the column "labels" holds, from the lowest class to the highest; None for anything.
+    columns
+        What there is of every row, by the names of arguments; None for what was not given.
+    stacklevel
+        Of the caller whom the warning is for.
+    """
+    given = {name: column for name, column in columns.items() if column is not None}
+    if classes is not None:
+        given["labels"] = code_labels(given.get("labels"), classes)
+    gaps = {name: find_gaps(column, name) for name, column in given.items()}
+    if choice("treatment of missing values", missing, MISSING) != DROP:
+        _refuse_gaps(gaps)
+    # Columns of different lengths are refused where it is known what they are for.
+    dropped = 0
+    if len({len(rows) for rows in gaps.values()}) == 1:
+        lost = np.logical_or.reduce(list(gaps.values()))
+        dropped = int(lost.sum())
+        if dropped:
+            warn_of_dropped(lost, _count_from_zero(np.flatnonzero(lost)), stacklevel)
+            given = {name: _take(column, name, ~lost) for name, column in given.items()}
+    return Rows(given, dropped)
+
+
+def find_gaps(column: Any, name: str = "data") -> BoolArray:
+    """Tell for every row whether an entry of it is missing: NaN, None, NA or blank text."""
+    try:
+        array = np.atleast_1d(as_array(column, name, objects=True))
+    except InputError:  # refused where it is known what the column is for
+        return np.zeros(0, dtype=bool)
+    if array.dtype.kind in "fcmM":
+        gaps = array != array
+    elif array.dtype.kind in "OU":
+        gaps = np.array([_is_gap(item) for item in array.ravel()], bool).reshape(array.shape)
+    else:
+        gaps = np.zeros(array.shape, dtype=bool)
+    return gaps.reshape(len(gaps), -1).any(axis=1) if gaps.size else np.zeros(len(array), bool)
+
+
+def _is_gap(item: Any) -> bool:
+    return not item.strip() if isinstance(item, str) else is_missing(item)
+
+
+def warn_of_dropped(lost: BoolArray, places: str, stacklevel: int = 2) -> None:
+    """Warn that rows with missing entries were left out; raise `InputError` if none is left."""
+    if lost.all():
+        raise InputError(f"All {len(lost):,} rows have missing values: none is left to use.")
+    warnings.warn(
+        RowsDropped(
+            f"Left out {int(lost.sum()):,} of {len(lost):,} rows, which have missing values: "
+            f"{places}."
+        ),
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _refuse_gaps(gaps: Mapping[str, BoolArray]) -> None:
+    places = [
+        f"{name} ({format_rows(np.flatnonzero(rows))})" for name, rows in gaps.items() if rows.any()
+    ]
+    if places:
+        raise InputError(
+            f"Values are missing in {join_names(places)}, counting from 0: fill them in, or leave "
+            "these rows out with {argument}.",
+            "missing",
+            DROP,
+        )
+
+
+def _take(column: Any, name: str, kept: BoolArray) -> Any:
+    """Return some rows of a column; an ordered categorical stays one."""
+    if hasattr(column, "iloc"):
+        return column.iloc[np.flatnonzero(kept)]
+    if ordered_codes(column) is not None:
+        return column[kept]
+    return as_array(column, name, objects=True)[kept]
+
+
+def check_classes(classes: Any) -> list[Any]:
+    """Return declared classes, two or more different labels, or raise `InputError`."""
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | set | range):
+        raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
+    given = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if len(set(given)) < len(given):
+        raise InputError("The classes name a label twice: give each label once.")
+    if len(given) < 2:
+        count = "one class is" if given else "no classes are"
+        raise InputError(f"Labels need at least two classes, but {count} declared: give them all.")
+    return given
+
+
+def code_labels(
+    labels: Any,
+    classes: Any,
+    owner: str = "labels hold",
+    describe: Callable[[Sequence[int]], str] | None = None,
+    *,
+    is_private: bool = False,
+) -> FloatArray:
+    """Return labels as 0, 1, ... in the order of the declared classes; NaN for what is missing.
+
+    Raise `InputError` for those that were not declared; ``owner`` says whose they are, and
+    ``describe`` which rows hold them. Private ones are not quoted.
+    """
+    order = {label: code for code, label in enumerate(check_classes(classes))}
+    if labels is None:
+        raise InputError(
+            "Classes are declared, but there are no labels: give {argument}.", "labels"
+        )
+    array = as_array(labels, "labels", objects=True)
+    found = array.ravel().tolist()
+    strangers: dict[Any, list[int]] = {}
+    for row, label in enumerate(found):
+        if label not in order and not _is_gap(label):
+            strangers.setdefault("" if is_private else label, []).append(row)
+    if strangers:
+        where = describe or _count_from_zero
+        named = [
+            f"{'others' if is_private else repr(label)[:42]} in {where(rows)}"
+            for label, rows in list(strangers.items())[:MOST_NAMED]
+        ]
+        raise InputError(
+            f"{owner} {join_first(named, len(strangers), what=' labels')}, but the declared "
+            f"classes are {join_names([repr(label) for label in order])}: correct the labels, or "
+            "declare all classes."
+        )
+    codes = np.array([order.get(label, np.nan) for label in found], dtype=np.float64)
+    return codes.reshape(array.shape)
+
+
+def _count_from_zero(rows: Sequence[int] | Any) -> str:
+    return f"{format_rows(rows)} (counting from 0)"
