@@ -166,7 +166,7 @@ class SketchOptions:
         first = next(iter(given(self)), None)
         if first is None:
             return None
-        if canonical(method or "") != "sketch" or kernel is None:
+        if canonical(method or "").removesuffix("-gossip") != "sketch" or kernel is None:
             option = f"--{first.replace('_', '-')}"
             raise InputError(f"{option} needs a sketch: give --method sketch, or leave it out.")
         from pairgossip.kernels import as_kernel

@@ -49,7 +49,7 @@ class Payload:
     set_sizes: IntArray | None = None
     """Where whole sets travel, how many observations each has."""
     digest: int = 0
-    """Bytes that say which observations the sender knows."""
+    """Bytes that say which observations a node knows; either side tells the other."""
     messages: int = 2
     """How many messages an exchange takes."""
 
@@ -88,7 +88,7 @@ class Meter:
             before.network + crossing,
             before.local + made - crossing,
             before.messages + messages,
-            before.bytes + BYTES_PER_NUMBER * numbers + messages * payload.digest,
+            before.bytes + BYTES_PER_NUMBER * numbers + 2 * crossing * payload.digest,
         )
 
     def _crossing(self, exchanges: PairArray) -> int:

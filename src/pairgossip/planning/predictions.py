@@ -21,7 +21,12 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms import find_method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import CONTINUIZED, ORDERED, RANDOM, TREE, UNIFORM_EDGES
-from pairgossip.engine.estimation.trial import BYTES_PER_NAME, Setup, TrialRecord
+from pairgossip.engine.estimation.trial import (
+    BYTES_PER_NAME,
+    MESSAGES_OF_COLLECTING,
+    Setup,
+    TrialRecord,
+)
 from pairgossip.engine.schedule import child
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
@@ -291,7 +296,8 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
     exchanges = _exchanges_until_known(case, setup, np.arange(n))
     digest, one_row = -(-n // 8), BYTES_PER_NUMBER * setup.problem.dimension + BYTES_PER_NAME
     sent = 2 * exchanges * digest + n * (n - 1) * one_row
-    return replace(row, exchanges=exchanges, messages=2 * exchanges, bytes=sent, basis="simulated")
+    messages = MESSAGES_OF_COLLECTING * exchanges
+    return replace(row, exchanges=exchanges, messages=messages, bytes=sent, basis="simulated")
 
 
 def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:

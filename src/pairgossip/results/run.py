@@ -255,6 +255,8 @@ class Run(Result):
         """Return all arrays with named dimensions; the checkpoints are labeled by iteration."""
         with needed_for("Run.to_xarray"):
             import xarray
+        from pairgossip.results.storage import RUN_FACTS
+
         curves = ("trial", "iteration")
         variables: dict[str, Any] = {
             "mean": (curves, self.trial_mean),
@@ -283,6 +285,7 @@ class Run(Result):
             privacy = {"epsilon": self.privacy.epsilon} | self.privacy_error._asdict()
         names = ["kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status"]
         names += [] if self.construction is None else ["construction"]
+        names += [name for name in RUN_FACTS if getattr(self, name) is not None]
         attributes = {name: getattr(self, name) for name in names} | {"seed": str(self.seed)}
         return xarray.Dataset(
             variables,

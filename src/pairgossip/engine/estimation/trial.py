@@ -30,6 +30,8 @@ from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
 
 ENGINES = ("auto", "fused", "tokens", "plain")
+MESSAGES_OF_COLLECTING = 3
+"""Per exchange: what one knows; what the other knows, with the rows the one lacks; the others."""
 LARGEST_COLLECTION = 4_000
 """Nodes: the values of all pairs are kept, and every checkpoint takes n^3 operations."""
 BYTES_PER_NAME = 4
@@ -179,7 +181,7 @@ class Setup:
             method.numbers_averaged(problem.components),
             self.set_sizes if method.swaps else None,
             -(-problem.n // 8) if method.collects else 0,
-            self.timetable.messages_per_exchange,
+            MESSAGES_OF_COLLECTING if method.collects else self.timetable.messages_per_exchange,
         )
         walks, compiled = method.exchanges_per_iteration, self.engine != "plain"
         return Meter(self.graph, payload, walks, compiled)

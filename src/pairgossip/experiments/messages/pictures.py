@@ -21,7 +21,7 @@ _SHOWN = "torus"
 _LOWEST = 1e-4
 _BYTES = 8
 """Of one number, the shortest message."""
-_AXES = {"messages": "messages (two per exchange)", "bytes": "bytes of payload"}
+_AXES = {"messages": "messages", "bytes": "bytes of payload"}
 _NETWORK_COLORS = NETWORK_COLORS | {"grid": "#E69F00", "geometric": "#000000"}
 
 ByWay = Mapping[str, Curve]
