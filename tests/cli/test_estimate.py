@@ -73,6 +73,10 @@ def same_run(found: dict[str, Any], run: pg.Run) -> None:
             ["--method", "sketch", "--sketch-bins", "3", "--sketch-range", "-1,30"],
             {"method": "sketch", "sketch": pg.sketches.Bins(3, (-1, 30))},
         ),
+        (
+            ["--method", "sketch-gossip", "--sketch-bins", "3"],
+            {"method": "sketch", "sketch": pg.sketches.Bins(3)},
+        ),
         (["--method", "collect"], {"method": "collect"}),
     ],
 )

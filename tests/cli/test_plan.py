@@ -55,7 +55,7 @@ def test_a_declared_range_halves_the_messages_of_a_tree(cli: CommandLine, income
 
 def test_a_kernel_without_a_sketch_is_planned_without_one(cli: CommandLine, incomes: Path) -> None:
     kernel = ("--kernel", "metric-learning-risk", "--label", "class")
-    answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.2")
+    answer = cli("plan", incomes, "--column", "income", *kernel, "--error", "0.05")
     assert "Not sketch: Kernel 'metric-learning-risk' has no sketch" in answer.out
     assert "pairgossip estimate --method collect" in answer.out
 
@@ -86,7 +86,7 @@ def test_a_statistic_of_zero_has_no_relative_error(cli: CommandLine, tmp_path: P
 def test_the_advice_names_the_law_and_lets_collecting_end(cli: CommandLine, incomes: Path) -> None:
     kernel = ("--kernel", "metric-learning-risk", "--label", "class", "--column", "income")
     options = (*kernel, "--graph", "star", "--law", "node-clocks")
-    made = cli("plan", incomes, *options, "--error", "0.2", "--json").json()
+    made = cli("plan", incomes, *options, "--error", "0.05", "--json").json()
     assert made["best"] == "collect (random)"
     assert made["options"] == (
         f"--method collect --law node-clocks --iterations {2 * made['methods'][0]['exchanges']}"

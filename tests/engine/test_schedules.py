@@ -154,10 +154,11 @@ def test_collecting_is_exact_and_ends_by_itself(kernel: Any, target: str) -> Non
     np.testing.assert_allclose(run.estimates, run.target, rtol=1e-12)
     made = run.traffic.network[:, -1]
     assert len(set(made)) > 1 and made.max() < run.iterations[-1]
-    # Everybody learns everybody else's row once: 8 bytes and a name of 4; and a bit per row
-    # in every message says which are known.
+    # Everybody learns everybody else's row once: 8 bytes and a name of 4; and in every exchange
+    # either side says by a bit per row which it knows. The rows that the second lacks come last.
     learned = graph.n * (graph.n - 1) * 12
     np.testing.assert_array_equal(run.trial_bytes[:, -1], learned + 2 * made * 3)
+    np.testing.assert_array_equal(run.traffic.messages[:, -1], 3 * made)
 
 
 def test_a_collecting_node_knows_the_statistic_of_the_rows_it_knows() -> None:

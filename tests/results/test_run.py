@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -124,3 +126,12 @@ def test_xarray_names_its_dimensions() -> None:
     np.testing.assert_array_equal(dataset["history"].isel(iteration=-1), RUN.estimates)
     assert dataset.attrs["kernel"] == "gini"
     assert float(dataset["target"]) == RUN.target
+    assert "sketch" not in dataset.attrs
+
+
+def test_xarray_names_the_sketch() -> None:
+    how: dict[str, Any] = {"method": "sketch", "sketch": pg.sketches.Bins(2, range=(0, 5))}
+    run = pg.estimate(np.arange(6.0), "gini", "cycle", schedule="tree", seed=0, **how)
+    named = run.to_xarray().attrs
+    assert named["sketch"] == run.sketch and named["bracket"] == run.bracket is not None
+    assert "relaxation" not in named

@@ -25,7 +25,7 @@ class PlannedMethod:
     """How many until the error is reached, on average over runs; None if it is not, see `why_not`.
     """
     messages: int | None = None
-    """Two per exchange; along a tree one."""
+    """Two per exchange, three where rows are collected, one along a tree."""
     bytes: int | None = None
     """Payload of all messages, 8 per number."""
     basis: str | None = None

@@ -32,7 +32,8 @@ class Traffic(NamedTuple):
     local: IntArray
     """Exchanges between rows of one site, which are free."""
     messages: IntArray
-    """Messages between sites: two per exchange, one along a tree."""
+    """Messages between sites: two per exchange, three where rows are collected, one along a tree.
+    """
     bytes: IntArray
     """Bytes of payload sent between sites."""
 
@@ -132,7 +133,7 @@ class Result:
     def messages(self) -> NDArray[Any]:
         """Messages sent over the network until each checkpoint, mean over the trials.
 
-        Two per exchange between sites, one either way; along a tree one.
+        Two per exchange between sites, three where rows are collected, one along a tree.
         """
         return _common(self.traffic.messages)
 

@@ -104,9 +104,9 @@ def _about(facts: Facts) -> str:
         f"{numbers} numbers (counts, sums and squares in 16 bins of {RANGE[0]:g} to {RANGE[1]:g} "
         f"{FRANCS}) that nodes average, and from whose mean they read the statistic. Exchanges "
         "follow random edges, sweeps over all edges (ordered, over-relaxed), random edges with a "
-        "second register (continuized), or a tree up and down. An exchange is two messages, but "
-        "along a tree one. Errors are root mean squares over nodes and trials, whose number is in "
-        "the table of prices, relative to the statistic."
+        "second register (continuized), or a tree up and down. An exchange is two messages, three "
+        "where rows are collected, and along a tree one. Errors are root mean squares over nodes "
+        "and trials, whose number is in the table of prices, relative to the statistic."
     )
 
 
