@@ -97,12 +97,21 @@ def test_what_theory_does_not_know_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "remedy"), [("sketch", "before run.save"), ("tracking", "none are known for method")]
+    ("settings", "remedy"),
+    [
+        ({}, r"before run\.save\(\)\.$"),
+        ({"method": "sketch"}, "where no range is flooded, no row private"),
+        ({"method": "sketch", "schedule": "continuized"}, "'continuized' is not known"),
+        ({"method": "tracking"}, "is known for method 'tracking'"),
+        ({"schedule": "ordered"}, "ordered exchanges of pairs"),
+        ({"clock": "async"}, "asynchronous clock"),
+    ],
+    ids=str,
 )
 def test_a_file_without_theory_says_where_to_get_it(
-    tmp_path: Path, method: str, remedy: str
+    tmp_path: Path, settings: dict[str, Any], remedy: str
 ) -> None:
-    pg.estimate(rows(48), "variance", TORUS, method=method, iterations=40, seed=0).save(
+    pg.estimate(rows(48), "variance", TORUS, iterations=40, seed=0, **settings).save(
         tmp_path / "run.npz"
     )
     with pytest.raises(InputError, match=remedy):

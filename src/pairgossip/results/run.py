@@ -17,6 +17,7 @@ from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import AGAINST, Result, shared_fields, site_means
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import TheoryCurves, theory_curves
+from pairgossip.theory.curves import check_known
 
 if TYPE_CHECKING:
     import pandas
@@ -173,15 +174,13 @@ class Run(Result):
         if self._theory is None:
             if self._setup is None:
                 known = METHODS.get(self.method)
-                remedy = (
-                    "call run.theory() before run.save()."
-                    if known is None or known.averages or self.clock in known.expectations
-                    else "none are known for the asynchronous clock."
-                    if self.clock == "async"
-                    else f"none are known for method '{self.method}'."
-                )
+                if known is not None:
+                    check_known(known, self.clock, self.schedule)
+                limits = "; of sketches they are known where no range is flooded, no row private"
                 raise InputError(
-                    f"This run was loaded from a file that holds no theory curves: {remedy}"
+                    "This run was loaded from a file that holds no theory curves: call "
+                    "run.theory() before run.save()"
+                    f"{limits if known is not None and known.sketches else ''}."
                 )
             problem = self._setup.problem
             curves = theory_curves(

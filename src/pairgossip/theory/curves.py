@@ -8,7 +8,7 @@ import numpy as np
 
 from pairgossip.algorithms import Expectation, Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import RANDOM, TREE
+from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import RANDOM_COURSE, Course
@@ -53,13 +53,13 @@ def theory_curves(
     """Compute the exact expectation and the bounds that belong to a run."""
     if graph.n < 2:
         raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
+    check_known(method, clock, course.schedule)
     unknown = np.full(len(iterations), np.nan)
-    if isinstance(problem, Averages):
-        if method.sketches or course.schedule != RANDOM or course.relaxation != 0.5:
-            error = _averaging_error(problem, graph, iterations, course)
-            return TheoryCurves(unknown, unknown, unknown, unknown, error, unknown)
-    elif course.schedule != RANDOM:
-        raise InputError("No exact expectation or bound is known for ordered exchanges of pairs.")
+    if isinstance(problem, Averages) and (
+        method.sketches or course.schedule != RANDOM or course.relaxation != 0.5
+    ):
+        error = _averaging_error(problem, graph, iterations, course)
+        return TheoryCurves(unknown, unknown, unknown, unknown, error, unknown)
     check_size(graph.n)
     known, law = known_expectation(method, clock), course.law
     error = sampling = unknown
@@ -90,6 +90,17 @@ def theory_curves(
     )
 
 
+def check_known(method: Method, clock: str, schedule: str) -> None:
+    """Raise `InputError` where theory knows no method like this on such a schedule."""
+    if method.averages:
+        if schedule == CONTINUIZED:
+            raise InputError(f"The exact error on schedule '{schedule}' is not known.")
+        return
+    if schedule != RANDOM:
+        raise InputError("No exact expectation or bound is known for ordered exchanges of pairs.")
+    known_expectation(method, clock)
+
+
 def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
     """Return the root mean square error of the mean of so many different pairs of rows.
 
@@ -118,10 +129,8 @@ def _averaging_error(
                 f"{graph.n:,}."
             )
         error = sweep_error(values, course.sweep, iterations, course.relaxation)
-    elif course.schedule == TREE:
+    else:  # along a tree
         error = np.where(iterations < 2 * graph.n - 2, np.nan, 0.0)
-    else:
-        raise InputError(f"The exact error on schedule '{course.schedule}' is not known.")
     return np.asarray(np.hypot(error, floor))
 
 
