@@ -74,6 +74,11 @@ def test_speeds() -> None:
         ({"graph": "erdos-renyi", "graph-p": "-1"}, "'graph-p' is '-1': give a number >= 0."),
         ({"step": "0"}, "The setting 'step' is '0': give a number above 0."),
         ({"loss": "auc-logistic"}, "Give a kernel to estimate or a loss to learn with, not both."),
+        (
+            {"kernel": "", "loss": "auc-logistic", "schedule": "ordered"},
+            "so there is no other schedule: leave out schedule ordered.",
+        ),
+        ({"kernel": "", "loss": "auc-logistic", "method": "u1"}, "leave out method u1."),
         ({"kernel": ""}, "Say what to average over pairs, such as kernel gini, or give a loss."),
         ({"method": "u1", "clock": "async"}, "Method 'u1' has no asynchronous form"),
         ({"method-2": "averaging"}, "choose it for both runs or for neither."),

@@ -133,14 +133,24 @@ def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
         return _text(fields, name + suffix) or _text(fields, name)
 
     clock = choice("clock", text("clock") or "sync", CLOCKS)
-    # A loss is minimized by gossip dual averaging, the only method there is for it.
-    method = find_method("gosta" if loss else text("method") or "gosta", clock)
-    schedule = RANDOM if loss else choice("schedule", text("schedule") or RANDOM, SCHEDULES)
+    method = find_method(text("method") or "gosta", clock)
+    schedule = choice("schedule", text("schedule") or RANDOM, SCHEDULES)
+    if loss:
+        _check_learning(method.name, schedule)
     method.check_schedule(schedule)
     graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
     assert graph is not None
     own = suffix if _text(fields, "graph" + suffix) else ""
     return RunChoice(graph, _read_parameters(fields, own, graph), method.name, clock, schedule)
+
+
+def _check_learning(method: str, schedule: str) -> None:
+    for name, value, only in (("method", method, "gosta"), ("schedule", schedule, RANDOM)):
+        if value != only:
+            raise InputError(
+                "A loss is minimized by gossip dual averaging along random edges, so there is no "
+                f"other {name}: leave out {name} {value}."
+            )
 
 
 def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:

@@ -101,7 +101,8 @@ export class Settings {
   }
 
   schedulesOf(suffix) {
-    return findNamed(this.choices.methods, this.methodOf(suffix))?.schedules ?? ["random"];
+    const method = this.fields.loss ? null : findNamed(this.choices.methods, this.methodOf(suffix));
+    return method?.schedules ?? ["random"];
   }
 
   graphOf(suffix) {
