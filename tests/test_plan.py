@@ -199,6 +199,24 @@ def test_sweeps_on_a_star_and_on_a_dense_graph_are_not_planned() -> None:
         assert {row.name for row in made.reaching} >= {"sketch (random)", "tracking (random)"}
 
 
+def test_sweeps_over_too_many_edges_are_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.graphs.orders._LARGEST_SWEEP", 100)
+    row = find(pg.plan(ROWS, "variance", TORUS, error=0.1), "collect (ordered)")
+    assert row.why_not is not None and row.why_not.startswith("A sweep over all 128 edges is out")
+
+
+def test_sweeps_are_looked_at_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.planning.predictions._MOST_SWEPT", 1)
+    row = find(pg.plan(ROWS, "variance", "cycle", error=1e-3), "sketch (ordered)")
+    assert row.messages is None and row.why_not is not None
+    assert row.why_not.startswith("After 512 ordered exchanges the error is still larger")
+
+
+def test_two_nodes_take_one_exchange() -> None:
+    summary = pg.plan([1.0, 2.0], "gini", error=0.5).summary
+    assert summary.startswith("It takes at least 2 messages, or 1 exchange, until")
+
+
 def test_a_sketch_that_stays_off_does_not_reach_the_error() -> None:
     made = pg.plan(ROWS, "gini", TORUS, error=0.02, sketch=pg.sketches.Bins(1))
     row = find(made, "sketch (tree)")

@@ -33,6 +33,7 @@ from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
 from pairgossip.errors import InputError, SlowSchedule, needed_for
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph
+from pairgossip.graphs.orders import Sweep
 from pairgossip.kernels import PairProblem
 from pairgossip.kernels.pairs import Averages
 from pairgossip.planning.table import PlannedMethod
@@ -43,6 +44,10 @@ _LARGEST_EXACT = 1_000
 """Up to this many nodes the exact error of averaging takes seconds; above it is simulated."""
 _LATEST = 10**12
 """No exchange after this one is looked at."""
+_MOST_SWEPT = 100_000_000
+_EXCHANGES_PER_TURN = 500
+"""How many exchanges along sweeps are looked at, and how many of them a color takes the time of:
+a matter of seconds."""
 _TRIALS, _SLOW_TRIALS = 32, 12
 """How many trials a pilot has, and how often it is tried out when all nodes know something."""
 _CHECKPOINTS = 40
@@ -113,7 +118,7 @@ class Case:
         if way.method == "sketch":
             options["sketch"] = self.sketch
         if way.schedule == ORDERED:
-            if isinstance(self.sweeps, SlowSchedule):
+            if not isinstance(self.sweeps, Timetable):
                 # Without a sketch no schedule would help: that is said first.
                 self.request(way._replace(schedule=RANDOM), **options).setup()
                 raise self.sweeps
@@ -129,12 +134,14 @@ class Case:
         )
 
     @cached_property
-    def sweeps(self) -> Timetable | SlowSchedule:
+    def sweeps(self) -> Timetable | InputError | SlowSchedule:
         """What averaging along sweeps needs; where it is slow, so is all else along sweeps."""
         try:
             return settle_timetable(ORDERED, self.graph, UNIFORM_EDGES, find_method("sketch"))
-        except (InputError, SlowSchedule):
+        except SlowSchedule:
             return SlowSchedule("Ordered exchanges would be slower than random ones on this graph.")
+        except InputError as too_large:
+            return too_large
 
 
 def predict(case: Case, way: Way) -> PlannedMethod:
@@ -224,30 +231,41 @@ def _nonlinear_averaging(case: Case, setup: Setup, problem: SketchedPairs, flood
 def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
     """Return after how many exchanges averaged values have an error of 1, and how it is known."""
     graph, table = case.graph, setup.timetable
-    found = None
     if table.sweep is not None:
-        sweep, relaxation = table.sweep, 0.5 if table.relaxation is None else table.relaxation
+        return _swept(table.sweep, table.relaxation or 0.5, values), "exact"
+    if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
         found = _first_below(
-            lambda at: sweep_error(values, sweep, at, relaxation), 8 * len(sweep.edges), 200
+            lambda at: averaging_error(values, graph, at, case.law), _LATEST, _LATEST, 4_000
         )
-    elif table.name == RANDOM and graph.n <= _LARGEST_EXACT:
-        found = _first_below(
-            lambda at: averaging_error(values, graph, at, case.law), _LATEST, 4_000
-        )
-    if found is not None:
-        return found, "exact"
+        if found is not None:
+            return found, "exact"
     way = Way("averaging", "async", table.name)
     pilot = _pilot(case, case.request(way, data=values).setup(), 1.0)
     return pilot.crossing(), "simulated"
 
 
+def _swept(sweep: Sweep, relaxation: float, values: FloatArray) -> int:
+    """Return after how many ordered exchanges averaged values have an error of 1."""
+    edges, turns = len(sweep.edges), _EXCHANGES_PER_TURN * sweep.colors
+    last = max(_MOST_SWEPT * edges // (edges + turns), 8 * edges)
+    found = _first_below(
+        lambda at: sweep_error(values, sweep, at, relaxation), 8 * edges, last, 200
+    )
+    if found is None:
+        raise InputError(
+            f"After {last:,} ordered exchanges the error is still larger, and it takes too long to "
+            "look further: allow a larger one, or plan for a smaller network of the same kind."
+        )
+    return found
+
+
 def _first_below(
-    error_at: Callable[[IntArray], FloatArray], latest: int, points: int
+    error_at: Callable[[IntArray], FloatArray], latest: int, last: int, points: int
 ) -> int | None:
     """Return the number of exchanges from which on a curve of errors stays below 1.
 
-    It is looked at at so many points up to the latest, and if need be up to later ones. None if it
-    does not, or is not known (NaN) that far.
+    It is looked at at so many points up to the latest, and if need be up to later ones until the
+    last. None if it does not, or is not known (NaN) that far.
     """
     while True:
         grid = np.unique(np.rint(np.geomspace(1, latest, points)).astype(np.int64))
@@ -259,9 +277,9 @@ def _first_below(
             return 1
         if above[-1] + 1 < len(grid):
             return _interpolate(grid, errors, int(above[-1]))
-        if latest >= _LATEST:
+        if latest >= last:
             return None
-        latest *= 4
+        latest = min(4 * latest, last)
 
 
 def _interpolate(exchanges: IntArray, errors: FloatArray, at: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.errors import InputError, Notice, needed_for
-from pairgossip.text import join_names
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     import pandas
@@ -152,11 +152,14 @@ class Plan:
     @property
     def summary(self) -> str:
         """The bounds in a sentence."""
-        bounds = self.bounds
-        pairs = "" if bounds.pairs is None else f"; {bounds.pairs:,} random pairs have this error"
+        calls, messages, pairs = self.bounds
+        has = "has" if pairs == 1 else "have"
+        sampled = (
+            "" if pairs is None else f"; {format_count(pairs, 'random pair')} {has} this error"
+        )
         return (
-            f"It takes at least {bounds.messages:,} messages, or {bounds.calls:,} exchanges, until "
-            f"every node can know of every row{pairs}."
+            f"It takes at least {format_count(messages, 'message')}, or "
+            f"{format_count(calls, 'exchange')}, until every node can know of every row{sampled}."
         )
 
     def __repr__(self) -> str:

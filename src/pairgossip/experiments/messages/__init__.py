@@ -210,7 +210,7 @@ def _list_gains(gains: Mapping[str, _Gain]) -> str:
 
 def _range_claim(curves: Curves) -> fw.Claim:
     costs = {
-        name: 1 / max(_gain(by["sketch-flooded"], by["sketch-ordered"]).times, 1e-9)
+        name: _gain(by["sketch-ordered"], by["sketch-flooded"])
         for name, by in curves.items()
         if "sketch-flooded" in by
     }
@@ -219,8 +219,8 @@ def _range_claim(curves: Curves) -> fw.Claim:
         "Where nodes do not know the range of the rows beforehand, telling them first at most "
         "doubles the exchanges.",
         "theory: extremes spread as fast as exchanges can carry them",
-        fw.grade(cost <= _FLOODED for cost in costs.values()),
-        f"To {LEVEL:g} it takes {fw.list_values(costs)} times as many exchanges; at most "
+        fw.grade(0 < cost.times <= _FLOODED and not cost.is_bound for cost in costs.values()),
+        f"To {LEVEL:g} it takes {_list_gains(costs)} times as many exchanges; at most "
         f"{_FLOODED:g} was asked for.",
     )
 
