@@ -210,6 +210,7 @@ def kendall() -> Kernel:
         association=True,
         columns=("x", "y"),
         total=closed_forms.agreement_total,
+        row_totals=closed_forms.agreement_rows,
         expression="sign(x1 - y1) sign(x2 - y2)",
         description="rank correlation: Kendall's tau-a",
     )
@@ -240,11 +241,13 @@ def concordance(ties: float = 0.5) -> Ratio:
         ties,
         name="concordance numerator",
         total=partial(closed_forms.concordant_total, ties=ties),
+        row_totals=partial(closed_forms.concordant_rows, ties=ties),
     )
     compared = part(
         Formula.COMPARABLE,
         name="concordance denominator",
         total=closed_forms.comparable_total,
+        row_totals=closed_forms.comparable_rows,
     )
     return Ratio(
         agreeing,
@@ -277,11 +280,15 @@ def auc(ties: float = 0.5) -> Ratio:
         ties,
         name="auc numerator",
         total=partial(closed_forms.higher_label_and_score_total, ties=ties),
+        row_totals=partial(closed_forms.higher_label_and_score_rows, ties=ties),
+        column_totals=partial(closed_forms.lower_label_and_score_rows, ties=ties),
     )
     compared = part(
         Formula.AUC_COMPARED,
         name="auc denominator",
         total=closed_forms.higher_label_total,
+        row_totals=closed_forms.higher_label_rows,
+        column_totals=closed_forms.lower_label_rows,
     )
     return Ratio(
         ordered,
@@ -301,6 +308,7 @@ def ranking_risk() -> Kernel:
         association=True,
         columns=("score", "label"),
         total=closed_forms.discordance_total,
+        row_totals=closed_forms.discordance_rows,
         expression="1{(s - s')(l - l') < 0}",
         description="graded ranking: share of pairs in the wrong order",
     )

@@ -71,6 +71,44 @@ def _ascents(ranks: IntArray, marked: BoolArray) -> int:
     return count
 
 
+def _beyond(
+    first: FloatArray, second: FloatArray, marked: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Count for every i the j larger in both columns, and the marked j smaller in both."""
+    order = np.lexsort((-second, first))
+    above, below = np.empty(len(first)), np.empty(len(first))
+    above[order], below[order] = _ascents_by_place(
+        _tie_broken_ranks(second[order]), marked[order].astype(np.float64)
+    )
+    return above, below
+
+
+def _ascents_by_place(ranks: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For every place count the later places of higher rank, and weigh the earlier ones of lower.
+
+    By the same splits as `_ascents`, which follow every place here.
+    """
+    bits = max(1, int(len(ranks) - 1).bit_length())
+    missing = 2**bits - len(ranks)
+    row = np.concatenate((np.arange(2**bits - 1, len(ranks) - 1, -1), ranks))
+    weight = np.concatenate((np.zeros(missing), weights))
+    place = np.arange(2**bits)
+    above, below = np.zeros(2**bits), np.zeros(2**bits)
+    for bit in range(bits - 1, -1, -1):
+        high = (row >> bit & 1).astype(np.bool_).reshape(-1, 2 << bit)
+        highs_after = (1 << bit) - np.cumsum(high, axis=1)
+        lows_before = np.cumsum(np.where(high, 0.0, weight.reshape(high.shape)), axis=1)
+        flat = high.ravel()
+        above[place[~flat]] += highs_after.ravel()[~flat]
+        below[place[flat]] += lows_before.ravel()[flat]
+        shape = (-1, 1 << bit)
+        row, weight, place = (
+            np.stack((part[~flat].reshape(shape), part[flat].reshape(shape)), axis=1).ravel()
+            for part in (row, weight, place)
+        )
+    return above[missing:], below[missing:]
+
+
 def variance_total(data: FloatArray) -> float:
     """Sum (x - y)^2 / 2."""
     centered = data - data.mean()
@@ -116,6 +154,19 @@ def discordance_total(data: FloatArray) -> float:
     return 2.0 * _ordered_pairs(data)[1]
 
 
+def agreement_rows(data: FloatArray) -> FloatArray:
+    """Sum +1 and -1 as `agreement_total` does, over the pairs of every row."""
+    everyone = np.ones(len(data), dtype=np.bool_)
+    alike = np.add(*_beyond(data[:, 0], data[:, 1], everyone))
+    return np.asarray(alike - discordance_rows(data))
+
+
+def discordance_rows(data: FloatArray) -> FloatArray:
+    """Count for every row the others that the two columns order oppositely."""
+    everyone = np.ones(len(data), dtype=np.bool_)
+    return np.asarray(np.add(*_beyond(data[:, 0], -data[:, 1], everyone)))
+
+
 def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
     """Count the unordered pairs that the two columns order alike, and oppositely."""
     x, y = data[:, 0], data[:, 1]
@@ -137,6 +188,37 @@ def concordant_total(data: FloatArray, ties: float) -> float:
     return 2.0 * (agree + ties * _pairs_above_at_ties(outcome, prediction, events))
 
 
+def comparable_rows(data: FloatArray) -> FloatArray:
+    """Count for every row the others whose outcome differs, the smaller one being an event."""
+    return _comparable_where_tied(data[:, 1], np.zeros(len(data)), _events(data))
+
+
+def concordant_rows(data: FloatArray, ties: float) -> FloatArray:
+    """Sum 1 and `ties` as `concordant_total` does, over the pairs of every row."""
+    prediction, outcome, events = data[:, 0], data[:, 1], _events(data)
+    above, below = _beyond(outcome, prediction, events)
+    tied = _comparable_where_tied(outcome, prediction, events)
+    return np.asarray(events * above + below + ties * tied)
+
+
+def _comparable_where_tied(outcome: FloatArray, tied: FloatArray, events: BoolArray) -> FloatArray:
+    """Count for every row the comparable ones of equal `tied`."""
+    order = np.lexsort((outcome, tied))
+    run, tie = _run_ends(tied[order]), _run_ends(tied[order], outcome[order])
+    marked = np.concatenate(([0], np.cumsum(events[order])))
+    starts = _run_starts(run), _run_starts(tie)
+    counts = np.empty(len(outcome))
+    counts[order] = events[order] * (run - tie) + marked[starts[1]] - marked[starts[0]]
+    return counts
+
+
+def _run_starts(ends: IntArray) -> IntArray:
+    """Give every position the start of its run of equal rows, from the ends of the runs."""
+    places = np.arange(len(ends))
+    is_first = np.append(True, ends[1:] != ends[:-1])
+    return np.maximum.accumulate(np.where(is_first, places, 0))
+
+
 def _events(data: FloatArray) -> BoolArray:
     return data[:, 2] != 0 if data.shape[1] == 3 else np.ones(len(data), dtype=np.bool_)
 
@@ -154,6 +236,39 @@ def higher_label_and_score_total(data: FloatArray, ties: float) -> float:
     below = int(np.searchsorted(negatives, positives, side="left").sum())
     up_to = int(np.searchsorted(negatives, positives, side="right").sum())
     return below + ties * (up_to - below)
+
+
+def higher_label_rows(data: FloatArray) -> FloatArray:
+    """Count for every row of the higher label those of the lower one."""
+    high = data[:, 1] == data[:, 1].max()
+    return np.where(high, float(np.count_nonzero(~high)), 0.0)
+
+
+def lower_label_rows(data: FloatArray) -> FloatArray:
+    """Count for every row of the lower label those of the higher one."""
+    high = data[:, 1] == data[:, 1].max()
+    return np.where(high, 0.0, float(np.count_nonzero(high)))
+
+
+def higher_label_and_score_rows(data: FloatArray, ties: float) -> FloatArray:
+    """Count for every row of the higher label those of the lower one that it outscores."""
+    return _outscored(data, data[:, 1] == data[:, 1].max(), 1.0, ties)
+
+
+def lower_label_and_score_rows(data: FloatArray, ties: float) -> FloatArray:
+    """Count for every row of the lower label those of the higher one that outscore it."""
+    return _outscored(data, data[:, 1] != data[:, 1].max(), -1.0, ties)
+
+
+def _outscored(data: FloatArray, counted: BoolArray, sign: float, ties: float) -> FloatArray:
+    """Count for the marked rows the others of lower signed score, and `ties` for equal ones."""
+    scores = sign * data[:, 0]
+    others = np.sort(scores[~counted])
+    below = np.searchsorted(others, scores[counted], side="left")
+    up_to = np.searchsorted(others, scores[counted], side="right")
+    rows = np.zeros(len(data))
+    rows[counted] = below + ties * (up_to - below)
+    return rows
 
 
 def squared_scatter_total(data: FloatArray) -> float:

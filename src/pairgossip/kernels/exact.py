@@ -157,7 +157,7 @@ def _check_formula(
 
 
 def _check_closed_forms(kernel: Kernel, rows: FloatArray) -> None:
-    if kernel.total is None and kernel.row_totals is None:
+    if kernel.total is kernel.row_totals is kernel.column_totals is None:
         return
     nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
     table = evaluate(kernel, rows[nodes], rows[held]).reshape(len(rows), -1)
@@ -165,6 +165,8 @@ def _check_closed_forms(kernel: Kernel, rows: FloatArray) -> None:
         _check_closed_form(kernel, "total", kernel.total, rows, table.reshape(1, -1))
     if kernel.row_totals is not None:
         _check_closed_form(kernel, "row_totals", kernel.row_totals, rows, table)
+    if kernel.column_totals is not None:
+        _check_closed_form(kernel, "column_totals", kernel.column_totals, rows, table.T)
 
 
 def _check_closed_form(

@@ -64,6 +64,9 @@ class Kernel:
         with the function on a few rows of the data.
     row_totals
         Closed form of the sum over l of h(x_k, x_l), for every k; compared likewise.
+    column_totals
+        Closed form of the sum over l of h(x_l, x_k), for every k, where the kernel is not
+        symmetric; compared likewise.
     validate
         Further checks of the data, raising `InputError`.
     label_sizes
@@ -84,6 +87,7 @@ class Kernel:
     parameter: float = 0.0
     total: Callable[[FloatArray], float] | None = None
     row_totals: Callable[[FloatArray], FloatArray] | None = None
+    column_totals: Callable[[FloatArray], FloatArray] | None = None
     validate: Callable[[FloatArray], None] | None = None
     label_sizes: bool | None = None
     association: bool = False
