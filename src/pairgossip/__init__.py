@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
-    from pairgossip.kernels import Kernel, Ratio, exact
+    from pairgossip.kernels import Combination, Kernel, Ratio, exact
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
     from pairgossip.planning import Plan, plan
@@ -53,7 +53,7 @@ _HOMES = {
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
     "graphs": ("Graph",),
-    "kernels": ("Kernel", "Ratio", "exact"),
+    "kernels": ("Combination", "Kernel", "Ratio", "exact"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),
     "planning": ("Plan", "plan"),
@@ -68,6 +68,7 @@ __all__ = [
     "PSD",
     "Ball",
     "Box",
+    "Combination",
     "Fit",
     "GeneralLoss",
     "Graph",

@@ -16,7 +16,7 @@ from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setu
 from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
-from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio, WholeSets
+from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs, WholeSets
 from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
@@ -34,7 +34,7 @@ _LARGEST_BLOCKED_TARGET = 20_000
 
 def estimate(
     data: Any,
-    kernel: str | Kernel | Ratio | PairFunction | None = None,
+    kernel: str | Kernel | Combination | PairFunction | None = None,
     graph: Graph | str = "complete",
     *,
     groups: Any = None,

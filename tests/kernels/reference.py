@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
-from pairgossip.kernels import Kernel, Ratio
+from pairgossip.kernels import Combination, Kernel
 
 Row = Sequence[float]
 Scalar = Callable[[Row, Row], float]
@@ -120,11 +120,11 @@ def samples(draw: st.DrawFn, name: str, smallest: int = 1) -> FloatArray:
     return data[:, 0].copy() if width == 1 else data
 
 
-def without_closed_forms(kernel: Kernel | Ratio) -> Kernel | Ratio:
+def without_closed_forms(kernel: Kernel | Combination) -> Kernel | Combination:
     """Make the same kernel go the blocked way."""
-    if isinstance(kernel, Ratio):
+    if isinstance(kernel, Combination):
         parts = [_plain(part) for part in kernel.components]
-        return Ratio(parts[0], parts[1], name=kernel.name)
+        return kernel.with_kernels(parts)
     return _plain(kernel)
 
 

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from pairgossip import kernels
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Formula, Kernel, Ratio, Summary, builtin, describe, exact
+from pairgossip.kernels import (
+    CATALOG,
+    Combination,
+    Formula,
+    Kernel,
+    Summary,
+    builtin,
+    describe,
+    exact,
+)
 
 from .reference import SCALARS, brute_force, random_data, rows_of, samples
 
@@ -157,7 +166,7 @@ def test_parameters_reach_compiled_code() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_kernels_travel_to_other_processes(name: str) -> None:
-    kernel: Kernel | Ratio = pickle.loads(pickle.dumps(CATALOG[name]()))
+    kernel: Kernel | Combination = pickle.loads(pickle.dumps(CATALOG[name]()))
     data = random_data(name, 10)
     assert exact(data, kernel) == exact(data, name)
 

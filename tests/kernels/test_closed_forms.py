@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.kernels import CATALOG, exact
 from pairgossip.kernels.closed_forms import (
     _ascending_pairs,
@@ -46,10 +47,14 @@ def test_row_totals_are_the_blocked_sums(name: str, n: int) -> None:
     for part in CATALOG[name]().components:
         assert part.row_totals is not None
         np.testing.assert_allclose(part.row_totals(data), blocked_rows(part, data), rtol=1e-12)
-        mirrored = replace(part, function=lambda a, b, h=part.function: h(b, a))
+        mirrored = replace(part, function=partial(mirror, part.function))
         columns = part.row_totals if part.symmetric else part.column_totals
         assert columns is not None
         np.testing.assert_allclose(columns(data), blocked_rows(mirrored, data), rtol=1e-12)
+
+
+def mirror(function: PairFunction, first: FloatArray, second: FloatArray) -> FloatArray:
+    return function(second, first)
 
 
 def test_concordance_without_events() -> None:

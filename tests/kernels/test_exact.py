@@ -142,8 +142,8 @@ def test_progress() -> None:
         ),
         (
             lambda: row_means([[1.0, 0.0], [2.0, 1.0]], "auc"),
-            "Row means are defined for one kernel, but 'auc' is a ratio: "
-            "ask for its numerator or its denominator.",
+            "Row means are defined for one kernel, but 'auc' is made of 2: "
+            "ask for one of its components.",
         ),
         (
             lambda: exact([0.0] * 500 + [1e154], "variance"),

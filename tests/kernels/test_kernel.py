@@ -65,12 +65,12 @@ def test_names_are_consistent(name: str) -> None:
         (
             3,
             "A kernel is a name such as 'gini', a function of two blocks of observations, "
-            "a Kernel or a Ratio, but got int.",
+            "a Kernel, a Ratio or a Combination, but got int.",
         ),
         (
             np.zeros(3),
             "A kernel is a name such as 'gini', a function of two blocks of observations, "
-            "a Kernel or a Ratio, but got ndarray.",
+            "a Kernel, a Ratio or a Combination, but got ndarray.",
         ),
         (gini, "The kernel is the factory 'gini' itself: call it, as in gini()."),
     ],
@@ -170,8 +170,7 @@ def test_a_ratio_of_ratios_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         Ratio("auc", "gini")
     assert str(caught.value) == (
-        "The numerator of a ratio must be a single kernel, "
-        "but 'auc' is itself a ratio: use one of its components."
+        "The numerator must be a single kernel, but 'auc' is made of 2: use one of its components."
     )
 
 

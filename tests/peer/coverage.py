@@ -14,7 +14,7 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.kernels import Kernel, Ratio
+from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.messages import Record
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
@@ -47,7 +47,7 @@ def make_data(kernel: str, n: int, rng: np.random.Generator) -> FloatArray:
     return np.column_stack([rng.normal(size=n) + labels, labels])
 
 
-def pair_values(kernel: Kernel | Ratio, data: FloatArray) -> FloatArray:
+def pair_values(kernel: Kernel | Combination, data: FloatArray) -> FloatArray:
     """The kernel's components of all pairs, shape (n, n, components)."""
     n = len(data)
     first, second = np.repeat(data, n, axis=0), np.concatenate([data] * n)

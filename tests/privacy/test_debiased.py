@@ -216,7 +216,7 @@ def test_other_kernels_are_not_taken_for_equality(kernel: Any, options: dict[str
         (lambda: RandomizedResponse(1, 2, (0, 1)).debiased("jini"), "did you mean 'gini'"),
         (
             lambda: CASES["labeled"].mechanism.debiased("auc")([[0, 0]], [[0, 0]]),
-            "'auc' is a ratio",
+            "'auc' is made of 2",
         ),
     ],
 )

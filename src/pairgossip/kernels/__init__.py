@@ -13,11 +13,12 @@ from pairgossip.kernels.builtin import (
 )
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe
-from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio, as_kernel
+from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, Ratio, as_kernel
 from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets, exact, row_means
 
 __all__ = [
     "CATALOG",
+    "Combination",
     "Formula",
     "Kernel",
     "PairProblem",

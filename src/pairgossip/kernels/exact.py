@@ -14,9 +14,9 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.builtin import formula_function
 from pairgossip.kernels.kernel import (
     CATALOG,
+    Combination,
     Kernel,
     Progress,
-    Ratio,
     blocked_rows,
     blocked_total,
     diagonal_total,
@@ -97,7 +97,7 @@ def check_alone(owner: str, in_block: FloatArray, alone: FloatArray) -> None:
         )
 
 
-def probe(kernel: Kernel | Ratio, data: FloatArray) -> None:
+def probe(kernel: Kernel | Combination, data: FloatArray) -> None:
     """Raise `InputError` unless the kernel keeps its promises on a few pairs of the data.
 
     It must return one finite value per pair, depend on nothing but the pair, and be symmetric
@@ -157,7 +157,7 @@ def _check_formula(
 
 
 def _check_closed_forms(kernel: Kernel, rows: FloatArray) -> None:
-    if kernel.total is kernel.row_totals is kernel.column_totals is None:
+    if not (kernel.total or kernel.row_totals or kernel.column_totals):
         return
     nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
     table = evaluate(kernel, rows[nodes], rows[held]).reshape(len(rows), -1)
@@ -211,18 +211,18 @@ def check_kind(kind: str, n: int) -> str:
     return kind
 
 
-def single_kernel(kernel: Kernel | Ratio) -> Kernel:
-    """Insist on one kernel, for what is not defined for a ratio."""
-    if isinstance(kernel, Ratio):
+def single_kernel(kernel: Kernel | Combination) -> Kernel:
+    """Insist on one kernel, for what is not defined for several."""
+    if isinstance(kernel, Combination):
         raise InputError(
-            f"Row means are defined for one kernel, but '{kernel.name}' is a ratio: "
-            f"ask for its numerator or its denominator."
+            f"Row means are defined for one kernel, but '{kernel.name}' is made of "
+            f"{len(kernel.components)}: ask for one of its components."
         )
     return kernel
 
 
 def statistic(
-    data: FloatArray, kernel: Kernel | Ratio, kind: str, progress: Progress | None = None
+    data: FloatArray, kernel: Kernel | Combination, kind: str, progress: Progress | None = None
 ) -> float:
     """Compute `exact` for data and kernel that were checked before."""
     n = len(data)

@@ -1,13 +1,14 @@
-"""What is averaged over pairs: a kernel h(x, y), or the ratio of two."""
+"""What is averaged over pairs: a kernel h(x, y), or several, and a function of their averages."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,10 @@ class Kernel:
         """Turn the components' averages, shape (..., 1), into the statistic, shape (...)."""
         return values[..., 0]
 
+    def slopes(self, averages: FloatArray) -> FloatArray:
+        """Return the derivative of the statistic by its average: one."""
+        return np.ones(1)
+
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the data has the columns this kernel is about.
 
@@ -123,41 +128,67 @@ class Kernel:
         _check_components(self.name, self.components, data, labels)
 
 
+MOST_KERNELS = 8
+"""How many averages a statistic may be a function of: all of them travel with every message."""
+
+
 @dataclass(frozen=True)
-class Ratio:
-    """The quotient of two kernels' averages, such as the AUC.
+class Combination:
+    """A function of several kernels' averages over the same pairs, such as Kendall's tau-b.
 
     Parameters
     ----------
-    numerator, denominator
-        Kernels, names of built-in kernels, or plain functions of two blocks of observations.
+    kernels
+        Up to 8 kernels, names of built-in kernels, or plain functions of two blocks of
+        observations.
+    function
+        Takes the averages, shape (..., number of kernels), and returns the statistics (...); NaN
+        where there is none.
+    gradient
+        Takes the averages, shape (number of kernels,), and returns the function's derivatives by
+        each; by differences unless given.
     name, expression, description
         How messages call it, its formula as text, and what it means.
     """
 
-    numerator: Any
-    denominator: Any
-    name: str = "ratio"
+    kernels: tuple[Any, ...]
+    function: Callable[[FloatArray], Any]
+    gradient: Callable[[FloatArray], Any] | None = None
+    name: str = "combination"
     expression: str = ""
     description: str = ""
 
     def __post_init__(self) -> None:
-        for role in ("numerator", "denominator"):
-            object.__setattr__(self, role, _single_kernel(getattr(self, role), role))
+        given = tuple(self.kernels)
+        if not 1 <= len(given) <= MOST_KERNELS:
+            raise InputError(
+                f"A combination is of 1 to {MOST_KERNELS} kernels, not of {len(given)}."
+            )
+        if not callable(self.function):
+            raise InputError(
+                f"A combination needs a function of its kernels' averages, but got "
+                f"{type(self.function).__name__}."
+            )
+        chosen = tuple(_single_kernel(one, self._role(place)) for place, one in enumerate(given))
+        object.__setattr__(self, "kernels", chosen)
+
+    def _role(self, place: int) -> str:
+        """Name one of the kernels in messages."""
+        return f"kernel {place + 1} of combination '{self.name}'"
 
     @property
     def components(self) -> tuple[Kernel, ...]:
-        """The kernels whose averages make the statistic: numerator, denominator."""
-        return (self.numerator, self.denominator)
+        """The kernels whose averages make the statistic."""
+        return self.kernels
 
     @property
     def columns(self) -> tuple[str, ...] | None:
         """What the columns of the data mean; None for anything."""
-        return self.numerator.columns or self.denominator.columns
+        return next(filter(None, (kernel.columns for kernel in self.components)), None)
 
     @property
     def label_sizes(self) -> bool | None:
-        """Whether the sizes of labels matter to either kernel; None if that is not known."""
+        """Whether the sizes of labels matter to any kernel; None if that is not known."""
         known = [kernel.label_sizes for kernel in self.components]
         return True if True in known else None if None in known else False
 
@@ -168,36 +199,103 @@ class Ratio:
 
     @property
     def symmetric(self) -> bool:
-        """Whether both kernels are symmetric."""
-        return self.numerator.symmetric and self.denominator.symmetric
+        """Whether all kernels are symmetric."""
+        return all(kernel.symmetric for kernel in self.components)
 
     @property
     def zero_diagonal(self) -> bool:
-        """Whether both kernels vanish at every own pair."""
-        return self.numerator.zero_diagonal and self.denominator.zero_diagonal
+        """Whether all kernels vanish at every own pair."""
+        return all(kernel.zero_diagonal for kernel in self.components)
 
     def combine(self, values: FloatArray) -> FloatArray:
-        """Turn averages of shape (..., 2) into quotients (...), NaN where there is nothing."""
+        """Turn averages of shape (..., components) into statistics (...)."""
         values = np.asarray(values, dtype=np.float64)
-        top, bottom = values[..., 0], values[..., 1]
-        quotient = np.full(bottom.shape, np.nan)
-        # A vanishing denominator may also be so small that the quotient overflows.
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.divide(top, bottom, out=quotient, where=bottom != 0)
-        return quotient
+        # A function that has no value somewhere, such as 0/0, says so by NaN.
+        with np.errstate(all="ignore"):
+            found = np.asarray(self.function(values), dtype=np.float64)
+        if found.shape != values.shape[:-1]:
+            raise InputError(
+                f"The function of combination '{self.name}' returned shape {found.shape} for "
+                f"averages of shape {values.shape}: it must return shape {values.shape[:-1]}."
+            )
+        return found
+
+    def slopes(self, averages: FloatArray) -> FloatArray:
+        """Return the derivatives by each average, shape (components,)."""
+        if self.gradient is not None:
+            return np.asarray(self.gradient(averages), dtype=np.float64)
+        steps = 1e-6 * np.maximum(np.abs(averages), 1e-3 * np.abs(averages).max() or 1e-9)
+        ahead, behind = (self.combine(averages + np.diag(sign * steps)) for sign in (1.0, -1.0))
+        return np.asarray((ahead - behind) / (2 * steps))
+
+    def with_kernels(self, kernels: Sequence[Kernel]) -> Self:
+        """Return the same function of other kernels' averages."""
+        other = copy(self)
+        object.__setattr__(other, "kernels", tuple(kernels))
+        return other
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
-        """Raise `InputError` unless the data has the columns both kernels are about."""
+        """Raise `InputError` unless the data has the columns all kernels are about."""
         _check_components(self.name, self.components, data, labels)
 
 
-CATALOG: dict[str, Callable[[], Kernel | Ratio]] = {}
+class Ratio(Combination):
+    """The quotient of two kernels' averages, such as the AUC; NaN where there is nothing.
+
+    Parameters
+    ----------
+    numerator, denominator
+        Kernels, names of built-in kernels, or plain functions of two blocks of observations.
+    name, expression, description
+        How messages call it, its formula as text, and what it means.
+    """
+
+    def __init__(
+        self,
+        numerator: Any,
+        denominator: Any,
+        name: str = "ratio",
+        expression: str = "",
+        description: str = "",
+    ) -> None:
+        super().__init__(
+            (numerator, denominator), _quotient, _quotient_slopes, name, expression, description
+        )
+
+    def _role(self, place: int) -> str:
+        return ("numerator", "denominator")[place]
+
+    @property
+    def numerator(self) -> Kernel:
+        """The kernel above."""
+        return self.components[0]
+
+    @property
+    def denominator(self) -> Kernel:
+        """The kernel below."""
+        return self.components[1]
+
+
+def _quotient(averages: FloatArray) -> FloatArray:
+    top, bottom = averages[..., 0], averages[..., 1]
+    quotient = np.full(bottom.shape, np.nan)
+    # A vanishing denominator may also be so small that the quotient overflows.
+    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    return quotient
+
+
+def _quotient_slopes(averages: FloatArray) -> FloatArray:
+    top, bottom = averages
+    return np.array([1 / bottom, -top / bottom**2])
+
+
+CATALOG: dict[str, Callable[[], Kernel | Combination]] = {}
 """The built-in kernels by name, filled in by `pairgossip.kernels.builtin`."""
 
 
-def as_kernel(kernel: Any) -> Kernel | Ratio:
+def as_kernel(kernel: Any) -> Kernel | Combination:
     """Make a kernel of a kernel, a ratio, a built-in kernel's name, or a plain function."""
-    if isinstance(kernel, Kernel | Ratio):
+    if isinstance(kernel, Kernel | Combination):
         return kernel
     if isinstance(kernel, str):
         return CATALOG[choice("kernel", kernel, CATALOG)]()
@@ -209,7 +307,7 @@ def as_kernel(kernel: Any) -> Kernel | Ratio:
     if not callable(kernel):
         raise InputError(
             f"A kernel is a name such as 'gini', a function of two blocks of observations, "
-            f"a Kernel or a Ratio, but got {type(kernel).__name__}."
+            f"a Kernel, a Ratio or a Combination, but got {type(kernel).__name__}."
         )
     return Kernel(kernel, name=_function_name(kernel))
 
@@ -295,10 +393,10 @@ def _function_name(function: Any) -> str:
 
 def _single_kernel(kernel: Kernel | PairFunction | str, role: str) -> Kernel:
     single = as_kernel(kernel)
-    if isinstance(single, Ratio):
+    if isinstance(single, Combination):
         raise InputError(
-            f"The {role} of a ratio must be a single kernel, "
-            f"but '{single.name}' is itself a ratio: use one of its components."
+            f"The {role} must be a single kernel, but '{single.name}' is made of "
+            f"{len(single.components)}: use one of its components."
         )
     return single
 

@@ -14,10 +14,10 @@ from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
 from pairgossip.kernels.kernel import (
     NUMBERS_PER_BLOCK,
+    Combination,
     Formula,
     Kernel,
     Progress,
-    Ratio,
     as_kernel,
     evaluate,
     tile_side,
@@ -64,7 +64,7 @@ class Pairs:
     def __init__(
         self,
         data: Any,
-        kernel: Kernel | Ratio | PairFunction | str,
+        kernel: Kernel | Combination | PairFunction | str,
         target: str = "v",
         labels: Any = None,
     ) -> None:
@@ -135,7 +135,7 @@ class Pairs:
 
 def exact(
     data: Any,
-    kernel: Kernel | Ratio | PairFunction | str,
+    kernel: Kernel | Combination | PairFunction | str,
     kind: str = "v",
     labels: Any = None,
     progress: Progress | None = None,
@@ -192,7 +192,7 @@ class PairProblem(Protocol):
     """All observations, one row each."""
     dimension: int
     """How many numbers one observation has."""
-    kernel: Kernel | Ratio
+    kernel: Kernel | Combination
     components: int
     """How many kernels make it: the numbers that a pair adds."""
     target: str
@@ -241,7 +241,7 @@ class Averages:
 
     data: FloatArray
     features: FloatArray
-    kernel: Kernel | Ratio | None = None
+    kernel: Kernel | Combination | None = None
     target = "mean"
     holders: IntArray = np.arange(0)
     """Which nodes hold the numbers that all must learn before they know their features."""

@@ -12,7 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
-from pairgossip.kernels.kernel import Kernel, Ratio, as_kernel
+from pairgossip.kernels.kernel import Combination, Kernel, as_kernel
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import laws_of, means, variance_of
 from pairgossip.privacy.response import Classes
@@ -67,7 +67,7 @@ class BinAdvice:
 def advise_bins(
     n: int,
     epsilon: float,
-    kernel: Kernel | Ratio | PairFunction | str = "gini",
+    kernel: Kernel | Combination | PairFunction | str = "gini",
     range: Any = (0.0, 1.0),
     *,
     classes: Any = None,

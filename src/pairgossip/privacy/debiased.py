@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, single_kernel
-from pairgossip.kernels.kernel import Formula, Kernel, Ratio, as_kernel, evaluate
+from pairgossip.kernels.kernel import Combination, Formula, Kernel, as_kernel, evaluate
 from pairgossip.privacy.response import Classes
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NEAR, _NEARER = 1e-6, 1e-9
 
 
 def refuse_equality(
-    kernel: Kernel | Ratio, mechanism: RandomizedResponse, what: str = "Kernel"
+    kernel: Kernel | Combination, mechanism: RandomizedResponse, what: str = "Kernel"
 ) -> None:
     """Raise `InputError` if the kernel singles out equal values of a column put into cells.
 
@@ -124,7 +124,7 @@ class DebiasedKernel:
     """
 
     def __init__(
-        self, mechanism: RandomizedResponse, kernel: Kernel | Ratio | PairFunction | str
+        self, mechanism: RandomizedResponse, kernel: Kernel | Combination | PairFunction | str
     ) -> None:
         self.mechanism = mechanism
         self.kernel = as_kernel(kernel)
@@ -156,7 +156,7 @@ class DebiasedKernel:
         single_kernel(self.kernel)
         return self.values(first, second)[:, 0]
 
-    def as_kernel(self) -> Kernel | Ratio:
+    def as_kernel(self) -> Kernel | Combination:
         """Return the `Kernel` or `Ratio` of two blocks of reports, without the own pairs' rule."""
         parts = [
             replace(
@@ -168,13 +168,13 @@ class DebiasedKernel:
                 parameter=0.0,
                 total=None,
                 row_totals=None,
+                column_totals=None,
                 validate=None,
             )
             for index, part in enumerate(self.kernel.components)
         ]
-        if isinstance(self.kernel, Ratio):
-            upper, lower = parts
-            return Ratio(upper, lower, self.kernel.name, description=self.kernel.description)
+        if isinstance(self.kernel, Combination):
+            return self.kernel.with_kernels(parts)
         return parts[0]
 
     def statistic(self, reports: Any, target: str = "u") -> float:

@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import single_kernel
-from pairgossip.kernels.kernel import Kernel, Progress, Ratio
+from pairgossip.kernels.kernel import Combination, Kernel, Progress
 from pairgossip.kernels.pairs import Means, Pairs, SiteSets, set_scale
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
@@ -76,7 +76,7 @@ class PrivatePairs(_Private):
     def __init__(
         self,
         data: Any,
-        kernel: Kernel | Ratio | PairFunction | str,
+        kernel: Kernel | Combination | PairFunction | str,
         mechanism: RandomizedResponse,
         target: str = "v",
         labels: Any = None,

@@ -32,7 +32,7 @@ from pairgossip.privacy.response import (
 from pairgossip.text import format_count, format_rows
 
 if TYPE_CHECKING:
-    from pairgossip.kernels import Kernel, Ratio
+    from pairgossip.kernels import Combination, Kernel
     from pairgossip.privacy.debiased import DebiasedKernel
 
 
@@ -356,7 +356,7 @@ class RandomizedResponse:
         strides = [math.prod(self.bins[at + 1 :]) for at in range(len(self.bins))]
         return checked @ np.array(strides, dtype=np.int64)
 
-    def debiased(self, kernel: Kernel | Ratio | PairFunction | str) -> DebiasedKernel:
+    def debiased(self, kernel: Kernel | Combination | PairFunction | str) -> DebiasedKernel:
         """Return the kernel on reports whose expectation is the kernel on true cells."""
         from pairgossip.privacy.debiased import DebiasedKernel
 

@@ -17,7 +17,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.exact import check_kind, probe, statistic
-from pairgossip.kernels.kernel import Kernel, Ratio
+from pairgossip.kernels.kernel import Combination, Kernel
 from pairgossip.privacy.debiased import DebiasedKernel, debias, expect
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.response import Grid
@@ -82,7 +82,7 @@ def laws_by_row(mechanism: RandomizedResponse, table: FloatArray) -> FloatArray:
 def conditional_variance(
     mechanism: RandomizedResponse,
     data: Any,
-    kernel: Kernel | Ratio | PairFunction | str,
+    kernel: Kernel | Combination | PairFunction | str,
     target: str = "u",
     labels: Any = None,
 ) -> float:
@@ -111,7 +111,7 @@ def conditional_variance(
 def standard_error(
     mechanism: RandomizedResponse,
     data: Any,
-    kernel: Kernel | Ratio | PairFunction | str,
+    kernel: Kernel | Combination | PairFunction | str,
     target: str = "u",
     labels: Any = None,
 ) -> float:
@@ -225,7 +225,7 @@ def is_followed(mechanism: RandomizedResponse, rows: int) -> bool:
 def binning_bias(
     mechanism: RandomizedResponse,
     data: Any,
-    kernel: Kernel | Ratio | PairFunction | str,
+    kernel: Kernel | Combination | PairFunction | str,
     target: str = "u",
     labels: Any = None,
 ) -> float:

@@ -26,7 +26,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import is_number
 from pairgossip.engine.descent.engines import Descent, Steps
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.kernels import Kernel, PairProblem, Pairs, Ratio
+from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.kernels.kernel import evaluate
@@ -192,7 +192,7 @@ def _data_mark(data: FloatArray) -> _Mark:
     return _Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
 
 
-def _kernel_mark(kernel: Kernel | Ratio, data: FloatArray) -> _Mark:
+def _kernel_mark(kernel: Kernel | Combination, data: FloatArray) -> _Mark:
     nodes, held = scattered_pairs(len(data), _PAIRS)
     with np.errstate(all="ignore"):
         values = [evaluate(component, data[nodes], data[held]) for component in kernel.components]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairgossip.errors import InputError
-from pairgossip.kernels import Formula, Kernel, Ratio
+from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.sketches.bins import Bins
 from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.sketch import BracketingSketch, Recipe, Sketch, formulas
@@ -34,7 +34,7 @@ _DEFAULTS: dict[tuple[Formula, ...], Recipe] = {
 }
 
 
-def default_sketch(kernel: Kernel | Ratio) -> Recipe:
+def default_sketch(kernel: Kernel | Combination) -> Recipe:
     """Return the sketch of a built-in kernel, or raise `InputError` naming the alternatives."""
     known = _DEFAULTS.get(formulas(kernel))
     if known is None:

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Formula, Kernel, Pairs, Ratio
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs
 from pairgossip.text import join_names
 
 
@@ -46,12 +46,12 @@ class Recipe(Protocol):
         """Return which rows' numbers all nodes must learn before they can sketch, one by one."""
 
 
-def formulas(kernel: Kernel | Ratio) -> tuple[Formula, ...]:
+def formulas(kernel: Kernel | Combination) -> tuple[Formula, ...]:
     """Return which built-in functions make up a kernel."""
     return tuple(part.formula for part in kernel.components)
 
 
-def wrong_kernel(sketch: str, kernel: Kernel | Ratio, known: tuple[str, ...]) -> InputError:
+def wrong_kernel(sketch: str, kernel: Kernel | Combination, known: tuple[str, ...]) -> InputError:
     """Build the error for a sketch that was given for another kernel."""
     names = join_names([f"'{name}'" for name in known])
     return InputError(
@@ -61,7 +61,7 @@ def wrong_kernel(sketch: str, kernel: Kernel | Ratio, known: tuple[str, ...]) ->
     )
 
 
-def check_half_ties(kernel: Kernel | Ratio) -> None:
+def check_half_ties(kernel: Kernel | Combination) -> None:
     """Raise `InputError` unless tied scores count one half, as they do in a bin on average."""
     if kernel.components[0].parameter != 0.5:
         raise InputError(

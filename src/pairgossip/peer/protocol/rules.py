@@ -15,7 +15,7 @@ from pairgossip.algorithms import gossip_dual_averaging_async, gosta_async, weig
 from pairgossip.algorithms.dual_averaging import ProximalMap
 from pairgossip.algorithms.gossip_dual_averaging_async import StepSize
 from pairgossip.arrays import FloatArray
-from pairgossip.kernels import Kernel, Ratio
+from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.losses import GeneralLoss, Loss
 
@@ -67,7 +67,7 @@ class _Zeros:
 class _Statistic(_Zeros):
     """What the rules that estimate share: the kernel's values of a pair."""
 
-    kernel: Kernel | Ratio
+    kernel: Kernel | Combination
     scale: float = 1.0
     counts_own: bool = True
     """Whether a row paired with itself counts, as in the V-statistic."""

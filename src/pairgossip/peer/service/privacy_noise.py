@@ -56,12 +56,12 @@ def _noise_bound(
 
 def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
     """How the statistic depends on each component's average."""
-    if not isinstance(kernel.kernel, Ratio):
-        return np.ones(1)
-    top, bottom = averages
-    if not (np.isfinite(averages).all() and bottom > 0):
+    is_ratio = isinstance(kernel.kernel, Ratio)
+    if not np.isfinite(averages).all() or (is_ratio and averages[1] <= 0):
         return None
-    return np.array([1.0, -top / bottom]) / bottom
+    with np.errstate(all="ignore"):
+        slopes = kernel.kernel.slopes(averages)
+    return slopes if np.isfinite(slopes).all() else None
 
 
 def _largest_variances(kernel: DebiasedKernel, weights: FloatArray) -> tuple[float, float, float]:

@@ -19,7 +19,7 @@ import msgspec
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
-from pairgossip.kernels import Kernel, Ratio, as_kernel
+from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
 from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import picks_per_exchange
@@ -184,7 +184,7 @@ class Spec(_Strict, frozen=True):
         return hash_of(self.text)
 
     @property
-    def measure(self) -> Kernel | Ratio | Loss | GeneralLoss:
+    def measure(self) -> Kernel | Combination | Loss | GeneralLoss:
         """The kernel or the loss itself."""
         return as_loss(self.loss) if self.kernel is None else as_kernel(self.kernel)
 
