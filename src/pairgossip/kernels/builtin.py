@@ -273,6 +273,7 @@ def auc(ties: float = 0.5) -> Ratio:
         symmetric=False,
         columns=("score", "label"),
         label_sizes=False,
+        two_classes=True,
         validate=partial(check_two_classes, "Kernel 'auc'", "'ranking-risk' or 'concordance'"),
     )
     ordered = part(

@@ -75,6 +75,9 @@ class Kernel:
         are classes, or two of them; None to find out on a few pairs.
     association
         Whether it is about how columns go together.
+    two_classes
+        Whether it compares rows of two classes, the labels in the last column, each of which is a
+        sample of its own.
     expression, description
         The formula as text, and what the average means.
     """
@@ -92,6 +95,7 @@ class Kernel:
     validate: Callable[[FloatArray], None] | None = None
     label_sizes: bool | None = None
     association: bool = False
+    two_classes: bool = False
     expression: str = ""
     description: str = ""
 

@@ -1,0 +1,6 @@
+"""How sure a statistic is: sampling errors, intervals and tests."""
+
+from pairgossip.inference.answer import Answer, interval, quantile_of_t
+from pairgossip.inference.projection import Projection, project
+
+__all__ = ["Answer", "Projection", "interval", "project", "quantile_of_t"]

@@ -1,0 +1,140 @@
+"""A number with its sampling error: how far the rows at hand may be from all there could be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+from pairgossip.checks import real
+from pairgossip.errors import InputError
+
+Scale = Literal["plain", "logit", "fisher"]
+"""On which scale an interval is symmetric: of shares the logit, of correlations Fisher's z."""
+_FEW = 30
+"""Below this many degrees of freedom intervals are as wide as Student's t says."""
+
+
+class Answer(float):
+    """A statistic with its sampling error; otherwise it is the number itself.
+
+    Attributes
+    ----------
+    value
+        The statistic.
+    error
+        Its standard error: the spread of the statistic over samples like this one.
+    low, high, level
+        An interval that covers the true value in this part of all samples.
+    scale
+        On which scale the interval is symmetric: "plain", "logit" or "fisher".
+    """
+
+    error: float
+    low: float
+    high: float
+    level: float
+    scale: Scale
+
+    def __new__(
+        cls, value: float, error: float, low: float, high: float, level: float, scale: Scale
+    ) -> Answer:
+        """Make a number that knows its error."""
+        answer = super().__new__(cls, value)
+        answer.error, answer.low, answer.high = error, low, high
+        answer.level, answer.scale = level, scale
+        return answer
+
+    @property
+    def value(self) -> float:
+        """The statistic."""
+        return float(self)
+
+    def __getnewargs__(self) -> tuple[float, float, float, float, float, Scale]:  # type: ignore[override]
+        return (self.value, self.error, self.low, self.high, self.level, self.scale)
+
+    def __str__(self) -> str:
+        places = _decimal_places(self.error)
+        shown = (f"{number:.{places}f}" for number in (self.value, self.low, self.high))
+        return "{} ({:g} %: {} to {})".format(next(shown), 100 * self.level, *shown)
+
+    __repr__ = __str__
+
+
+def _decimal_places(error: float) -> int:
+    """Show the error's first two digits, and no more."""
+    if not error > 0:
+        return 3
+    return max(0, 1 - math.floor(math.log10(error)))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The ends of an interval about a value."""
+
+    low: float
+    high: float
+
+
+def interval(
+    value: float, error: float, level: float, scale: Scale = "plain", freedom: float = math.inf
+) -> Interval:
+    """Return the interval at a level, symmetric on its scale.
+
+    ``freedom`` is the number of degrees of freedom that the error is estimated with.
+    """
+    wide = quantile_of_t((1 + check_level(level)) / 2, freedom)
+    if scale == "logit":
+        middle, spread = math.log(value / (1 - value)), error / (value * (1 - value))
+        low, high = (1 / (1 + math.exp(-(middle + side * wide * spread))) for side in (-1, 1))
+    elif scale == "fisher":
+        middle, spread = math.atanh(value), error / (1 - value**2)
+        low, high = (math.tanh(middle + side * wide * spread) for side in (-1, 1))
+    else:
+        low, high = value - wide * error, value + wide * error
+    return Interval(low, high)
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, or raise `InputError`."""
+    found = real("The level of an interval", level, 0.0, 1.0)
+    if not 0 < found < 1:
+        raise InputError(f"The level of an interval is {level}: give a number such as 0.95.")
+    return found
+
+
+def quantile_of_t(share: float, freedom: float) -> float:
+    """Return the quantile of Student's t, or of the normal law from 30 degrees of freedom on."""
+    normal = NormalDist().inv_cdf(share)
+    if freedom >= _FEW:
+        return normal
+    # The quantile lies outside of the normal one: bisect.
+    inner, outer = 0.0, math.copysign(1.0, normal)
+    while abs(_tail_of_t(outer, freedom) - 0.5) < abs(share - 0.5):
+        outer *= 2
+    for _ in range(80):
+        middle = (inner + outer) / 2
+        too_far = abs(_tail_of_t(middle, freedom) - 0.5) > abs(share - 0.5)
+        inner, outer = (inner, middle) if too_far else (middle, outer)
+    return (inner + outer) / 2
+
+
+def _tail_of_t(t: float, freedom: float) -> float:
+    """Return P(T <= t) for a whole number of degrees of freedom, by the finite series."""
+    whole = max(1, int(freedom))
+    angle = math.atan(t / math.sqrt(whole))
+    cosine = math.cos(angle)
+    if whole % 2:
+        term, total = cosine, cosine if whole > 1 else 0.0
+        for k in range(3, whole - 1, 2):
+            term *= (k - 1) / k * cosine**2
+            total += term
+        covered = 2 / math.pi * (angle + math.sin(angle) * total)
+    else:
+        term, total = 1.0, 1.0
+        for k in range(2, whole - 1, 2):
+            term *= (k - 1) / k * cosine**2
+            total += term
+        covered = math.sin(angle) * total
+    return 0.5 + covered / 2

@@ -1,0 +1,79 @@
+"""Sampling errors against DeLong's formula, the jackknife and Monte Carlo."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.inference import interval, project, quantile_of_t
+from pairgossip.kernels import CATALOG, Pairs
+from tests.kernels.reference import random_data
+
+
+def delong(scores: FloatArray, labels: FloatArray) -> tuple[float, float]:
+    """DeLong, DeLong and Clarke-Pearson 1988, by the definition."""
+    high, low = scores[labels == 1], scores[labels == 0]
+    wins = (high[:, None] > low) + 0.5 * (high[:, None] == low)
+    variance = wins.mean(axis=1).var(ddof=1) / len(high) + wins.mean(axis=0).var(ddof=1) / len(low)
+    return float(wins.mean()), float(np.sqrt(variance))
+
+
+@pytest.mark.parametrize("levels", [5, 10_000])
+def test_the_error_of_the_auc_is_delongs(levels: int) -> None:
+    random = np.random.default_rng(0)
+    labels = (random.random(80) < 0.35).astype(float)
+    scores = np.round(levels * (random.normal(size=80) + labels)) / levels
+    found = project(Pairs(scores, "auc", labels=labels))
+    value, error = delong(scores, labels)
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.error() == pytest.approx(error, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_what_rows_add_is_what_leaving_them_out_takes(name: str, target: str) -> None:
+    """The jackknife of U-statistics gives nearly the same influence."""
+    data = random_data(name, 120)
+    pairs = Pairs(data, name, target)
+    found = project(pairs)
+    assert found.value == pytest.approx(pairs.exact(), rel=1e-12)
+    assert found.influence.mean() == pytest.approx(0.0, abs=1e-12)
+    kept = [np.delete(data, k, axis=0) for k in range(len(data))]
+    left_out = np.array([Pairs(rows, name, target).exact() for rows in kept])
+    jackknife = (len(data) - 1) * (left_out.mean() - left_out)
+    scale = np.abs(jackknife).max()
+    np.testing.assert_allclose(found.influence, jackknife, atol=0.06 * scale)
+
+
+def test_quantiles_of_t_are_students() -> None:
+    for freedom in (1, 2, 3, 4, 5, 10, 17, 29):
+        for share in (0.01, 0.4, 0.9, 0.975, 0.999):
+            expected = stats.t(freedom).ppf(share)
+            assert quantile_of_t(share, freedom) == pytest.approx(expected, rel=1e-9)
+    assert quantile_of_t(0.975, 30) == pytest.approx(1.959964, rel=1e-6)
+
+
+def test_intervals_stay_within_their_limits() -> None:
+    found = interval(0.97, 0.03, 0.95, "logit")
+    assert 0 < found.low < 0.97 < found.high < 1
+    found = interval(-0.98, 0.03, 0.95, "fisher")
+    assert -1 < found.low < -0.98 < found.high < 1
+
+
+def test_clusters_that_are_rows_give_the_error_of_rows() -> None:
+    random = np.random.default_rng(1)
+    found = project(Pairs(random.normal(size=60), "gini"))
+    assert found.error(np.arange(60)) == pytest.approx(found.error(), rel=1e-12)
+    doubled = project(Pairs(np.repeat(random.normal(size=60), 2), "gini"))
+    assert doubled.error(np.repeat(np.arange(60), 2)) > 1.3 * doubled.error()
+
+
+def test_a_million_scores() -> None:
+    random = np.random.default_rng(2)
+    labels = (random.random(1_000_000) < 0.3).astype(float)
+    found = project(Pairs(random.normal(size=1_000_000) + labels, "auc", labels=labels))
+    assert found.error() == pytest.approx(0.0005, rel=0.2)
+    assert pg.kernels.CATALOG["auc"]().components[0].two_classes
