@@ -35,8 +35,17 @@ def _concordant(x: Row, y: Row) -> float:
     return _comparable(x, y) * ((x[0] < y[0]) == (x[1] < y[1]))
 
 
-def _auc(x: Row, y: Row) -> float:
-    return float(x[1] > y[1]) * (0.5 if x[0] == y[0] else float(x[0] > y[0]))
+def _auc(x: Row, y: Row, column: int = 0) -> float:
+    s, r = x[column], y[column]
+    return float(x[-1] > y[-1]) * (0.5 if s == r else float(s > r))
+
+
+def _agree(x: Row, y: Row) -> float:
+    return math.copysign(1, p) if (p := (x[0] - y[0]) * (x[1] - y[1])) else 0.0
+
+
+def _apart(x: Row, y: Row) -> float:
+    return float(x[0] != y[0])
 
 
 def _hinge(x: Row, y: Row) -> float:
@@ -47,27 +56,45 @@ SCALARS: dict[str, tuple[Scalar, ...]] = {
     "variance": (lambda x, y: (x[0] - y[0]) ** 2 / 2,),
     "gini": (lambda x, y: abs(x[0] - y[0]),),
     "distance": (math.dist,),
-    "kendall": (lambda x, y: math.copysign(1, p) if (p := (x[0] - y[0]) * (x[1] - y[1])) else 0.0,),
+    "kendall": (_agree,),
     "concordance": (_concordant, _comparable),
     "auc": (_auc, lambda x, y: float(x[1] > y[1])),
     "ranking-risk": (lambda x, y: float((x[0] - y[0]) * (x[1] - y[1]) < 0),),
     "within-cluster-scatter": (lambda x, y: math.dist(x[:-1], y[:-1]) ** 2 * _same(x, y),),
     "metric-learning-risk": (_hinge,),
+    "gini-coefficient": (lambda x, y: abs(x[0] - y[0]), lambda x, y: (x[0] + y[0]) / 2),
+    "kendall-b": (_agree, _apart, lambda x, y: float(x[1] != y[1])),
+    "somers-d": (_agree, _apart),
+    "goodman-kruskal-gamma": (_agree, lambda x, y: _apart(x, y) * (x[1] != y[1])),
+    "auc-difference": (
+        _auc,
+        lambda x, y: _auc(x, y, 1),
+        lambda x, y: float(x[-1] > y[-1]),
+    ),
 }
+COMBINE: dict[str, Callable[..., float]] = {
+    "gini-coefficient": lambda difference, mean: difference / mean / 2,
+    "kendall-b": lambda agree, x, y: agree / math.sqrt(x * y),
+    "auc-difference": lambda first, second, compared: (first - second) / compared,
+}
+"""How averages become the statistic, where it is not the only one, or the quotient of two."""
 
 WIDTHS = {
     "variance": (1,),
     "gini": (1,),
+    "gini-coefficient": (1,),
+    "auc-difference": (3,),
     "distance": (1, 2, 3),
     "concordance": (2, 3),
     "within-cluster-scatter": (2, 3, 4),
     "metric-learning-risk": (2, 3, 4),
 }
 """How many columns a kernel may take, where it is not two."""
+TWO_CLASSES = ("auc", "auc-difference")
 
 
-def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str) -> float:
-    """Average by a double loop; a quotient of averages for two functions."""
+def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str, name: str = "") -> float:
+    """Average by a double loop; a quotient of averages for two functions, or as its name says."""
     n = len(rows)
     sums = [
         math.fsum(
@@ -78,9 +105,15 @@ def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str) -> fl
         )
         for scalar in scalars
     ]
+    pairs = n * n if kind == "v" else n * (n - 1)
+    if name in COMBINE:
+        try:
+            return COMBINE[name](*(total / pairs for total in sums))
+        except ZeroDivisionError:
+            return math.nan
     if len(sums) == 2:
         return sums[0] / sums[1] if sums[1] else math.nan
-    return sums[0] / (n * n if kind == "v" else n * (n - 1))
+    return sums[0] / pairs
 
 
 def rows_of(data: FloatArray) -> list[list[float]]:
@@ -92,8 +125,8 @@ def random_data(name: str, n: int, seed: int = 0, levels: int = 6) -> FloatArray
     rng = np.random.default_rng(seed)
     width = WIDTHS.get(name, (2,))[-1]
     data = rng.integers(0, levels, (n, width)).astype(float)
-    if name == "auc":
-        data[:, 1] = np.arange(n) % 2
+    if name in TWO_CLASSES:
+        data[:, -1] = np.arange(n) % 2
     if name == "concordance":
         data[:, 2] = rng.integers(0, 2, n)
     return data[:, 0].copy() if width == 1 else data
@@ -103,7 +136,7 @@ def random_data(name: str, n: int, seed: int = 0, levels: int = 6) -> FloatArray
 def samples(draw: st.DrawFn, name: str, smallest: int = 1) -> FloatArray:
     """Draw small data, ties and extremes included, that suits a built-in kernel."""
     width = draw(st.sampled_from(WIDTHS.get(name, (2,))))
-    n = draw(st.integers(max(smallest, 2 if name == "auc" else 1), 9))
+    n = draw(st.integers(max(smallest, 2 if name in TWO_CLASSES else 1), 9))
     number = st.one_of(
         st.integers(-3, 3).map(float),
         st.floats(-100, 100, width=32),
@@ -114,9 +147,11 @@ def samples(draw: st.DrawFn, name: str, smallest: int = 1) -> FloatArray:
         data[:, -1] = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
     if name == "concordance" and width == 3:
         data[:, 2] = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
-    if name == "auc":
+    if name in TWO_CLASSES:
         flips = draw(st.lists(st.integers(0, 1), min_size=n - 2, max_size=n - 2))
-        data[:, 1] = [1, 0, *flips]
+        data[:, -1] = [1, 0, *flips]
+    if name == "gini-coefficient":
+        data = np.abs(data) + (data == 0).all()
     return data[:, 0].copy() if width == 1 else data
 
 

@@ -53,6 +53,17 @@ def test_row_totals_are_the_blocked_sums(name: str, n: int) -> None:
         np.testing.assert_allclose(columns(data), blocked_rows(mirrored, data), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ROWED)
+def test_weights_count_rows_as_often(name: str) -> None:
+    data, repeats = random_data(name, 60), np.arange(60) % 4
+    repeated = np.repeat(data, repeats, axis=0)
+    kept = np.repeat(np.arange(60), repeats)
+    for part in CATALOG[name]().components:
+        for form in filter(None, (part.row_totals, part.column_totals)):
+            weighed = form(data, repeats.astype(float))
+            np.testing.assert_allclose(weighed[kept], form(repeated), rtol=1e-12, atol=1e-9)
+
+
 def mirror(function: PairFunction, first: FloatArray, second: FloatArray) -> FloatArray:
     return function(second, first)
 

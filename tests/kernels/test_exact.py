@@ -232,7 +232,7 @@ def test_built_in_kernels_pass(name: str, n: int) -> None:
             "function adds up to 0: correct it, or leave it out.",
         ),
         (
-            Kernel(lambda a, b: a * b, name="product", row_totals=lambda data: data.nothing),  # type: ignore[attr-defined]
+            Kernel(lambda a, b: a * b, name="product", row_totals=lambda data: data.nothing),
             "Kernel 'product' has a closed form row_totals= that failed on 3 rows: "
             "'numpy.ndarray' object has no attribute 'nothing'.",
         ),

@@ -59,8 +59,9 @@ def test_names_are_consistent(name: str) -> None:
         ("gnii", "Unknown kernel 'gnii': did you mean 'gini'?"),
         (
             "zzz",
-            "Unknown kernel 'zzz': choose one of auc, concordance, distance, gini, kendall, "
-            "metric-learning-risk, ranking-risk, variance, within-cluster-scatter.",
+            "Unknown kernel 'zzz': choose one of auc, auc-difference, concordance, distance, gini, "
+            "gini-coefficient, goodman-kruskal-gamma, kendall, kendall-b, metric-learning-risk, "
+            "ranking-risk, somers-d, variance, within-cluster-scatter.",
         ),
         (
             3,
@@ -286,11 +287,12 @@ def test_a_function_shows_whether_the_size_of_labels_matters() -> None:
         exact(SCORES, Kernel(label_gap, name="gap", label_sizes=True), labels=["no", "yes"] * 3)
 
 
-@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"variance", "gini"}))
+@pytest.mark.parametrize("name", sorted(set(CATALOG) - {"variance", "gini", "gini-coefficient"}))
 def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> None:
     kernel = CATALOG[name]()
     codes = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])
-    table, renumbered = (np.column_stack((SCORES, each)) for each in (codes, (codes + 1) % 3))
+    scores = [SCORES] * (2 if name == "auc-difference" else 1)
+    table, renumbered = (np.column_stack((*scores, each)) for each in (codes, (codes + 1) % 3))
     first, second = (index.ravel() for index in np.meshgrid(range(6), range(6)))
     changed = any(
         not np.array_equal(part(t[first], t[second]), part(r[first], r[second]))
@@ -298,7 +300,7 @@ def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> 
         for t, r in [(table, renumbered)]
     )
     # The AUC takes two classes only, of which the last in alphabetical order is the higher one.
-    assert kernel.label_sizes is (changed and name != "auc")
+    assert kernel.label_sizes is (changed and not name.startswith("auc"))
 
 
 BLOCK = np.arange(6.0).reshape(3, 2)

@@ -111,7 +111,8 @@ def test_the_user_array_is_copied() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_built_in_kernels_are_fusible(name: str) -> None:
     for target in ("v", "u"):
-        assert Pairs(random_data(name, 5), name, target).fusible
+        pairs = Pairs(random_data(name, 5), name, target)
+        assert pairs.fusible or (target == "u" and not pairs.kernel.zero_diagonal)
 
 
 def test_what_is_not_fusible() -> None:

@@ -42,8 +42,8 @@ class Projection(NamedTuple):
         """Return the standard error; rows of one cluster may depend on each other."""
         if clusters is not None:
             return _cluster_error(self.influence, clusters)
-        classes = np.zeros(len(self.influence), dtype=np.intp)
-        classes = classes if self.classes is None else self.classes
+        alike = np.zeros(len(self.influence), dtype=np.intp)
+        classes: IntArray = alike if self.classes is None else self.classes
         sizes = self._sizes()
         squares = np.bincount(classes, self.influence**2)
         return float(np.sqrt(squares @ (sizes / (sizes - 1.0))) / len(self.influence))

@@ -11,6 +11,13 @@ from pairgossip.kernels.builtin import (
     variance,
     within_cluster_scatter,
 )
+from pairgossip.kernels.combinations import (
+    auc_difference,
+    gini_coefficient,
+    goodman_kruskal_gamma,
+    kendall_b,
+    somers_d,
+)
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe
 from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, Ratio, as_kernel
@@ -29,16 +36,21 @@ __all__ = [
     "WholeSets",
     "as_kernel",
     "auc",
+    "auc_difference",
     "check_data",
     "concordance",
     "describe",
     "distance",
     "exact",
     "gini",
+    "gini_coefficient",
+    "goodman_kruskal_gamma",
     "kendall",
+    "kendall_b",
     "metric_learning_risk",
     "ranking_risk",
     "row_means",
+    "somers_d",
     "variance",
     "within_cluster_scatter",
 ]

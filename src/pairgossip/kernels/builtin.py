@@ -8,112 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import BoolArray, FloatArray, PairFunction
+from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import closed_forms
 from pairgossip.kernels.data import check_two_classes
+from pairgossip.kernels.functions import formula_function
 from pairgossip.kernels.kernel import CATALOG, Formula, Kernel, Ratio
 from pairgossip.text import format_rows
-
-# The built-in pair functions in NumPy: two blocks of m observations in, m values out.
-#
-# Order is decided by comparisons, never by the sign of a product, which can underflow to zero.
-
-
-def _half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return (x - y)^2 / 2."""
-    difference = first - second
-    return 0.5 * difference * difference
-
-
-def _absolute_difference(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return |x - y|."""
-    return np.abs(first - second)
-
-
-def squared_distance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y||^2, for one column or several."""
-    difference = first - second
-    if difference.ndim == 1:
-        return difference * difference
-    return np.asarray(np.einsum("ij,ij->i", difference, difference))
-
-
-def euclidean_distance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y||, for one column or several."""
-    if first.ndim == 1:
-        return np.abs(first - second)
-    return np.sqrt(squared_distance(first, second))
-
-
-def _agreement(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return +1 where both columns order the pair alike, -1 where unlike, 0 at any tie."""
-    above, below = first > second, first < second
-    signs = above.astype(np.float64) - below
-    return signs[:, 0] * signs[:, 1]
-
-
-def comparable(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return 1 where outcomes differ and the smaller one, if events are given, is an event."""
-    smaller_first, smaller_second = _comparable_sides(first, second)
-    return (smaller_first | smaller_second).astype(np.float64)
-
-
-def concordant(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
-    """Return 1 where a comparable pair's predictions agree with the outcomes, `ties` if tied."""
-    smaller_first, smaller_second = _comparable_sides(first, second)
-    p, q = first[:, 0], second[:, 0]
-    agree = (smaller_first & (p < q)) | (smaller_second & (p > q))
-    tied = (smaller_first | smaller_second) & (p == q)
-    return np.asarray(agree + ties * tied)
-
-
-def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray, BoolArray]:
-    smaller_first = first[:, 1] < second[:, 1]
-    smaller_second = first[:, 1] > second[:, 1]
-    if first.shape[1] == 3:
-        smaller_first &= first[:, 2] != 0
-        smaller_second &= second[:, 2] != 0
-    return smaller_first, smaller_second
-
-
-def _higher_label(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return 1 where the first label is the higher one."""
-    return (first[:, 1] > second[:, 1]).astype(np.float64)
-
-
-def _higher_label_and_score(first: FloatArray, second: FloatArray, ties: float) -> FloatArray:
-    """Return 1 where the first label and the first score are higher, `ties` at equal scores."""
-    compared = first[:, 1] > second[:, 1]
-    s, r = first[:, 0], second[:, 0]
-    return np.asarray((compared & (s > r)) + ties * (compared & (s == r)))
-
-
-def _discordance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return 1 where score and label order the pair oppositely."""
-    above, below = first > second, first < second
-    opposite = (above[:, 0] & below[:, 1]) | (below[:, 0] & above[:, 1])
-    return opposite.astype(np.float64)
-
-
-def _squared_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y||^2 within a cluster (the last column), 0 between clusters."""
-    together = first[:, -1] == second[:, -1]
-    return np.where(together, squared_distance(first[:, :-1], second[:, :-1]), 0.0)
-
-
-def _plain_scatter(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return ||x - y|| within a cluster (the last column), 0 between clusters."""
-    together = first[:, -1] == second[:, -1]
-    return np.where(together, euclidean_distance(first[:, :-1], second[:, :-1]), 0.0)
-
-
-def _metric_hinge(first: FloatArray, second: FloatArray, threshold: float) -> FloatArray:
-    """Return max(0, 1 - (threshold - ||x - y||) s), s = 1 for equal labels and -1 otherwise."""
-    margin = threshold - euclidean_distance(first[:, :-1], second[:, :-1])
-    together = first[:, -1] == second[:, -1]
-    return np.maximum(0.0, 1.0 - np.where(together, margin, -margin))
-
 
 # What single built-in kernels ask of parameters and data beyond the number of columns.
 
@@ -137,36 +38,17 @@ def _check_events(data: FloatArray) -> None:
         )
 
 
-def formula_function(formula: Formula, parameter: float) -> PairFunction | None:
-    """Return the function that compiled code evaluates for a formula, None for its own."""
-    functions_of: dict[Formula, PairFunction] = {
-        Formula.VARIANCE: _half_squared_difference,
-        Formula.GINI: _absolute_difference,
-        Formula.DISTANCE: euclidean_distance,
-        Formula.KENDALL: _agreement,
-        Formula.CONCORDANT: partial(concordant, ties=parameter),
-        Formula.COMPARABLE: comparable,
-        Formula.AUC_ORDERED: partial(_higher_label_and_score, ties=parameter),
-        Formula.AUC_COMPARED: _higher_label,
-        Formula.RANKING_RISK: _discordance,
-        Formula.SCATTER_SQUARED: _squared_scatter,
-        Formula.SCATTER_PLAIN: _plain_scatter,
-        Formula.METRIC_LEARNING_RISK: partial(_metric_hinge, threshold=parameter),
-    }
-    return functions_of.get(formula)
-
-
-def _kernel(formula: Formula, parameter: float = 0.0, **known: Any) -> Kernel:
+def formula_kernel(formula: Formula, parameter: float = 0.0, **known: Any) -> Kernel:
     """Make a kernel of a formula: symmetric and 0 at own pairs, unless it is known otherwise."""
     function = formula_function(formula, parameter)
     assert function is not None
-    known = {"symmetric": True, "zero_diagonal": True} | known
+    known = {"symmetric": True, "zero_diagonal": True, "weighs": True} | known
     return Kernel(function, formula=formula, parameter=parameter, **known)
 
 
 def variance() -> Kernel:
     """Half the squared difference; its U-statistic is the unbiased sample variance."""
-    return _kernel(
+    return formula_kernel(
         Formula.VARIANCE,
         name="variance",
         columns=("value",),
@@ -174,12 +56,13 @@ def variance() -> Kernel:
         row_totals=closed_forms.variance_rows,
         expression="(x - y)^2 / 2",
         description="spread: the sample variance",
+        same_as="U: numpy.var(x, ddof=1), V: numpy.var(x)",
     )
 
 
 def gini() -> Kernel:
     """The absolute difference; its average is Gini's mean difference."""
-    return _kernel(
+    return formula_kernel(
         Formula.GINI,
         name="gini",
         columns=("value",),
@@ -187,23 +70,25 @@ def gini() -> Kernel:
         row_totals=closed_forms.gini_rows,
         expression="|x - y|",
         description="spread: Gini's mean difference",
+        same_as="U: R Hmisc::GiniMd",
     )
 
 
 def distance() -> Kernel:
     """The Euclidean distance between two observations of any number of columns."""
-    return _kernel(
+    return formula_kernel(
         Formula.DISTANCE,
         name="distance",
         label_sizes=True,
         expression="||x - y||",
         description="mean distance between two observations",
+        same_as="U: mean of scipy.spatial.distance.pdist",
     )
 
 
 def kendall() -> Kernel:
     """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
-    return _kernel(
+    return formula_kernel(
         Formula.KENDALL,
         name="kendall",
         label_sizes=True,
@@ -213,6 +98,7 @@ def kendall() -> Kernel:
         row_totals=closed_forms.agreement_rows,
         expression="sign(x1 - y1) sign(x2 - y2)",
         description="rank correlation: Kendall's tau-a",
+        same_as="U: scipy.stats.kendalltau without ties",
     )
 
 
@@ -230,7 +116,7 @@ def concordance(ties: float = 0.5) -> Ratio:
     """
     ties = _check_ties(ties)
     part = partial(
-        _kernel,
+        formula_kernel,
         columns=("prediction", "outcome", "event?"),
         label_sizes=True,
         association=True,
@@ -255,6 +141,7 @@ def concordance(ties: float = 0.5) -> Ratio:
         name="concordance",
         expression="1{comparable} (1{concordant} + ties 1{p = q}) / 1{comparable}",
         description="survival and ranking: Harrell's concordance index",
+        same_as="lifelines.utils.concordance_index",
     )
 
 
@@ -269,7 +156,7 @@ def auc(ties: float = 0.5) -> Ratio:
     """
     ties = _check_ties(ties)
     part = partial(
-        _kernel,
+        formula_kernel,
         symmetric=False,
         columns=("score", "label"),
         label_sizes=False,
@@ -297,12 +184,13 @@ def auc(ties: float = 0.5) -> Ratio:
         name="auc",
         expression="1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",
         description="bipartite ranking: area under the ROC curve",
+        same_as="sklearn.metrics.roc_auc_score, Mann-Whitney U / (n0 n1)",
     )
 
 
 def ranking_risk() -> Kernel:
     """Whether a score orders a pair against its graded labels; ties are not mistakes."""
-    return _kernel(
+    return formula_kernel(
         Formula.RANKING_RISK,
         name="ranking-risk",
         label_sizes=True,
@@ -323,7 +211,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
     squared
         Whether distances are squared, as k-means does.
     """
-    return _kernel(
+    return formula_kernel(
         Formula.SCATTER_SQUARED if squared else Formula.SCATTER_PLAIN,
         name="within-cluster-scatter",
         label_sizes=False,
@@ -332,6 +220,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
         row_totals=closed_forms.squared_scatter_rows if squared else None,
         expression=f"||x - y||{'^2' if squared else ''} 1{{c = c'}}",
         description="clustering: within-cluster point scatter",
+        same_as="V: 2 inertia_ of sklearn.cluster.KMeans / n with one cluster",
     )
 
 
@@ -345,7 +234,7 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
     """
     if not (math.isfinite(threshold) and threshold >= 0):
         raise InputError(f"The threshold is a distance, but got {threshold}: give a number >= 0.")
-    return _kernel(
+    return formula_kernel(
         Formula.METRIC_LEARNING_RISK,
         float(threshold),
         name="metric-learning-risk",

@@ -1,4 +1,8 @@
-"""Sums over all ordered pairs (k, l), own pairs included, in O(n log n) instead of O(n^2)."""
+"""Sums over all ordered pairs (k, l), own pairs included, in O(n log n) instead of O(n^2).
+
+Sums over the pairs of every row may weigh the others: row l then counts w_l times, once without
+weights.
+"""
 
 from __future__ import annotations
 
@@ -71,42 +75,48 @@ def _ascents(ranks: IntArray, marked: BoolArray) -> int:
     return count
 
 
+def _weights(data: FloatArray, weights: FloatArray | None) -> FloatArray:
+    return np.ones(len(data)) if weights is None else weights
+
+
 def _beyond(
-    first: FloatArray, second: FloatArray, marked: BoolArray
+    first: FloatArray, second: FloatArray, above: FloatArray, below: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Count for every i the j larger in both columns, and the marked j smaller in both."""
+    """Weigh for every i the j larger in both columns by `above`, the smaller ones by `below`."""
     order = np.lexsort((-second, first))
-    above, below = np.empty(len(first)), np.empty(len(first))
-    above[order], below[order] = _ascents_by_place(
-        _tie_broken_ranks(second[order]), marked[order].astype(np.float64)
+    larger, smaller = np.empty(len(first)), np.empty(len(first))
+    larger[order], smaller[order] = _ascents_by_place(
+        _tie_broken_ranks(second[order]), above[order], below[order]
     )
-    return above, below
+    return larger, smaller
 
 
-def _ascents_by_place(ranks: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """For every place count the later places of higher rank, and weigh the earlier ones of lower.
+def _ascents_by_place(
+    ranks: IntArray, above: FloatArray, below: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """For every place weigh the later places of higher rank, and the earlier ones of lower.
 
     By the same splits as `_ascents`, which follow every place here.
     """
     bits = max(1, int(len(ranks) - 1).bit_length())
     missing = 2**bits - len(ranks)
     row = np.concatenate((np.arange(2**bits - 1, len(ranks) - 1, -1), ranks))
-    weight = np.concatenate((np.zeros(missing), weights))
+    above, below = (np.concatenate((np.zeros(missing), part)) for part in (above, below))
     place = np.arange(2**bits)
-    above, below = np.zeros(2**bits), np.zeros(2**bits)
+    larger, smaller = np.zeros(2**bits), np.zeros(2**bits)
     for bit in range(bits - 1, -1, -1):
         high = (row >> bit & 1).astype(np.bool_).reshape(-1, 2 << bit)
-        highs_after = (1 << bit) - np.cumsum(high, axis=1)
-        lows_before = np.cumsum(np.where(high, 0.0, weight.reshape(high.shape)), axis=1)
+        highs = np.cumsum(np.where(high, above[place].reshape(high.shape), 0.0), axis=1)
+        lows = np.cumsum(np.where(high, 0.0, below[place].reshape(high.shape)), axis=1)
         flat = high.ravel()
-        above[place[~flat]] += highs_after.ravel()[~flat]
-        below[place[flat]] += lows_before.ravel()[flat]
+        larger[place[~flat]] += (highs[:, -1:] - highs).ravel()[~flat]
+        smaller[place[flat]] += lows.ravel()[flat]
         shape = (-1, 1 << bit)
-        row, weight, place = (
+        row, place = (
             np.stack((part[~flat].reshape(shape), part[flat].reshape(shape)), axis=1).ravel()
-            for part in (row, weight, place)
+            for part in (row, place)
         )
-    return above[missing:], below[missing:]
+    return larger[missing:], smaller[missing:]
 
 
 def variance_total(data: FloatArray) -> float:
@@ -116,11 +126,12 @@ def variance_total(data: FloatArray) -> float:
     return float(len(data) * np.sum(centered**2) - np.sum(centered) ** 2)
 
 
-def variance_rows(data: FloatArray) -> FloatArray:
+def variance_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum (x_k - y)^2 / 2 over y, for every k."""
+    weights = _weights(data, weights)
     centered = data - data.mean()
-    squares = len(data) * centered**2 + np.sum(centered**2)
-    return np.asarray(0.5 * (squares - 2.0 * centered * np.sum(centered)))
+    squares = weights.sum() * centered**2 + np.sum(weights * centered**2)
+    return np.asarray(0.5 * (squares - 2.0 * centered * np.sum(weights * centered)))
 
 
 def gini_total(data: FloatArray) -> float:
@@ -131,13 +142,14 @@ def gini_total(data: FloatArray) -> float:
     return float(2.0 * np.sum(gaps * below * (len(data) - below)))
 
 
-def gini_rows(data: FloatArray) -> FloatArray:
+def gini_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum |x_k - y| over y, for every k."""
     order = np.argsort(data, kind="stable")
     gaps = np.diff(data[order])
-    below = np.arange(1.0, len(data))
+    reached = np.cumsum(_weights(data, weights)[order])
+    below, above = reached[:-1], reached[-1] - reached[:-1]
     from_below = np.concatenate(([0.0], np.cumsum(gaps * below)))
-    from_above = np.concatenate((np.cumsum((gaps * (len(data) - below))[::-1])[::-1], [0.0]))
+    from_above = np.concatenate((np.cumsum((gaps * above)[::-1])[::-1], [0.0]))
     rows = np.empty(len(data))
     rows[order] = from_below + from_above
     return rows
@@ -154,17 +166,17 @@ def discordance_total(data: FloatArray) -> float:
     return 2.0 * _ordered_pairs(data)[1]
 
 
-def agreement_rows(data: FloatArray) -> FloatArray:
+def agreement_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum +1 and -1 as `agreement_total` does, over the pairs of every row."""
-    everyone = np.ones(len(data), dtype=np.bool_)
-    alike = np.add(*_beyond(data[:, 0], data[:, 1], everyone))
-    return np.asarray(alike - discordance_rows(data))
+    weights = _weights(data, weights)
+    alike = np.add(*_beyond(data[:, 0], data[:, 1], weights, weights))
+    return np.asarray(alike - discordance_rows(data, weights))
 
 
-def discordance_rows(data: FloatArray) -> FloatArray:
+def discordance_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row the others that the two columns order oppositely."""
-    everyone = np.ones(len(data), dtype=np.bool_)
-    return np.asarray(np.add(*_beyond(data[:, 0], -data[:, 1], everyone)))
+    weights = _weights(data, weights)
+    return np.asarray(np.add(*_beyond(data[:, 0], -data[:, 1], weights, weights)))
 
 
 def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
@@ -188,27 +200,36 @@ def concordant_total(data: FloatArray, ties: float) -> float:
     return 2.0 * (agree + ties * _pairs_above_at_ties(outcome, prediction, events))
 
 
-def comparable_rows(data: FloatArray) -> FloatArray:
+def comparable_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row the others whose outcome differs, the smaller one being an event."""
-    return _comparable_where_tied(data[:, 1], np.zeros(len(data)), _events(data))
+    weights = _weights(data, weights)
+    return _comparable_where_tied(data[:, 1], np.zeros(len(data)), _events(data), weights)
 
 
-def concordant_rows(data: FloatArray, ties: float) -> FloatArray:
+def concordant_rows(
+    data: FloatArray, weights: FloatArray | None = None, *, ties: float
+) -> FloatArray:
     """Sum 1 and `ties` as `concordant_total` does, over the pairs of every row."""
     prediction, outcome, events = data[:, 0], data[:, 1], _events(data)
-    above, below = _beyond(outcome, prediction, events)
-    tied = _comparable_where_tied(outcome, prediction, events)
+    weights = _weights(data, weights)
+    above, below = _beyond(outcome, prediction, weights, events * weights)
+    tied = _comparable_where_tied(outcome, prediction, events, weights)
     return np.asarray(events * above + below + ties * tied)
 
 
-def _comparable_where_tied(outcome: FloatArray, tied: FloatArray, events: BoolArray) -> FloatArray:
-    """Count for every row the comparable ones of equal `tied`."""
+def _comparable_where_tied(
+    outcome: FloatArray, tied: FloatArray, events: BoolArray, weights: FloatArray
+) -> FloatArray:
+    """Weigh for every row the comparable ones of equal `tied`."""
     order = np.lexsort((outcome, tied))
     run, tie = _run_ends(tied[order]), _run_ends(tied[order], outcome[order])
-    marked = np.concatenate(([0], np.cumsum(events[order])))
-    starts = _run_starts(run), _run_starts(tie)
+    everyone, failed = (
+        np.concatenate(([0.0], np.cumsum(part[order]))) for part in (weights, events * weights)
+    )
+    above = everyone[run] - everyone[tie]
+    below = failed[_run_starts(tie)] - failed[_run_starts(run)]
     counts = np.empty(len(outcome))
-    counts[order] = events[order] * (run - tie) + marked[starts[1]] - marked[starts[0]]
+    counts[order] = events[order] * above + below
     return counts
 
 
@@ -225,75 +246,133 @@ def _events(data: FloatArray) -> BoolArray:
 
 def higher_label_total(data: FloatArray) -> float:
     """Sum 1 at pairs (k, l) of a higher and a lower label, of two labels."""
-    positives = int(np.count_nonzero(data[:, 1] == data[:, 1].max()))
+    positives = int(np.count_nonzero(_is_high(data)))
     return float(positives * (len(data) - positives))
 
 
-def higher_label_and_score_total(data: FloatArray, ties: float) -> float:
+def higher_label_and_score_total(data: FloatArray, ties: float, column: int = 0) -> float:
     """Sum 1 at pairs (k, l) of a higher and a lower label scored in order, `ties` if equal."""
-    high = data[:, 1] == data[:, 1].max()
-    positives, negatives = np.sort(data[high, 0]), np.sort(data[~high, 0])
+    high = _is_high(data)
+    positives, negatives = np.sort(data[high, column]), np.sort(data[~high, column])
     below = int(np.searchsorted(negatives, positives, side="left").sum())
     up_to = int(np.searchsorted(negatives, positives, side="right").sum())
     return below + ties * (up_to - below)
 
 
-def higher_label_rows(data: FloatArray) -> FloatArray:
+def higher_label_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row of the higher label those of the lower one."""
-    high = data[:, 1] == data[:, 1].max()
-    return np.where(high, float(np.count_nonzero(~high)), 0.0)
+    high = _is_high(data)
+    return np.where(high, _weights(data, weights)[~high].sum(), 0.0)
 
 
-def lower_label_rows(data: FloatArray) -> FloatArray:
+def lower_label_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Count for every row of the lower label those of the higher one."""
-    high = data[:, 1] == data[:, 1].max()
-    return np.where(high, 0.0, float(np.count_nonzero(high)))
+    high = _is_high(data)
+    return np.where(high, 0.0, _weights(data, weights)[high].sum())
 
 
-def higher_label_and_score_rows(data: FloatArray, ties: float) -> FloatArray:
+def higher_label_and_score_rows(
+    data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
+) -> FloatArray:
     """Count for every row of the higher label those of the lower one that it outscores."""
-    return _outscored(data, data[:, 1] == data[:, 1].max(), 1.0, ties)
+    return _outscored(data[:, column], _is_high(data), _weights(data, weights), ties)
 
 
-def lower_label_and_score_rows(data: FloatArray, ties: float) -> FloatArray:
+def lower_label_and_score_rows(
+    data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
+) -> FloatArray:
     """Count for every row of the lower label those of the higher one that outscore it."""
-    return _outscored(data, data[:, 1] != data[:, 1].max(), -1.0, ties)
+    return _outscored(-data[:, column], ~_is_high(data), _weights(data, weights), ties)
 
 
-def _outscored(data: FloatArray, counted: BoolArray, sign: float, ties: float) -> FloatArray:
-    """Count for the marked rows the others of lower signed score, and `ties` for equal ones."""
-    scores = sign * data[:, 0]
-    others = np.sort(scores[~counted])
-    below = np.searchsorted(others, scores[counted], side="left")
-    up_to = np.searchsorted(others, scores[counted], side="right")
-    rows = np.zeros(len(data))
+def _is_high(data: FloatArray) -> BoolArray:
+    """Tell which rows have the higher of two labels, in the last column."""
+    return np.asarray(data[:, -1] == data[:, -1].max())
+
+
+def _outscored(
+    scores: FloatArray, counted: BoolArray, weights: FloatArray, ties: float
+) -> FloatArray:
+    """Weigh for the marked rows the others of lower score, and `ties` of those of equal score."""
+    order = np.argsort(scores[~counted], kind="stable")
+    others = scores[~counted][order]
+    reached = np.concatenate(([0.0], np.cumsum(weights[~counted][order])))
+    below, up_to = (
+        reached[np.searchsorted(others, scores[counted], side=side)] for side in ("left", "right")
+    )
+    rows = np.zeros(len(scores))
     rows[counted] = below + ties * (up_to - below)
     return rows
 
 
 def squared_scatter_total(data: FloatArray) -> float:
     """Sum ||x - y||^2 within the clusters of the last column."""
-    _, sizes, squares, sums, _ = _clusters(data)
+    _, sizes, squares, sums, _ = _clusters(data, np.ones(len(data)))
     return float(2.0 * np.sum(sizes * squares - np.sum(sums**2, axis=1)))
 
 
-def squared_scatter_rows(data: FloatArray) -> FloatArray:
+def squared_scatter_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Sum ||x_k - y||^2 over y in the cluster of x_k, for every k."""
-    cluster, sizes, squares, sums, centered = _clusters(data)
+    cluster, sizes, squares, sums, centered = _clusters(data, _weights(data, weights))
     own = sizes[cluster] * np.sum(centered**2, axis=1)
     return np.asarray(own + squares[cluster] - 2.0 * np.sum(centered * sums[cluster], axis=1))
 
 
 def _clusters(
-    data: FloatArray,
-) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray, FloatArray, FloatArray]:
+    data: FloatArray, weights: FloatArray
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray, FloatArray]:
     """Center each cluster: every row's cluster, then sizes, sums of squares and sums, rows."""
     cluster = np.unique(data[:, -1], return_inverse=True)[1]
-    sizes = np.bincount(cluster)
+    counts = np.bincount(cluster)
 
-    def sums(features: FloatArray) -> FloatArray:
-        return np.stack([np.bincount(cluster, weights=column) for column in features.T], axis=1)
+    def sums(features: FloatArray, weights: FloatArray) -> FloatArray:
+        return np.stack([np.bincount(cluster, weights * column) for column in features.T], axis=1)
 
-    centered = data[:, :-1] - (sums(data[:, :-1]) / sizes[:, None])[cluster]
-    squares = np.bincount(cluster, weights=np.sum(centered**2, axis=1)).astype(np.float64)
-    return cluster, sizes, squares, sums(centered), centered
+    means = sums(data[:, :-1], np.ones(len(data))) / counts[:, None]
+    centered = data[:, :-1] - means[cluster]
+    squares, sizes = (
+        np.bincount(cluster, part).astype(np.float64)
+        for part in (weights * np.sum(centered**2, axis=1), weights)
+    )
+    return cluster, sizes, squares, sums(centered, weights), centered
+
+
+def midpoint_total(data: FloatArray) -> float:
+    """Sum (x + y) / 2."""
+    return float(len(data) * data.sum())
+
+
+def midpoint_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Sum (x_k + y) / 2 over y, for every k."""
+    weights = _weights(data, weights)
+    return np.asarray((weights.sum() * data + weights @ data) / 2)
+
+
+def apart_total(data: FloatArray, column: int) -> float:
+    """Count the pairs that differ in a column."""
+    return float(apart_rows(data, column=column).sum())
+
+
+def apart_rows(data: FloatArray, weights: FloatArray | None = None, *, column: int) -> FloatArray:
+    """Count for every row the others that differ from it in a column."""
+    return _differing(data[:, column], _weights(data, weights))
+
+
+def _differing(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weigh for every row the others that are not equal to it, in any column."""
+    place = np.unique(values, axis=0, return_inverse=True)[1].ravel()
+    return np.asarray(weights.sum() - np.bincount(place, weights)[place])
+
+
+def both_apart_total(data: FloatArray) -> float:
+    """Count the pairs that differ in both columns."""
+    alike, opposite = _ordered_pairs(data)
+    return 2.0 * (alike + opposite)
+
+
+def both_apart_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Count for every row the others that differ from it in both columns."""
+    weights = _weights(data, weights)
+    # Those that differ in one column or the other are those that differ at all.
+    in_one = _differing(data[:, 0], weights) + _differing(data[:, 1], weights)
+    return np.asarray(in_one - _differing(data, weights))

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import STATISTICS, choice
 from pairgossip.errors import InputError
-from pairgossip.kernels.builtin import formula_function
+from pairgossip.kernels.functions import formula_function
 from pairgossip.kernels.kernel import (
     CATALOG,
     Combination,
@@ -35,6 +35,7 @@ class Summary(NamedTuple):
     expression: str
     description: str
     exact_cost: str
+    same_as: str
 
 
 def describe() -> list[Summary]:
@@ -47,6 +48,7 @@ def describe() -> list[Summary]:
             kernel.expression,
             kernel.description,
             "O(n log n)" if all(part.total for part in kernel.components) else "O(n^2), blocked",
+            kernel.same_as,
         )
         for kernel in kernels
     ]

@@ -38,6 +38,11 @@ class Formula(IntEnum):
     SCATTER_SQUARED = 9
     SCATTER_PLAIN = 10
     METRIC_LEARNING_RISK = 11
+    MIDPOINT = 12
+    FIRST_APART = 13
+    SECOND_APART = 14
+    BOTH_APART = 15
+    SECOND_AUC_ORDERED = 16
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Kernel:
     column_totals
         Closed form of the sum over l of h(x_l, x_k), for every k, where the kernel is not
         symmetric; compared likewise.
+    weighs
+        Whether `row_totals` and `column_totals` take weights of the x_l as a second argument.
     validate
         Further checks of the data, raising `InputError`.
     label_sizes
@@ -78,8 +85,8 @@ class Kernel:
     two_classes
         Whether it compares rows of two classes, the labels in the last column, each of which is a
         sample of its own.
-    expression, description
-        The formula as text, and what the average means.
+    expression, description, same_as
+        The formula as text, what the average means, and what other software calls it.
     """
 
     function: PairFunction
@@ -90,14 +97,16 @@ class Kernel:
     formula: Formula = Formula.NONE
     parameter: float = 0.0
     total: Callable[[FloatArray], float] | None = None
-    row_totals: Callable[[FloatArray], FloatArray] | None = None
-    column_totals: Callable[[FloatArray], FloatArray] | None = None
+    row_totals: Callable[..., FloatArray] | None = None
+    column_totals: Callable[..., FloatArray] | None = None
+    weighs: bool = False
     validate: Callable[[FloatArray], None] | None = None
     label_sizes: bool | None = None
     association: bool = False
     two_classes: bool = False
     expression: str = ""
     description: str = ""
+    same_as: str = ""
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -151,8 +160,8 @@ class Combination:
     gradient
         Takes the averages, shape (number of kernels,), and returns the function's derivatives by
         each; by differences unless given.
-    name, expression, description
-        How messages call it, its formula as text, and what it means.
+    name, expression, description, same_as
+        How messages call it, its formula as text, what it means, and what other software calls it.
     """
 
     kernels: tuple[Any, ...]
@@ -161,6 +170,7 @@ class Combination:
     name: str = "combination"
     expression: str = ""
     description: str = ""
+    same_as: str = ""
 
     def __post_init__(self) -> None:
         given = tuple(self.kernels)
@@ -250,8 +260,8 @@ class Ratio(Combination):
     ----------
     numerator, denominator
         Kernels, names of built-in kernels, or plain functions of two blocks of observations.
-    name, expression, description
-        How messages call it, its formula as text, and what it means.
+    name, expression, description, same_as
+        How messages call it, its formula as text, what it means, and what other software calls it.
     """
 
     def __init__(
@@ -261,10 +271,10 @@ class Ratio(Combination):
         name: str = "ratio",
         expression: str = "",
         description: str = "",
+        same_as: str = "",
     ) -> None:
-        super().__init__(
-            (numerator, denominator), _quotient, _quotient_slopes, name, expression, description
-        )
+        parts, texts = (numerator, denominator), (name, expression, description, same_as)
+        super().__init__(parts, _quotient, _quotient_slopes, *texts)
 
     def _role(self, place: int) -> str:
         return ("numerator", "denominator")[place]

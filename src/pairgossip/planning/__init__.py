@@ -11,7 +11,7 @@ from pairgossip.checks import is_number
 from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
-from pairgossip.kernels import Kernel, Pairs, Ratio
+from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.planning.predictions import WAYS, Case, predict
 from pairgossip.planning.table import Bounds, Plan, PlannedMethod
@@ -28,7 +28,7 @@ _LARGEST_TABLE = 4_000
 
 def plan(
     data: Any,
-    kernel: str | Kernel | Ratio | PairFunction,
+    kernel: str | Kernel | Combination | PairFunction,
     graph: Graph | str = "complete",
     *,
     labels: Any = None,

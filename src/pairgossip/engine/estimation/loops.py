@@ -32,6 +32,11 @@ AUC_COMPARED = int(Formula.AUC_COMPARED)
 RANKING_RISK = int(Formula.RANKING_RISK)
 SCATTER_SQUARED = int(Formula.SCATTER_SQUARED)
 SCATTER_PLAIN = int(Formula.SCATTER_PLAIN)
+MIDPOINT = int(Formula.MIDPOINT)
+FIRST_APART = int(Formula.FIRST_APART)
+SECOND_APART = int(Formula.SECOND_APART)
+BOTH_APART = int(Formula.BOTH_APART)
+SECOND_AUC_ORDERED = int(Formula.SECOND_AUC_ORDERED)
 
 
 @loop
@@ -213,7 +218,15 @@ def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-d
         return 1.0 if np.sign(step) * np.sign(label_step) < 0 else 0.0
     if formula == AUC_COMPARED:
         return 1.0 if label_step > 0 else 0.0
-    if formula == AUC_ORDERED:
+    if formula == FIRST_APART:
+        return 1.0 if step != 0 else 0.0
+    if formula == SECOND_APART:
+        return 1.0 if label_step != 0 else 0.0
+    if formula == BOTH_APART:
+        return 1.0 if step != 0 and label_step != 0 else 0.0
+    if formula in (AUC_ORDERED, SECOND_AUC_ORDERED):
+        if formula == SECOND_AUC_ORDERED:
+            step = rows[k, 1] - rows[k, d + 1]
         if label_step <= 0 or step < 0:
             return 0.0
         return 1.0 if step > 0 else parameter
@@ -238,6 +251,8 @@ def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-d
 def _pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped-def]
     """The kernel of the observation and the auxiliary observation in row ``k``."""
     if columns is None:
+        if formula == MIDPOINT:
+            return (rows[k, 0] + rows[k, 1]) / 2
         step = rows[k, 0] - rows[k, 1]
         return 0.5 * step * step if formula == VARIANCE else abs(step)
     return _labeled_value(formula, parameter, rows, k, columns)
