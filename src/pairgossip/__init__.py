@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
-    from pairgossip.kernels import Combination, Kernel, Ratio, exact
+    from pairgossip.inference import Answer, exact, test
+    from pairgossip.kernels import Combination, Kernel, Ratio
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
     from pairgossip.planning import Plan, plan
@@ -53,7 +54,8 @@ _HOMES = {
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
     "graphs": ("Graph",),
-    "kernels": ("Combination", "Kernel", "Ratio", "exact"),
+    "inference": ("Answer", "exact", "test"),
+    "kernels": ("Combination", "Kernel", "Ratio"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),
     "planning": ("Plan", "plan"),
@@ -66,6 +68,7 @@ _HOMES = {
 __all__ = [
     "L1",
     "PSD",
+    "Answer",
     "Ball",
     "Box",
     "Combination",
@@ -102,6 +105,7 @@ __all__ = [
     "reproduce",
     "sketches",
     "steps",
+    "test",
     "theory",
 ]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
 
+import numpy as np
+
+from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
+from pairgossip.kernels.kernel import Scale
 
-Scale = Literal["plain", "logit", "fisher"]
-"""On which scale an interval is symmetric: of shares the logit, of correlations Fisher's z."""
 _FEW = 30
 """Below this many degrees of freedom intervals are as wide as Student's t says."""
 
@@ -69,31 +69,32 @@ def _decimal_places(error: float) -> int:
     return max(0, 1 - math.floor(math.log10(error)))
 
 
-@dataclass(frozen=True)
-class Interval:
-    """The ends of an interval about a value."""
-
-    low: float
-    high: float
-
-
 def interval(
     value: float, error: float, level: float, scale: Scale = "plain", freedom: float = math.inf
-) -> Interval:
-    """Return the interval at a level, symmetric on its scale.
+) -> tuple[float, float]:
+    """Return the ends of the interval at a level, symmetric on its scale.
 
     ``freedom`` is the number of degrees of freedom that the error is estimated with.
     """
-    wide = quantile_of_t((1 + check_level(level)) / 2, freedom)
-    if scale == "logit":
-        middle, spread = math.log(value / (1 - value)), error / (value * (1 - value))
-        low, high = (1 / (1 + math.exp(-(middle + side * wide * spread))) for side in (-1, 1))
-    elif scale == "fisher":
-        middle, spread = math.atanh(value), error / (1 - value**2)
-        low, high = (math.tanh(middle + side * wide * spread) for side in (-1, 1))
-    else:
-        low, high = value - wide * error, value + wide * error
-    return Interval(low, high)
+    low, high = intervals(np.array([value]), np.array([error]), level, scale, freedom)
+    return float(low[0]), float(high[0])
+
+
+def intervals(
+    values: FloatArray, errors: FloatArray, level: float, scale: Scale, freedom: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the intervals about many values."""
+    wide = quantile_of_t((1 + check_level(level)) / 2, freedom) * errors
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if scale == "logit":
+            middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))
+            low, high = (1 / (1 + np.exp(-(middle + side * spread))) for side in (-1, 1))
+        elif scale == "fisher":
+            middle, spread = np.arctanh(values), wide / (1 - values**2)
+            low, high = (np.tanh(middle + side * spread) for side in (-1, 1))
+        else:
+            low, high = values - wide, values + wide
+    return low, high
 
 
 def check_level(level: float) -> float:

@@ -9,6 +9,7 @@ AUC this is DeLong's estimate: there the rows of each class are a sample of thei
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -30,81 +31,93 @@ class Projection(NamedTuple):
     value: float
     influence: FloatArray
     """psi, one number per row; its mean is 0."""
-    classes: IntArray | None
+    classes: IntArray | None = None
     """Where rows of several classes are samples of their own, the class of every row."""
+    weights: FloatArray | None = None
+    """How often each row counts; once if None."""
+
+    @property
+    def rows(self) -> float:
+        """How many rows there are, each as often as it counts."""
+        return float(self._weights.sum())
 
     @property
     def freedom(self) -> float:
         """How many degrees of freedom the error has: those of the smallest class."""
-        return float(self._sizes().min() - 1)
+        return float(self._sizes.min() - 1)
+
+    @property
+    def is_degenerate(self) -> bool:
+        """Whether rows add nothing of their own, so that the projection says nothing."""
+        size = float(np.mean(self.influence**2))
+        return size <= _DEGENERATE * max(self.value**2, 1e-300)
 
     def error(self, clusters: IntArray | None = None) -> float:
         """Return the standard error; rows of one cluster may depend on each other."""
         if clusters is not None:
-            return _cluster_error(self.influence, clusters)
+            return self._cluster_error(clusters)
+        squares = np.bincount(self._classes, self._weights * self.influence**2)
+        return float(np.sqrt(squares @ (self._sizes / (self._sizes - 1.0))) / self.rows)
+
+    def _cluster_error(self, clusters: IntArray) -> float:
+        """Return the error if whole clusters are drawn: sums over clusters vary, not rows."""
+        sums = np.bincount(clusters, self._weights * self.influence)
+        count = len(sums)
+        return float(np.sqrt(count / (count - 1) * sums @ sums) / self.rows)
+
+    @property
+    def _weights(self) -> FloatArray:
+        return np.ones(len(self.influence)) if self.weights is None else self.weights
+
+    @property
+    def _classes(self) -> IntArray:
         alike = np.zeros(len(self.influence), dtype=np.intp)
-        classes: IntArray = alike if self.classes is None else self.classes
-        sizes = self._sizes()
-        squares = np.bincount(classes, self.influence**2)
-        return float(np.sqrt(squares @ (sizes / (sizes - 1.0))) / len(self.influence))
+        return alike if self.classes is None else self.classes
 
-    def _sizes(self) -> IntArray:
-        if self.classes is None:
-            return np.array([len(self.influence)])
-        return np.bincount(self.classes)
-
-
-def _cluster_error(influence: FloatArray, clusters: IntArray) -> float:
-    """Return the error if whole clusters are drawn: sums over clusters vary, not rows."""
-    _, numbers = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(numbers, influence)
-    count = len(sums)
-    if count < 2:
-        raise InputError("All rows are of one cluster, which says nothing about others.")
-    return float(np.sqrt(count / (count - 1) * sums @ sums) / len(influence))
+    @property
+    def _sizes(self) -> FloatArray:
+        return np.bincount(self._classes, self._weights).astype(np.float64)
 
 
 def project(pairs: Pairs) -> Projection:
     """Compute a statistic of all pairs, and what each row adds to it."""
-    kernel, n = pairs.kernel, pairs.n
-    means = np.stack([_both_ways(pairs, part) for part in kernel.components], axis=1)
-    averages = means.mean(axis=0) / 2
+    kernel, data = pairs.unweighted
+    weights = np.ones(pairs.n) if pairs.weights is None else pairs.weights
+    means = np.stack(
+        [_both_ways(part, data, weights, pairs.target) for part in kernel.components], axis=1
+    )
+    averages = weights @ means / (2 * weights.sum())
     value = float(kernel.combine(averages))
     if not math.isfinite(value):
-        raise InputError(f"Kernel '{kernel.name}' has no value on these rows: {averages.tolist()}.")
+        raise InputError(f"Kernel '{kernel.name}' has no value on these rows: no pair counts.")
     influence = (means - 2 * averages) @ kernel.slopes(averages)
-    return Projection(value, influence, _classes(pairs) if n > 1 else None)
+    return Projection(value, influence, pairs.classes, pairs.weights)
 
 
-def _both_ways(pairs: Pairs, kernel: Kernel) -> FloatArray:
+def _both_ways(kernel: Kernel, data: FloatArray, weights: FloatArray, target: str) -> FloatArray:
     """Return the means of h(k, l) + h(l, k) over l, own pairs as in the target."""
-    data, n = pairs.data, pairs.n
-    rows = blocked_rows(kernel, data) if kernel.row_totals is None else kernel.row_totals(data)
+    rows = _weigh_rows(kernel, kernel.row_totals, data, weights)
     if kernel.symmetric:
         both = 2 * rows
-    elif kernel.column_totals is not None:
-        both = rows + kernel.column_totals(data)
     else:
         mirrored = replace(kernel, function=partial(_mirror, kernel.function))
-        both = rows + blocked_rows(mirrored, data)
-    if pairs.target == "v":
-        return np.asarray(both / n)
+        both = rows + _weigh_rows(mirrored, kernel.column_totals, data, weights)
+    if target == "v":
+        return np.asarray(both / weights.sum())
     own = 0.0 if kernel.zero_diagonal else 2 * evaluate(kernel, data, data)
-    return np.asarray((both - own) / (n - 1))
+    return np.asarray((both - own) / (weights.sum() - 1))
+
+
+def _weigh_rows(
+    kernel: Kernel, form: Callable[..., FloatArray] | None, data: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return the sums of w_l h(k, l) over l, by the closed form if there is one."""
+    if form is not None and kernel.weighs:
+        return form(data, weights)
+    if form is not None and (weights == 1).all():
+        return form(data)
+    return blocked_rows(kernel, data, weights)
 
 
 def _mirror(function: PairFunction, first: FloatArray, second: FloatArray) -> FloatArray:
     return function(second, first)
-
-
-def _classes(pairs: Pairs) -> IntArray | None:
-    """Return the class of every row where a kernel compares two classes."""
-    if not any(part.two_classes for part in pairs.kernel.components):
-        return None
-    return np.unique(pairs.data[:, -1], return_inverse=True)[1]
-
-
-def is_degenerate(found: Projection) -> bool:
-    """Tell whether rows add nothing of their own, so that the projection says nothing."""
-    size = np.mean(found.influence**2)
-    return bool(size <= _DEGENERATE * max(found.value**2, 1e-300))

@@ -99,6 +99,8 @@ def kendall() -> Kernel:
         expression="sign(x1 - y1) sign(x2 - y2)",
         description="rank correlation: Kendall's tau-a",
         same_as="U: scipy.stats.kendalltau without ties",
+        interval_scale="fisher",
+        null=0.0,
     )
 
 
@@ -142,6 +144,8 @@ def concordance(ties: float = 0.5) -> Ratio:
         expression="1{comparable} (1{concordant} + ties 1{p = q}) / 1{comparable}",
         description="survival and ranking: Harrell's concordance index",
         same_as="lifelines.utils.concordance_index",
+        interval_scale="logit",
+        null=0.5,
     )
 
 
@@ -185,6 +189,8 @@ def auc(ties: float = 0.5) -> Ratio:
         expression="1{l > l'} (1{s > s'} + ties 1{s = s'}) / 1{l > l'}",
         description="bipartite ranking: area under the ROC curve",
         same_as="sklearn.metrics.roc_auc_score, Mann-Whitney U / (n0 n1)",
+        interval_scale="logit",
+        null=0.5,
     )
 
 
@@ -200,6 +206,7 @@ def ranking_risk() -> Kernel:
         row_totals=closed_forms.discordance_rows,
         expression="1{(s - s')(l - l') < 0}",
         description="graded ranking: share of pairs in the wrong order",
+        interval_scale="logit",
     )
 
 

@@ -46,6 +46,7 @@ def gini_coefficient() -> Combination:
         expression="mean |x - y| / (2 mean x)",
         description="inequality: Gini's coefficient, from 0 to 1",
         same_as="V: R ineq::Gini",
+        interval_scale="logit",
     )
 
 
@@ -59,6 +60,8 @@ def kendall_b() -> Combination:
         expression="mean sign(x1 - y1) sign(x2 - y2) / sqrt(share x1 != y1, share x2 != y2)",
         description="rank correlation: Kendall's tau-b",
         same_as="scipy.stats.kendalltau",
+        interval_scale="fisher",
+        null=0.0,
     )
 
 
@@ -71,6 +74,8 @@ def somers_d() -> Ratio:
         expression="mean sign(x1 - y1) sign(x2 - y2) / share x1 != y1",
         description="ordinal association: Somers' D of the second column given the first",
         same_as="scipy.stats.somersd",
+        interval_scale="fisher",
+        null=0.0,
     )
 
 
@@ -90,6 +95,8 @@ def goodman_kruskal_gamma() -> Ratio:
         expression="mean sign(x1 - y1) sign(x2 - y2) / share x1 != y1 and x2 != y2",
         description="ordinal association: Goodman and Kruskal's gamma",
         same_as="R DescTools::GoodmanKruskalGamma",
+        interval_scale="fisher",
+        null=0.0,
     )
 
 
@@ -123,6 +130,7 @@ def auc_difference() -> Combination:
         expression="auc of the first score - auc of the second",
         description="comparing two scores on the same rows: the difference of their AUCs",
         same_as='R pROC::roc.test(method="delong")',
+        null=0.0,
     )
 
 
@@ -144,8 +152,8 @@ def _divide(factor: float, averages: FloatArray) -> FloatArray:
 
 
 def _divide_slopes(factor: float, averages: FloatArray) -> FloatArray:
-    top, bottom = averages
-    return factor * np.array([1 / bottom, -top / bottom**2])
+    top, bottom = averages[..., 0], averages[..., 1]
+    return factor * np.stack([1 / bottom, -top / bottom**2], axis=-1)
 
 
 def _over_root(averages: FloatArray) -> FloatArray:
@@ -153,9 +161,9 @@ def _over_root(averages: FloatArray) -> FloatArray:
 
 
 def _over_root_slopes(averages: FloatArray) -> FloatArray:
-    top, first, second = averages
-    value = top / np.sqrt(first * second)
-    return np.array([1 / np.sqrt(first * second), -value / (2 * first), -value / (2 * second)])
+    first, second = averages[..., 1], averages[..., 2]
+    root, value = np.sqrt(first * second), _over_root(averages)
+    return np.stack([1 / root, -value / (2 * first), -value / (2 * second)], axis=-1)
 
 
 def _difference_over(averages: FloatArray) -> FloatArray:
@@ -163,8 +171,9 @@ def _difference_over(averages: FloatArray) -> FloatArray:
 
 
 def _difference_over_slopes(averages: FloatArray) -> FloatArray:
-    first, second, bottom = averages
-    return np.array([1 / bottom, -1 / bottom, -(first - second) / bottom**2])
+    bottom = averages[..., 2]
+    slopes = [1 / bottom, -1 / bottom, -_difference_over(averages) / bottom]
+    return np.stack(slopes, axis=-1)
 
 
 CATALOG.update(

@@ -224,9 +224,16 @@ def single_kernel(kernel: Kernel | Combination) -> Kernel:
 
 
 def statistic(
-    data: FloatArray, kernel: Kernel | Combination, kind: str, progress: Progress | None = None
+    data: FloatArray,
+    kernel: Kernel | Combination,
+    kind: str,
+    progress: Progress | None = None,
+    own_share: FloatArray | float = 0.0,
 ) -> float:
-    """Compute `exact` for data and kernel that were checked before."""
+    """Compute the statistic of data and kernel that were checked before.
+
+    ``own_share`` says which part of rows' pairs with themselves a U-statistic counts.
+    """
     n = len(data)
     pairs = n * n if kind == "v" else n * (n - 1)
     averages = np.empty(len(kernel.components))
@@ -234,7 +241,7 @@ def statistic(
         share = _share(progress, index, len(averages))
         total = _total(data, component, share)
         if kind == "u":
-            total -= diagonal_total(component, data)
+            total -= diagonal_total(component, data, 1 - np.asarray(own_share))
         averages[index] = total / pairs
     return float(kernel.combine(averages))
 

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
+
+Scale = Literal["plain", "logit", "fisher"]
+"""On which scale intervals are symmetric: of shares the logit, of correlations Fisher's z."""
 
 
 class Formula(IntEnum):
@@ -85,6 +88,8 @@ class Kernel:
     two_classes
         Whether it compares rows of two classes, the labels in the last column, each of which is a
         sample of its own.
+    interval_scale, null
+        On which scale its intervals are symmetric, and what it is without an effect, if known.
     expression, description, same_as
         The formula as text, what the average means, and what other software calls it.
     """
@@ -104,6 +109,8 @@ class Kernel:
     label_sizes: bool | None = None
     association: bool = False
     two_classes: bool = False
+    interval_scale: Scale = "plain"
+    null: float | None = None
     expression: str = ""
     description: str = ""
     same_as: str = ""
@@ -130,8 +137,8 @@ class Kernel:
         return values[..., 0]
 
     def slopes(self, averages: FloatArray) -> FloatArray:
-        """Return the derivative of the statistic by its average: one."""
-        return np.ones(1)
+        """Return the derivative of the statistic by its average, one, for averages (..., 1)."""
+        return np.ones(np.shape(averages))
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the data has the columns this kernel is about.
@@ -158,10 +165,12 @@ class Combination:
         Takes the averages, shape (..., number of kernels), and returns the statistics (...); NaN
         where there is none.
     gradient
-        Takes the averages, shape (number of kernels,), and returns the function's derivatives by
-        each; by differences unless given.
+        Takes the averages, shape (..., number of kernels), and returns the function's derivatives
+        by each, in the same shape; by differences unless given.
     name, expression, description, same_as
         How messages call it, its formula as text, what it means, and what other software calls it.
+    interval_scale, null
+        On which scale its intervals are symmetric, and what it is without an effect, if known.
     """
 
     kernels: tuple[Any, ...]
@@ -171,6 +180,8 @@ class Combination:
     expression: str = ""
     description: str = ""
     same_as: str = ""
+    interval_scale: Scale = "plain"
+    null: float | None = None
 
     def __post_init__(self) -> None:
         given = tuple(self.kernels)
@@ -235,11 +246,15 @@ class Combination:
         return found
 
     def slopes(self, averages: FloatArray) -> FloatArray:
-        """Return the derivatives by each average, shape (components,)."""
+        """Return the derivatives by each average, for averages of shape (..., components)."""
+        averages = np.asarray(averages, dtype=np.float64)
         if self.gradient is not None:
-            return np.asarray(self.gradient(averages), dtype=np.float64)
-        steps = 1e-6 * np.maximum(np.abs(averages), 1e-3 * np.abs(averages).max() or 1e-9)
-        ahead, behind = (self.combine(averages + np.diag(sign * steps)) for sign in (1.0, -1.0))
+            with np.errstate(all="ignore"):
+                return np.asarray(self.gradient(averages), dtype=np.float64)
+        largest = np.abs(averages).max(axis=-1, keepdims=True)
+        steps = 1e-6 * np.maximum(np.abs(averages), np.maximum(1e-3 * largest, 1e-12))
+        apart = steps[..., None] * np.eye(averages.shape[-1])
+        ahead, behind = (self.combine(averages[..., None, :] + s * apart) for s in (1.0, -1.0))
         return np.asarray((ahead - behind) / (2 * steps))
 
     def with_kernels(self, kernels: Sequence[Kernel]) -> Self:
@@ -262,6 +277,8 @@ class Ratio(Combination):
         Kernels, names of built-in kernels, or plain functions of two blocks of observations.
     name, expression, description, same_as
         How messages call it, its formula as text, what it means, and what other software calls it.
+    interval_scale, null
+        On which scale its intervals are symmetric, and what it is without an effect, if known.
     """
 
     def __init__(
@@ -272,9 +289,11 @@ class Ratio(Combination):
         expression: str = "",
         description: str = "",
         same_as: str = "",
+        interval_scale: Scale = "plain",
+        null: float | None = None,
     ) -> None:
         parts, texts = (numerator, denominator), (name, expression, description, same_as)
-        super().__init__(parts, _quotient, _quotient_slopes, *texts)
+        super().__init__(parts, _quotient, _quotient_slopes, *texts, interval_scale, null)
 
     def _role(self, place: int) -> str:
         return ("numerator", "denominator")[place]
@@ -299,8 +318,8 @@ def _quotient(averages: FloatArray) -> FloatArray:
 
 
 def _quotient_slopes(averages: FloatArray) -> FloatArray:
-    top, bottom = averages
-    return np.array([1 / bottom, -top / bottom**2])
+    top, bottom = averages[..., 0], averages[..., 1]
+    return np.stack([1 / bottom, -top / bottom**2], axis=-1)
 
 
 CATALOG: dict[str, Callable[[], Kernel | Combination]] = {}
@@ -473,24 +492,27 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
     return math.fsum(weighted())
 
 
-def blocked_rows(kernel: Kernel, data: FloatArray) -> FloatArray:
-    """Sum a kernel over its second observation, for every first one."""
+def blocked_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Sum a kernel over its second observation, each by its weight, for every first one."""
     sums = np.zeros(len(data))
     for rows, columns, values in _evaluate_tiles(kernel, data):
-        sums[rows] += values.sum(axis=1)
+        sums[rows] += values.sum(axis=1) if weights is None else values @ weights[columns]
         if kernel.symmetric and rows != columns:
-            sums[columns] += values.sum(axis=0)
+            sums[columns] += values.sum(axis=0) if weights is None else weights[rows] @ values
     return sums
 
 
-def diagonal_total(kernel: Kernel, data: FloatArray) -> float:
-    """Sum a kernel over the own pairs (k, k)."""
+def diagonal_total(kernel: Kernel, data: FloatArray, share: FloatArray | float = 1.0) -> float:
+    """Sum a kernel over the own pairs (k, k), each by its share."""
     if kernel.zero_diagonal:
         return 0.0
     step = max(1, NUMBERS_PER_BLOCK // column_count(data))
-    starts = range(0, len(data), step)
-    blocks = (data[start : start + step] for start in starts)
-    return math.fsum(float(evaluate(kernel, x, x).sum()) for x in blocks)
+    shares = np.broadcast_to(share, len(data))
+    sums = (
+        shares[at : at + step] @ evaluate(kernel, data[at : at + step], data[at : at + step])
+        for at in range(0, len(data), step)
+    )
+    return math.fsum(sums)
 
 
 def _evaluate_tiles(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
-from pairgossip.checks import REFUSE
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
@@ -24,7 +23,7 @@ from pairgossip.kernels.kernel import (
     tile_values,
     tiles,
 )
-from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
@@ -46,6 +45,10 @@ class Pairs:
         A kernel, a ratio, the name of a built-in kernel, or a function.
     target
         "v" or "u".
+    weights
+        How often each row counts; once unless given.
+    within, between
+        The stratum of every row: only pairs within one stratum count, or only those between two.
 
     Attributes
     ----------
@@ -57,6 +60,10 @@ class Pairs:
         The kernel or ratio, and how many kernels make it.
     target, scale
         "v" or "u", and the factor that goes with it.
+    weights, unweighted
+        How often each row counts, None for once; kernel and data without the weights.
+    classes
+        The class of every row, where the kernel compares two classes.
     fusible
         Whether compiled code knows every component; the scale is applied afterward.
     """
@@ -67,18 +74,38 @@ class Pairs:
         kernel: Kernel | Combination | PairFunction | str,
         target: str = "v",
         labels: Any = None,
+        *,
+        weights: Any = None,
+        within: Any = None,
+        between: Any = None,
     ) -> None:
-        self.data = check_data(data, labels)
-        self.n = len(self.data)
+        rows, chosen = check_data(data, labels), as_kernel(kernel)
+        chosen.check(rows, labels)
+        self.n = len(rows)
+        two = any(part.two_classes for part in chosen.components)
+        self.classes = np.unique(rows[:, -1], return_inverse=True)[1] if two else None
+        self.weights = check_weights(weights, self.n)
+        self.unweighted = add_strata(chosen, rows, within, between)
+        self.kernel, self.data = self.unweighted
+        if self.weights is not None:
+            self.kernel, self.data = add_weights(*self.unweighted, self.weights)
         self.dimension = column_count(self.data)
-        self.kernel = as_kernel(kernel)
-        self.kernel.check(self.data, labels)
         self.components = len(self.kernel.components)
         self.target = check_kind(target, self.n)
         self.scale = 1.0 if self.target == "v" else self.n / (self.n - 1)
         self._masks_own = self.target == "u" and not self.kernel.zero_diagonal
         known = all(part.formula is not Formula.NONE for part in self.kernel.components)
         self.fusible = known and not self._masks_own
+
+    @property
+    def own_share(self) -> FloatArray | float:
+        """Which part of a row's pair with itself counts, for every row.
+
+        A row of weight w stands for w equal ones, whose pairs with themselves U-statistics omit.
+        """
+        if self.target == "v":
+            return 1.0
+        return 0.0 if self.weights is None else 1 - 1 / self.weights
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return what each node adds for the observation it holds, one column per component."""
@@ -88,7 +115,9 @@ class Pairs:
         for index, component in enumerate(self.kernel.components):
             np.multiply(evaluate(component, first, second), self.scale, out=added[:, index])
         if self._masks_own:
-            added[np.equal(nodes, held)] = 0.0
+            own = np.equal(nodes, held)
+            share = np.broadcast_to(self.own_share, self.n)[np.asarray(nodes)[own]]
+            added[own] *= share[:, None]
         return added
 
     def check(self) -> None:
@@ -105,12 +134,12 @@ class Pairs:
             if kernel.symmetric:
                 matrix[columns, rows] = block.T
         if self.target == "u":
-            np.fill_diagonal(matrix, 0.0)
+            np.fill_diagonal(matrix, self.own_share * np.diagonal(matrix))
         return matrix
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
-        return statistic(self.data, self.kernel, self.target, progress)
+        return statistic(self.data, self.kernel, self.target, progress, self.own_share)
 
     def row_means(self) -> FloatArray:
         """Return the mean of every row of `matrix`, for a single kernel."""
@@ -139,32 +168,9 @@ def exact(
     kind: str = "v",
     labels: Any = None,
     progress: Progress | None = None,
-    *,
-    missing: str = REFUSE,
-    classes: Sequence[Any] | None = None,
 ) -> float:
-    """Average a kernel over all ordered pairs of observations.
-
-    Parameters
-    ----------
-    data, labels
-        The observations, as `check_data` takes them.
-    kernel
-        A kernel, a ratio (of the two averages; NaN if the lower one is 0), the name of a
-        built-in kernel, or a function of two blocks of observations.
-    kind
-        "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
-    progress
-        Called with the fraction done, from 0 to 1.
-    missing
-        ``"refuse"`` rows that lack a value or a label (NaN, None), or ``"drop"`` them, which warns
-        (`RowsDropped`).
-    classes
-        The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
-        in this order.
-    """
-    rows = prepare_rows(missing, classes, {"data": data, "labels": labels}).columns
-    pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"))
+    """Average a kernel over all ordered pairs of observations, as `pairgossip.exact` does."""
+    pairs = Pairs(data, kernel, kind, labels)
     pairs.check()
     return pairs.exact(progress)
 
@@ -439,7 +445,8 @@ class WholeSets:
             for pairs in self.sets.row_pairs(one, other, NUMBERS_PER_BLOCK // self.dimension):
                 added = evaluate(component, self.data[pairs.first], self.data[pairs.second])
                 if self.target == "u" and not component.zero_diagonal:
-                    added = np.where(pairs.first == pairs.second, 0.0, added)
+                    share = np.broadcast_to(self.pairs.own_share, self.pairs.n)[pairs.first]
+                    added = np.where(pairs.first == pairs.second, share * added, added)
                 start, stop = int(pairs.owner[0]), int(pairs.owner[-1]) + 1
                 sums[start:stop, index] += np.bincount(pairs.owner - start, added)
         return sums * self.scale

@@ -1,0 +1,288 @@
+"""The statistic of all rows with its sampling error, and whether it differs from a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from pairgossip.arrays import IntArray, PairFunction
+from pairgossip.checks import REFUSE, choice, real
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import Answer, check_level, interval
+from pairgossip.inference.projection import Projection, project
+from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.rows import prepare_rows
+from pairgossip.text import format_count
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+@overload
+def exact(
+    data: Any,
+    kernel: Kernel | Combination | PairFunction | str,
+    kind: str = ...,
+    labels: Any = ...,
+    progress: Progress | None = ...,
+    *,
+    interval: None = ...,
+    groups: Any = ...,
+    weights: Any = ...,
+    within: Any = ...,
+    between: Any = ...,
+    missing: str = ...,
+    classes: Sequence[Any] | None = ...,
+) -> float: ...
+@overload
+def exact(
+    data: Any,
+    kernel: Kernel | Combination | PairFunction | str,
+    kind: str = ...,
+    labels: Any = ...,
+    progress: Progress | None = ...,
+    *,
+    interval: float,
+    groups: Any = ...,
+    weights: Any = ...,
+    within: Any = ...,
+    between: Any = ...,
+    missing: str = ...,
+    classes: Sequence[Any] | None = ...,
+) -> Answer: ...
+def exact(
+    data: Any,
+    kernel: Kernel | Combination | PairFunction | str,
+    kind: str = "v",
+    labels: Any = None,
+    progress: Progress | None = None,
+    *,
+    interval: float | None = None,
+    groups: Any = None,
+    weights: Any = None,
+    within: Any = None,
+    between: Any = None,
+    missing: str = REFUSE,
+    classes: Sequence[Any] | None = None,
+) -> float | Answer:
+    """Average a kernel over all ordered pairs of observations.
+
+    Parameters
+    ----------
+    data, labels
+        The observations, as `check_data` takes them.
+    kernel
+        A kernel, a function of several averages such as a ratio (NaN if the lower one is 0), the
+        name of a built-in kernel, or a function of two blocks of observations.
+    kind
+        "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
+    progress
+        Called with the fraction done, from 0 to 1.
+    interval
+        The level of an interval, such as 0.95: what is returned is then an `Answer`, with the
+        sampling error of the statistic, by Hoeffding's projection (for the AUC: DeLong's).
+    groups
+        The site, or the patient, of every row: rows of one group may depend on each other, and the
+        error is that of drawing whole groups.
+    weights
+        How often each row counts. Whole numbers are frequencies: intervals are those of the rows
+        repeated as often. For other weights intervals need groups, one per row if need be.
+    within, between
+        The stratum of every row: only pairs within one stratum count, or only those between two.
+    missing
+        ``"refuse"`` rows that lack a value or a label (NaN, None), or ``"drop"`` them, which warns
+        (`RowsDropped`).
+    classes
+        The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
+        in this order.
+
+    Examples
+    --------
+    >>> import pairgossip as pg
+    >>> incomes = pg.datasets.engel()["income"]
+    >>> print(exact(incomes, "gini-coefficient", interval=0.95))
+    0.255 (95 %: 0.226 to 0.286)
+    """
+    level = None if interval is None else check_level(interval)
+    given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
+    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
+    pairs.check()
+    if level is None:
+        if groups is not None:
+            raise InputError(
+                "Groups change the error of a statistic, not its value: give {argument} too.",
+                "interval",
+                0.95,
+            )
+        return pairs.exact(progress)
+    found = project(pairs)._replace(value=pairs.exact(progress))
+    return answer(pairs, found, _sampling_error(pairs, found, clusters), level, clusters)
+
+
+class TestResult(NamedTuple):
+    """Whether a statistic differs from what it would be without an effect."""
+
+    value: float
+    error: float
+    """The standard error that the test is based on."""
+    z: float
+    """How many standard errors the value is off the null."""
+    p: float
+    """How often chance alone would bring it as far off."""
+
+    def __str__(self) -> str:
+        p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
+        return f"{self.value:.6g} (standard error {self.error:.2g}): z = {self.z:.3f}, {p}"
+
+
+def test(
+    data: Any,
+    kernel: Kernel | Combination | PairFunction | str,
+    *,
+    null: float | None = None,
+    alternative: str = "two-sided",
+    labels: Any = None,
+    kind: str = "v",
+    groups: Any = None,
+    weights: Any = None,
+    within: Any = None,
+    between: Any = None,
+    missing: str = REFUSE,
+    classes: Sequence[Any] | None = None,
+) -> TestResult:
+    """Test whether a pairwise statistic differs from a value.
+
+    Parameters
+    ----------
+    data, kernel, kind, labels, groups, weights, within, between, missing, classes
+        As in `exact`. With ``"auc-difference"`` this is DeLong's paired test of two scores.
+    null
+        What the statistic is without an effect; known for the AUC (0.5), differences and rank
+        correlations (0).
+    alternative
+        ``"two-sided"``, ``"greater"`` or ``"less"``.
+
+    Examples
+    --------
+    >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
+    >>> found = test(score, "auc", labels=ill)
+    >>> found.p < 0.001
+    True
+    """
+    side = choice("alternative", alternative, ALTERNATIVES)
+    given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
+    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
+    without = pairs.kernel.null if null is None else real("The null value", null, -1e300, 1e300)
+    if without is None:
+        raise InputError(
+            f"What '{pairs.kernel.name}' is without an effect is not known: give {{argument}}.",
+            "null",
+            0.0,
+        )
+    pairs.check()
+    found = project(pairs)
+    error = _sampling_error(pairs, found, clusters)
+    z = (found.value - without) / error
+    return TestResult(found.value, error, z, probability(z, side))
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
+TestResult.__test__ = False  # type: ignore[attr-defined]
+
+
+def _prepare(
+    kernel: Kernel | Combination | PairFunction | str,
+    kind: str,
+    missing: str,
+    classes: Sequence[Any] | None,
+    given: Mapping[str, Any],
+    within: Any,
+    between: Any,
+) -> tuple[Pairs, IntArray | None]:
+    """Return the pairs of the rows that are used, and the group of each."""
+    strata = {"within": within, "between": between}
+    rows = prepare_rows(missing, classes, {**given, **strata}, stacklevel=4).columns
+    more = {name: rows.get(name) for name in ("weights", "within", "between")}
+    pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"), **more)
+    return pairs, check_groups(rows.get("groups"), pairs.n)
+
+
+def probability(z: float, alternative: str = "two-sided") -> float:
+    """Return how often a standard normal number is as far off as z."""
+    if alternative == "two-sided":
+        return math.erfc(abs(z) / math.sqrt(2))
+    return math.erfc((z if alternative == "greater" else -z) / math.sqrt(2)) / 2
+
+
+def check_groups(groups: Any, n: int) -> IntArray | None:
+    """Return the number of every row's group, or None; raise `InputError` unless there are two."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if labels.shape != (n,):
+        raise InputError(
+            f"groups have shape {labels.shape} but there are {format_count(n, 'row')}: give one "
+            "group per row."
+        )
+    labels = labels if labels.dtype.kind in "fiubUS" else labels.astype(str)
+    numbers: IntArray = np.unique(labels, return_inverse=True)[1]
+    if numbers.max() < 1:
+        raise InputError(
+            "All rows are of one group, which says nothing about others: leave {argument} out.",
+            "groups",
+        )
+    return numbers
+
+
+def answer(
+    pairs: Pairs, found: Projection, error: float, level: float, clusters: IntArray | None = None
+) -> Answer:
+    """Return a statistic with the interval that its kernel's scale asks for."""
+    scale = pairs.kernel.interval_scale
+    freedom = found.freedom if clusters is None else float(clusters.max())
+    low, high = interval(found.value, error, level, scale, freedom)
+    return Answer(found.value, error, low, high, level, scale)
+
+
+def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
+    """Return the standard error; raise `InputError` where it would be no statement."""
+    if clusters is None:
+        _check_frequencies(pairs)
+        if found.freedom < 1:
+            what = "row" if pairs.classes is None else "row of each class"
+            raise InputError(f"A sampling error needs more than one {what}: add rows.")
+    if pairs.kernel.interval_scale == "logit" and found.value in (0.0, 1.0):
+        raise _perfect(pairs, found)
+    if found.is_degenerate:
+        raise InputError(
+            f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
+            "same to it, as where all are tied, or where a kernel is degenerate."
+        )
+    return found.error(clusters)
+
+
+def _check_frequencies(pairs: Pairs) -> None:
+    if pairs.weights is not None and np.any(pairs.weights != np.round(pairs.weights)):
+        raise InputError(
+            "Weights that are not whole numbers are no frequencies of rows: give {argument}, one "
+            "group per row if rows were drawn independently, such as range(n).",
+            "groups",
+        )
+
+
+def _perfect(pairs: Pairs, found: Projection) -> InputError:
+    """Build the error for rows on the border of what the statistic can be."""
+    smallest = int(found.freedom) + 1
+    bound = 0.05 ** (1 / smallest)
+    bound = bound if found.value == 1.0 else 1 - bound
+    side = "above" if found.value == 1.0 else "below"
+    known = (
+        f", but with 95 % confidence it is {side} {bound:.3f}" if pairs.classes is not None else ""
+    )
+    return InputError(
+        f"'{pairs.kernel.name}' is {found.value:g} on these rows, whose standard error of 0 says "
+        f"nothing{known}: add rows, or report the bound."
+    )

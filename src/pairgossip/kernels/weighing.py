@@ -1,0 +1,216 @@
+"""Pairs that count more or less: weights of rows, and pairs within or between strata.
+
+All three multiply the kernel at a pair by a factor of one more column, and divide by that factor's
+average: w w' for weights, 1{s = s'} or 1{s != s'} for strata. So every statistic stays a function
+of averages over pairs, which all methods estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.errors import InputError
+from pairgossip.kernels.data import check_data
+from pairgossip.kernels.kernel import Combination, Formula, Kernel
+from pairgossip.text import format_count, format_rows
+
+Forms = Callable[..., FloatArray]
+"""A closed form of the sums over the pairs of every row, given rows and their weights."""
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """What a pair counts, as a function of the column that stands last."""
+
+    name: str
+    pair: PairFunction
+    """The factor at pairs, from two blocks of that column."""
+    rows: Callable[[Forms, FloatArray, FloatArray, FloatArray], FloatArray]
+    """A closed form with the factor, from one without: (form, rows, column, weights)."""
+    own: bool = True
+    """Whether a row's pair with itself counts."""
+
+
+def _weighted_rows(
+    form: Forms, rows: FloatArray, column: FloatArray, weights: FloatArray
+) -> FloatArray:
+    return column * form(rows, weights * column)
+
+
+def _rows_within(
+    form: Forms, rows: FloatArray, column: FloatArray, weights: FloatArray
+) -> FloatArray:
+    sums = np.empty(len(rows))
+    order = np.argsort(column, kind="stable")
+    for stratum in np.split(order, np.flatnonzero(np.diff(column[order])) + 1):
+        sums[stratum] = form(rows[stratum], weights[stratum])
+    return sums
+
+
+def _rows_between(
+    form: Forms, rows: FloatArray, column: FloatArray, weights: FloatArray
+) -> FloatArray:
+    return form(rows, weights) - _rows_within(form, rows, column, weights)
+
+
+_WEIGHT = _Factor("weights", np.multiply, _weighted_rows)
+_WITHIN = _Factor("within", np.equal, _rows_within)
+_BETWEEN = _Factor("between", np.not_equal, _rows_between, own=False)
+
+
+def add_weights(
+    kernel: Kernel | Combination, data: FloatArray, weights: FloatArray
+) -> tuple[Combination, FloatArray]:
+    """Return the statistic in which row k counts w_k times, and its rows with their weights."""
+    return _multiply(kernel, _WEIGHT), _append(data, weights)
+
+
+def add_strata(
+    kernel: Kernel | Combination, data: FloatArray, within: Any, between: Any
+) -> tuple[Kernel | Combination, FloatArray]:
+    """Return the statistic over pairs within strata, or between them, and its rows with strata."""
+    if within is None and between is None:
+        return kernel, data
+    if within is not None and between is not None:
+        raise InputError(
+            "Pairs are within strata or between them: leave {argument} out.", "between"
+        )
+    name, given = ("within", within) if between is None else ("between", between)
+    strata = np.unique(_labels_of_rows(given, len(data), name), return_inverse=True)[1]
+    sizes = np.bincount(strata)
+    if between is not None and len(sizes) == 1:
+        raise InputError(
+            "All rows are of one stratum, so there is no pair between two: leave {argument} out.",
+            "between",
+        )
+    if between is None and (sizes < 2).any():
+        alone = np.flatnonzero(sizes[strata] < 2)
+        raise InputError(
+            f"Strata of one row have no pair within: drop {format_rows(alone)} (counting from 0), "
+            "or join strata."
+        )
+    factor = _WITHIN if between is None else _BETWEEN
+    return _multiply(kernel, factor), _append(data, strata.astype(np.float64))
+
+
+def check_weights(weights: Any, n: int) -> FloatArray | None:
+    """Return how many times each row counts, or None; raise `InputError` unless all do."""
+    if weights is None:
+        return None
+    found = check_data(weights, name="weights")
+    if found.shape != (n,):
+        raise InputError(
+            f"weights have shape {found.shape} but there are {format_count(n, 'row')}: "
+            "give one weight per row."
+        )
+    wrong = np.flatnonzero(found <= 0)
+    if len(wrong):
+        raise InputError(
+            f"Weights say how often a row counts and must be positive, but {format_rows(wrong)} "
+            f"(counting from 0) has {found[wrong[0]]:g}: drop such rows."
+        )
+    return found
+
+
+def _labels_of_rows(given: Any, n: int, name: str) -> Any:
+    """Return one label per row as an array that can be sorted."""
+    labels = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    if labels.shape != (n,):
+        raise InputError(
+            f"{name} has shape {labels.shape} but there are {format_count(n, 'row')}: give one "
+            "stratum per row."
+        )
+    return labels if labels.dtype.kind in "fiubUS" else labels.astype(str)
+
+
+def _append(data: FloatArray, column: FloatArray) -> FloatArray:
+    return np.column_stack((data, column))
+
+
+def _bare(block: FloatArray) -> FloatArray:
+    """Return rows without the last column, as kernels take them."""
+    return block[:, 0] if block.shape[1] == 2 else block[:, :-1]
+
+
+def _multiply(kernel: Kernel | Combination, factor: _Factor) -> Combination:
+    """Return the same function of averages that count pairs by the factor."""
+    ones = Kernel(
+        _one, name="pairs", symmetric=True, row_totals=_count_rows, weighs=True, label_sizes=False
+    )
+    parts = tuple(_part(part, factor) for part in (*kernel.components, ones))
+    return Combination(
+        parts,
+        partial(_of_quotients, kernel),
+        partial(_slopes_of_quotients, kernel),
+        name=kernel.name,
+        expression=kernel.expression,
+        description=kernel.description,
+        same_as=kernel.same_as,
+        interval_scale=kernel.interval_scale,
+        null=kernel.null,
+    )
+
+
+def _part(kernel: Kernel, factor: _Factor) -> Kernel:
+    forms = {
+        role: None if form is None or not kernel.weighs else partial(_rows, form, factor)
+        for role, form in (("rows", kernel.row_totals), ("columns", kernel.column_totals))
+    }
+    return replace(
+        kernel,
+        function=partial(_values, kernel.function, factor),
+        zero_diagonal=kernel.zero_diagonal or not factor.own,
+        columns=None,
+        formula=Formula.NONE,
+        total=None if forms["rows"] is None else partial(_total, forms["rows"]),
+        row_totals=forms["rows"],
+        column_totals=forms["columns"],
+        validate=None,
+        label_sizes=False,
+    )
+
+
+def _values(
+    function: PairFunction, factor: _Factor, first: FloatArray, second: FloatArray
+) -> FloatArray:
+    return np.asarray(
+        function(_bare(first), _bare(second)) * factor.pair(first[:, -1], second[:, -1]),
+        dtype=np.float64,
+    )
+
+
+def _rows(
+    form: Forms, factor: _Factor, data: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    weights = np.ones(len(data)) if weights is None else weights
+    return factor.rows(form, _bare(data), data[:, -1], weights)
+
+
+def _total(form: Forms, data: FloatArray) -> float:
+    return float(form(data).sum())
+
+
+def _one(first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.ones(len(first))
+
+
+def _count_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    return np.full(len(data), float(len(data)) if weights is None else weights.sum())
+
+
+def _of_quotients(kernel: Kernel | Combination, averages: FloatArray) -> FloatArray:
+    return kernel.combine(averages[..., :-1] / averages[..., -1:])
+
+
+def _slopes_of_quotients(kernel: Kernel | Combination, averages: FloatArray) -> FloatArray:
+    counted = averages[..., -1:]
+    quotients = averages[..., :-1] / counted
+    slopes = kernel.slopes(quotients) / counted
+    last = -(slopes * quotients).sum(axis=-1, keepdims=True)
+    return np.concatenate([slopes, last], axis=-1)

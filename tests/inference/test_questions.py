@@ -1,0 +1,175 @@
+"""Answers with intervals, tests, weights and strata, against repeated rows and brute force."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.kernels import CATALOG, Kernel, Pairs
+from tests.kernels.reference import random_data
+
+LABELS = np.array([0, 1, 0, 1, 1, 0, 1, 0, 0, 1] * 6)
+SCORES = np.random.default_rng(3).normal(size=60) + LABELS
+
+
+def test_an_answer_is_its_number() -> None:
+    answer = pg.exact(SCORES, "auc", labels=LABELS, interval=0.95)
+    assert answer == answer.value == pg.exact(SCORES, "auc", labels=LABELS)
+    assert answer.low < answer < answer.high and answer.scale == "logit"
+    assert str(answer) == "0.744 (95 %: 0.587 to 0.856)"
+    assert pickle.loads(pickle.dumps(answer)).high == answer.high
+
+
+def test_an_auc_has_delongs_interval() -> None:
+    high, low = SCORES[LABELS == 1], SCORES[LABELS == 0]
+    wins = (high[:, None] > low) + 0.5 * (high[:, None] == low)
+    error = np.sqrt(wins.mean(1).var(ddof=1) / len(high) + wins.mean(0).var(ddof=1) / len(low))
+    assert pg.exact(SCORES, "auc", labels=LABELS, interval=0.9).error == pytest.approx(error)
+
+
+def test_two_aucs_are_compared_in_pairs() -> None:
+    others = SCORES + np.random.default_rng(4).normal(size=60)
+    high = LABELS == 1
+
+    def parts(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wins = (scores[high][:, None] > scores[~high]).astype(float)
+        return wins.mean(axis=1), wins.mean(axis=0)
+
+    (v1, w1), (v2, w2) = parts(SCORES), parts(others)
+    error = np.sqrt((v1 - v2).var(ddof=1) / high.sum() + (w1 - w2).var(ddof=1) / (~high).sum())
+    found = pg.test(np.column_stack([SCORES, others]), "auc-difference", labels=LABELS)
+    assert found.value == pytest.approx(v1.mean() - v2.mean())
+    assert found.error == pytest.approx(error)
+    assert found.p == pytest.approx(2 * stats.norm.sf(abs(found.z)))
+
+
+def test_one_sided_tests_are_the_halves_of_the_two_sided() -> None:
+    both, more, less = (
+        pg.test(SCORES, "auc", labels=LABELS, null=0.7, alternative=side).p
+        for side in ("two-sided", "greater", "less")
+    )
+    assert both == pytest.approx(2 * min(more, less)) and more + less == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", ["v", "u"])
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_whole_weights_are_repeated_rows(name: str, kind: str) -> None:
+    data, weights = random_data(name, 60), 1 + np.arange(60) % 3
+    repeated = np.repeat(data, weights, axis=0)
+    weighed = pg.exact(data, name, kind, weights=weights, interval=0.95)
+    expected = pg.exact(repeated, name, kind, interval=0.95)
+    for part in ("value", "error", "low", "high"):
+        assert getattr(weighed, part) == pytest.approx(getattr(expected, part), rel=1e-12)
+    assert pg.exact(data, name, kind, weights=weights) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["v", "u"])
+@pytest.mark.parametrize("name", ["gini", "auc", "kendall-b", "distance", "gini-coefficient"])
+@pytest.mark.parametrize("which", ["within", "between"])
+def test_strata_count_only_their_pairs(name: str, which: str, kind: str) -> None:
+    data, strata = random_data(name, 48), np.arange(48) // 2 % 4
+    pairs = Pairs(data, name, kind)
+    same = strata[:, None] == strata
+    counted = (same if which == "within" else ~same) & (
+        np.ones((48, 48), dtype=bool) if kind == "v" else ~np.eye(48, dtype=bool)
+    )
+    tables = [Pairs(data, part, "v").matrix() for part in pairs.kernel.components]
+    expected = float(pairs.kernel.combine(np.array([t[counted].mean() for t in tables])))
+    strata_names = [f"site {s}" for s in strata]
+    named: Any = {which: strata_names}
+    assert pg.exact(data, name, kind, interval=0.95, **named) == pytest.approx(expected, rel=1e-12)
+    numbered: Any = {which: strata}
+    assert pg.exact(data, name, kind, **numbered) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_error_within_strata_is_that_of_the_jackknife() -> None:
+    random = np.random.default_rng(0)
+    data, strata = random.exponential(size=200), random.integers(0, 5, 200)
+    left_out = [
+        pg.exact(np.delete(data, k), "gini", within=np.delete(strata, k)) for k in range(200)
+    ]
+    jackknife = np.sqrt(199 / 200 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    found = pg.exact(data, "gini", within=strata, interval=0.95)
+    assert found.error == pytest.approx(jackknife, rel=0.05)
+
+
+def test_groups_of_one_row_give_nearly_the_error_of_rows() -> None:
+    by_row = pg.exact(SCORES, "gini", interval=0.95)
+    by_group = pg.exact(SCORES, "gini", interval=0.95, groups=np.arange(60))
+    assert by_group.error == pytest.approx(by_row.error, rel=1e-12)
+    pairs = np.repeat(SCORES, 2)
+    doubled = pg.exact(pairs, "gini", interval=0.95, groups=np.arange(120) // 2)
+    assert doubled.error == pytest.approx(by_row.error, rel=1e-12)
+
+
+def test_other_weights_are_those_of_draws() -> None:
+    weights = np.random.default_rng(5).uniform(0.5, 2.0, 60)
+    rows = np.arange(60)
+    small, large = (
+        pg.exact(SCORES, "gini", weights=scale * weights, groups=rows, interval=0.95)
+        for scale in (1.0, 100.0)
+    )
+    assert small.error == pytest.approx(large.error) and small == pytest.approx(large)
+
+
+TIED = np.zeros(10)
+HALF = np.arange(10) % 2
+BAD = [
+    ({"data": SCORES, "kernel": "gini", "interval": 1.5}, "The level of an interval"),
+    ({"data": SCORES, "kernel": "gini", "groups": LABELS}, "Groups change the error"),
+    (
+        {"data": [1.0, 2.0, 3.0], "kernel": "auc", "labels": [0, 0, 1], "interval": 0.9},
+        "more than one row",
+    ),
+    (
+        {"data": HALF, "kernel": "auc", "labels": HALF, "interval": 0.9},
+        "95 % confidence it is above 0.549",
+    ),
+    (
+        {"data": TIED, "kernel": "auc", "labels": HALF, "interval": 0.9},
+        "every one of them adds the same",
+    ),
+    ({"data": TIED, "kernel": "gini", "interval": 0.9}, "every one of them adds the same"),
+    ({"data": TIED, "kernel": "gini-coefficient"}, "has no value where all amounts are 0"),
+    ({"data": -1 - TIED, "kernel": "gini-coefficient"}, "not negative, but the smallest is -1"),
+    ({"data": SCORES[:10], "kernel": "gini", "weights": TIED}, "must be positive"),
+    ({"data": SCORES[:10], "kernel": "gini", "weights": [1.0]}, "weights have shape (1,)"),
+    ({"data": SCORES[:10], "kernel": "gini", "within": np.arange(10)}, "Strata of one row"),
+    ({"data": SCORES[:10], "kernel": "gini", "between": TIED}, "All rows are of one stratum"),
+    (
+        {"data": SCORES[:10], "kernel": "gini", "between": HALF, "within": HALF},
+        "within strata or between",
+    ),
+    (
+        {"data": SCORES, "kernel": "gini", "weights": np.full(60, 0.5), "interval": 0.9},
+        "no frequencies",
+    ),
+    ({"data": SCORES, "kernel": "gini", "groups": np.ones(60), "interval": 0.9}, "of one group"),
+]
+
+
+@pytest.mark.parametrize(("given", "sentence"), BAD, ids=[sentence for _, sentence in BAD])
+def test_what_cannot_be_answered_is_said(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        pg.exact(**given)
+    assert sentence in str(caught.value)
+
+
+def test_a_test_needs_to_know_the_null() -> None:
+    with pytest.raises(InputError, match="without an effect is not known"):
+        pg.test(SCORES, "gini")
+    assert pg.test(SCORES, "gini", null=1.0).z < 3
+
+
+def test_users_kernels_have_errors_too() -> None:
+    skew = Kernel(lambda a, b: a * b**2, name="skew")
+    found = pg.exact(SCORES, skew, interval=0.95)
+    left_out = [pg.exact(np.delete(SCORES, k), skew) for k in range(60)]
+    jackknife = np.sqrt(59 / 60 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    assert found.error == pytest.approx(jackknife, rel=0.1)
