@@ -9,8 +9,8 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.text import MOST_NAMED, format_rows, join_first
@@ -57,6 +58,8 @@ class Table:
     """The raw text of every row."""
     lines: tuple[int, ...]
     """The line of the file each row begins on."""
+    words: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """By column, what is an entry although it looks as if missing, such as the class "none"."""
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -89,11 +92,31 @@ class Table:
         for name in names:
             self._position(name)
 
-    def refuse_gaps(self, names: Sequence[str]) -> None:
-        """Raise `InputError` for the missing entries of these columns, all of them at once."""
+    def refuse_gaps(self, names: Sequence[str], *, may_drop: bool = False) -> None:
+        """Raise `InputError` for the missing entries of these columns, all of them at once.
+
+        The sentence says how to leave them out if whoever asks may do so.
+        """
         gaps = {name: self._gaps(name) for name in names}
         if any(gaps.values()):
-            raise _missing(self.path, {name: lines for name, lines in gaps.items() if lines})
+            found = {name: lines for name, lines in gaps.items() if lines}
+            raise _missing(self.path, found, may_drop=may_drop)
+
+    def gaps(self, names: Sequence[str]) -> list[int]:
+        """Return the rows in which an entry of these columns is missing."""
+        lines = {line for name in names for line in self._gaps(name)}
+        return [row for row, line in enumerate(self.lines) if line in lines]
+
+    def without(self, rows: Sequence[int]) -> Table:
+        """Return the table without these rows; its columns are to be read anew."""
+        left_out = set(rows)
+        kept = [row for row in range(len(self)) if row not in left_out]
+        return replace(
+            self,
+            columns={},
+            cells=tuple(self.cells[row] for row in kept),
+            lines=tuple(self.lines[row] for row in kept),
+        )
 
     def _position(self, name: str) -> int:
         if name not in self.header:
@@ -141,7 +164,9 @@ class Table:
 
     def _gaps(self, name: str) -> list[int]:
         """Return the lines on which a column has no entry."""
-        return [line for line, text in self._entries(name) if _is_missing(text)]
+        words = self.words.get(name, ())
+        entries = self._entries(name)
+        return [line for line, text in entries if text.lower() in _MISSING and text not in words]
 
     def _bad(self, name: str) -> list[_BadCell]:
         """Return the entries of a column that are neither missing nor finite numbers."""
@@ -153,7 +178,8 @@ class Table:
 
     def _filled(self, name: str) -> list[tuple[int, str]]:
         """Return the line and the text of every entry of a column that is not missing."""
-        return [(line, text) for line, text in self._entries(name) if not _is_missing(text)]
+        gaps = set(self._gaps(name))
+        return [(line, text) for line, text in self._entries(name) if line not in gaps]
 
     def _entries(self, name: str) -> list[tuple[int, str]]:
         """Return the line and the text of every entry of a column."""
@@ -278,10 +304,6 @@ def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
             )
 
 
-def _is_missing(text: str) -> bool:
-    return text.lower() in _MISSING
-
-
 def _parse_number(text: str) -> float | None:
     # float() would also take digit groups such as 1_000, which are names more often than numbers.
     if "_" in text:
@@ -325,13 +347,15 @@ def _empty(file: Path) -> InputError:
     return InputError(f"{file} is empty: it needs a header line and rows.")
 
 
-def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
+def _missing(file: Path, gaps: Mapping[str, Sequence[int]], *, may_drop: bool) -> InputError:
+    argument = ("missing", DROP) if may_drop else ()
     count = sum(map(len, gaps.values()))
     if count == 1:
         ((column, (line,)),) = gaps.items()
         return InputError(
-            f"Column '{column_name(column)}' of {file}, line {line}, is missing: fill it in or "
-            "drop the line."
+            f"Column '{column_name(column)}' of {file}, line {line}, is missing: fill it in"
+            f"{', or leave the row out with {argument}' if may_drop else ' or drop the line'}.",
+            *argument,
         )
     places = [
         f"column '{column_name(column)}' on {format_rows(lines, 'line')}"
@@ -339,7 +363,9 @@ def _missing(file: Path, gaps: Mapping[str, Sequence[int]]) -> InputError:
     ]
     return InputError(
         f"{file} has {count:,} missing entries, in "
-        f"{join_first(places, len(gaps), '; ', ' columns')}: fill them in or drop the lines."
+        f"{join_first(places, len(gaps), '; ', ' columns')}: fill them in"
+        f"{', or leave the rows out with {argument}' if may_drop else ' or drop the lines'}.",
+        *argument,
     )
 
 

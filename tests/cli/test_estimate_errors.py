@@ -49,7 +49,8 @@ def test_a_missing_label(cli: CommandLine, incomes: Path) -> None:
 
 def test_a_gap(cli: CommandLine, tmp_path: Path) -> None:
     file = written(tmp_path, "income,age\n1,2\n,3\n4,5\n")
-    message = f"Column 'income' of {file}, line 3, is missing: fill it in or drop the line."
+    message = f"Column 'income' of {file}, line 3, is missing: fill it in, or leave the row "
+    message += "out with --missing drop."
     assert cli.error("estimate", file, "--column", "income", "--kernel", "gini") == message
 
 
@@ -183,7 +184,7 @@ _SKETCH = ("--kernel", "gini", "--method", "sketch")
         ((*_SKETCH, "--sketch-range", "0"), "'0' is not a range: give --sketch-range lowest,"),
         ((*_SKETCH, "--sketch-range", "0,x"), "'0,x' are not numbers"),
         ((*_SKETCH, "--sketch-range", "9,1"), "A range is two finite numbers, the smaller first"),
-        ((*_SKETCH, "--sketch-range", "0,9"), "The declared range [0, 9] leaves out rows 4, 5 and"),
+        ((*_SKETCH, "--sketch-range", "0,9"), "The declared range [0, 9] leaves out rows 4, 5, 6,"),
         (
             (*_SKETCH, "--sketch-range", "0,9", "--sketch-range", "0,9"),
             "There are 2 ranges for 1 column: give --sketch-range once.",

@@ -238,7 +238,7 @@ class TestMistakes:
             (
                 ["--construction", "blow-up"],
                 "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too.",
+                "that says the site of each row, too, or a file for each site.",
             ),
             (
                 ["--group-by", "site", "--construction", "lexico"],
@@ -268,7 +268,10 @@ class TestMistakes:
     def test_a_row_without_site(self, cli: CommandLine, tmp_path: Path, command: str) -> None:
         file = tmp_path / "gap.csv"
         file.write_text("income,site,class\n1,a,0\n2,,1\n3,b,0\n")
-        message = f"Column 'site' of {file}, line 3, is missing: fill it in or drop the line."
+        message = (
+            f"Column 'site' of {file}, line 3, is missing: fill it in, or leave the row out with "
+            "--missing drop."
+        )
         words = self.words(command, file, tmp_path)
         assert cli.error(*words, "--group-by", "site") == message
 

@@ -53,9 +53,6 @@ def test_anything_else_is_refused(cli: CommandLine, single: Path, spelling: str)
     assert "Traceback" not in answer.err
 
 
-SITES = ", with a column that says which file a row is from for --group-by"
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -72,7 +69,7 @@ SITES = ", with a column that says which file a row is from for --group-by"
         ),
         (
             "estimate",
-            "pairgossip estimate needs FILE: 'pairgossip estimate --help' says what it is.",
+            "pairgossip estimate needs FILES: 'pairgossip estimate --help' says what it is.",
         ),
         (
             "exact a.csv",
@@ -95,6 +92,10 @@ SITES = ", with a column that says which file a row is from for --group-by"
             "pairgossip kernels has no use for 'gini': leave it out, or put a name with blanks in "
             "it in quotes.",
         ),
+        (
+            "exact a.csv --kernel gini b.csv",
+            "b.csv stands apart from the other files: name all files next to each other.",
+        ),
         # Not a file: a name that was to be in quotes.
         (
             "estimate a.csv --column household income",
@@ -109,23 +110,21 @@ def test_every_refusal_is_one_sentence(cli: CommandLine, line: str, said: str) -
 
 
 @pytest.mark.parametrize(
-    ("line", "sites"),
+    "line",
     [
-        ("estimate a.csv b.csv --kernel gini", SITES),
-        ("exact a.csv b.csv --kernel gini", ""),
-        ("train a.csv b.csv --label y --model m.json", SITES),
-        ("score m.json a.csv b.csv", ""),
-        ("swarm run --peers 2 --data a.csv b.csv --kernel gini", ""),
-        ("swarm run --peers 2 --data a.csv --data b.csv --kernel gini", ""),
-        ("peer init --name a --spec s.toml --data a.csv b.csv", ""),
-        ("watch --text --data a.csv b.csv --kernel gini", ""),
+        "plan a.csv b.csv --kernel gini",
+        "score m.json a.csv b.csv",
+        "swarm run --peers 2 --data a.csv b.csv --kernel gini",
+        "swarm run --peers 2 --data a.csv --data b.csv --kernel gini",
+        "peer init --name a --spec s.toml --data a.csv b.csv",
+        "watch --text --data a.csv b.csv --kernel gini",
     ],
 )
-def test_several_tables_are_one_too_many(cli: CommandLine, line: str, sites: str) -> None:
+def test_several_tables_are_one_too_many(cli: CommandLine, line: str) -> None:
     command = " ".join(word for word in line.split()[:2] if word.isalpha())
     assert cli.error(*line.split()) == (
         f"pairgossip {command} reads one table at a time, but was also given b.csv: put the rows "
-        f"of all files into one{sites}, or run it once for each."
+        f"of all files into one, or run it once for each."
     )
 
 
@@ -135,5 +134,5 @@ def test_many_tables_are_counted(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cork").touch()  # as the shell fills in a pattern, names may have no ending
     assert "was also given cork and 2 more" in cli.error(
-        "estimate", "bray", "cork", "derry", "dublin", "--kernel", "gini"
+        "plan", "bray", "cork", "derry", "dublin", "--kernel", "gini"
     )

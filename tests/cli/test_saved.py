@@ -136,7 +136,7 @@ def _set(**changes: Any) -> Callable[[dict[str, Any]], object]:
         (_set(columns=["a", 1]), "is a damaged model"),
         (_set(classes=["a", 1]), "is a damaged model"),
         (_set(classes=["a"]), "is a damaged model"),
-        (_set(loss="ranking-hinge"), "is a damaged model"),
+        (_set(classes=["a", "b", "c"]), "is a damaged model"),
         (_set(loss=None), "is a damaged model"),
         (_set(settings=None), "is a damaged model"),
         (_set(settings={"seed": "0", "step": {"scale": 0.1}}), "is a damaged model"),

@@ -176,7 +176,7 @@ def test_a_ball_of_no_size(cli: CommandLine, points: Path, tmp_path: Path) -> No
             "x,class\n1,a\n2,b\n",
             ["--loss", "ranking-hinge"],
             "Loss 'ranking-hinge' compares labels by size, but column 'class' holds text such as "
-            "'a': give numbers instead.",
+            "'a': give their order with --classes, or numbers instead.",
         ),
     ],
 )

@@ -197,7 +197,7 @@ def refusal(problem: CycloptsError) -> str:
         case RepeatArgumentError():
             option = str(problem.token.keyword)
             if option in _TABLE_ARGUMENTS:
-                return one_table(command, [problem.token.value], _options(problem))
+                return one_table(command, [problem.token.value])
             return f"{option} is given twice: give it once."
         case CoercionError():
             return _wrong_value(problem)
@@ -207,13 +207,12 @@ def refusal(problem: CycloptsError) -> str:
     return str(problem)
 
 
-def one_table(command: str, others: Sequence[str], options: Iterable[str] = ()) -> str:
+def one_table(command: str, others: Sequence[str]) -> str:
     """Say that a command reads a single table, and what to do with several."""
     more = "" if len(others) == 1 else f" and {len(others) - 1} more"
-    sites = ", with a column that says which file a row is from for --group-by"
     return (
         f"{command} reads one table at a time, but was also given {others[0]}{more}: put the rows "
-        f"of all files into one{sites if '--group-by' in options else ''}, or run it once for each."
+        "of all files into one, or run it once for each."
     )
 
 
@@ -232,8 +231,10 @@ def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
 
 def _too_many(tokens: Sequence[str], problem: CycloptsError, command: str) -> str:
     options = _options(problem)
+    if "FILES" in options and _names_file(tokens[0]):
+        return f"{tokens[0]} stands apart from the other files: name all files next to each other."
     if not _TABLE_ARGUMENTS.isdisjoint(options) and _names_file(tokens[0]):
-        return one_table(command, tokens, options)
+        return one_table(command, tokens)
     return (
         f"{command} has no use for '{tokens[0]}': leave it out, or put a name with blanks in it "
         "in quotes."

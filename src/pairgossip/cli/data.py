@@ -2,116 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cyclopts import Parameter
 
-from pairgossip.checks import UNIFORM_EDGES
-from pairgossip.cli.console import tell
-from pairgossip.cli.options import NETWORK
-from pairgossip.errors import InputError, canonical
-from pairgossip.text import format_rows
+from pairgossip.checks import MISSING, REFUSE, choice
+from pairgossip.cli.console import tell, with_options
+from pairgossip.cli.options import NETWORK, STATISTIC
+from pairgossip.errors import InputError
+from pairgossip.text import format_rows, join_names
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from pairgossip.arrays import FloatArray
-    from pairgossip.peer.spec.spec import Spec
-    from pairgossip.privacy import RandomizedResponse
     from pairgossip.tables import Table
-
-    Options = TypeVar("Options", bound=DataclassInstance)
-
-
-class Specified(NamedTuple):
-    """A run specification and the file it was read from."""
-
-    path: Path
-    spec: Spec
-
-    @classmethod
-    def read(cls, path: Path, law: str) -> Specified:
-        """Read a specification; raise `InputError` for another law than that of peers."""
-        from pairgossip.peer.spec.spec import read_spec
-
-        spec = read_spec(path)
-        if canonical(law) != UNIFORM_EDGES:
-            raise InputError(
-                f"{path} is for peers, whose links all ring alike: leave --law out, or run "
-                "without --spec."
-            )
-        return cls(path, spec)
-
-    @property
-    def privacy(self) -> RandomizedResponse | None:
-        """The mechanism by which rows are reported, None if they are used as they are."""
-        from pairgossip.peer.spec.mechanism import mechanism_of
-
-        return None if self.spec.privacy is None else mechanism_of(self.spec)
-
-    def fill_in(self, options: Options, **said: Any) -> Options:
-        """Fill options in with what the specification says; refuse those that say otherwise."""
-        for name, value in said.items():
-            given = getattr(options, name)
-            if given is not None and not _is_same(name, given, value):
-                wanted = f"no --{name}" if value is None else f"--{name} {_format_option(value)}"
-                raise InputError(
-                    f"{self.path} asks for {wanted}, not for {_format_option(given)}: leave "
-                    f"--{name} out, or change the specification."
-                )
-        return replace(options, **said)
-
-    def observations(self, file: Path) -> Observations:
-        """Read the rows of all members from one file, checked as each member checks its own."""
-        import numpy as np
-
-        from pairgossip.peer.storage.rows import read_rows
-
-        spec = self.spec
-        rows = np.array(read_rows(file, spec))
-        if spec.members is not None and len(rows) != spec.members:
-            raise InputError(
-                f"{self.path} says members = {spec.members}, but {file} has {len(rows)} rows: "
-                "give the rows of all members, or change the specification."
-            )
-        features = len(spec.columns)
-        labels = None if spec.label is None else rows[:, features]
-        return Observations(spec.columns, rows[:, :features], labels, spec.label)
-
-
-@dataclass(frozen=True)
-class StepOfPeers:
-    """A specification's step size, as a function of the simulator's time.
-
-    Peers count time in rings per link, the simulator in exchanges of the whole network, of which
-    there are as many more as there are edges. So this is (step / sqrt(edges)) / sqrt(t); only
-    while the links have not rung once on average it is constant, as peers' times below 1 count
-    as 1.
-    """
-
-    step: float
-    edges: int
-
-    def __call__(self, t: Any) -> Any:
-        """Return the step size at a time, or at every time of an array."""
-        from pairgossip.losses import inverse_sqrt
-
-        return inverse_sqrt(self.step)(t / self.edges) / self.edges
-
-
-def _is_same(name: str, given: Any, said: Any) -> bool:
-    if name == "column":
-        return said in (given, [part.strip() for names in given for part in names.split(",")])
-    if isinstance(given, str) and name != "label":
-        given = canonical(given)
-    return bool(given == said)
-
-
-def _format_option(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else str(value)
 
 
 @Parameter(name="*", group=NETWORK)
@@ -126,12 +34,22 @@ class GroupOptions:
     """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
     one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
 
-    def check(self, spec: Path | None) -> None:
+    def check(self, files: Sequence[Path], spec: Path | None) -> None:
         """Raise `InputError` for a construction without sites, and for sites of a specification."""
-        if self.construction is not None and self.group_by is None:
+        if self.construction is not None and self.group_by is None and len(files) == 1:
             raise InputError(
                 "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too."
+                "that says the site of each row, too, or a file for each site."
+            )
+        if self.group_by is not None and len(files) > 1:
+            raise InputError(
+                f"Each of the {len(files)} files is a site: leave --group-by out, or put all rows "
+                "into one file."
+            )
+        if self.construction is not None and spec is not None:
+            raise InputError(
+                f"{spec} is for peers, which exchange one row at a time: leave --construction out, "
+                "or run without --spec."
             )
         if self.group_by is not None and spec is not None:
             raise InputError(
@@ -140,8 +58,58 @@ class GroupOptions:
             )
 
 
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class RowOptions:
+    """Which rows are used, and what their labels count as."""
+
+    missing: str = REFUSE
+    """What becomes of rows without an entry in a column that is used (empty, NA, nan, ...): refuse,
+    which names their lines, or drop, which says how many were left out."""
+    classes: str | None = None
+    """The labels from the lowest to the highest, such as no,yes or none,mild,severe: they count as
+    0, 1, ... in this order, and others are refused. With --epsilon all that are possible."""
+
+    @property
+    def names(self) -> list[str] | None:
+        """The declared classes as they stand on the command line; None if there are none."""
+        return None if self.classes is None else [name.strip() for name in self.classes.split(",")]
+
+    def read_labels(self, tables: Sequence[Table], label: str | None) -> _Labels:
+        """Return the labels of all rows: numbers if all entries are or classes are declared."""
+        import numpy as np
+
+        from pairgossip.kernels.rows import code_labels
+
+        if label is None:
+            if self.classes is not None:
+                raise InputError(
+                    "--classes are the possible labels, but no label is used: give --label, or "
+                    "leave --classes out."
+                )
+            return _Labels(None, None)
+        are_numbers = all(table.holds_numbers(label) for table in tables)
+        names: list[Any] | None = self.names
+        if names is None and are_numbers:
+            return _Labels(np.concatenate([table.numbers(label) for table in tables]), None)
+        texts: list[Any] = [text for table in tables for text in table.text(label)]
+        if names is None:
+            return _Labels(texts, None)
+        if are_numbers and all(_is_numeral(name) for name in names):  # 2 and 2.0 are the same
+            texts, names = [float(text) for text in texts], [float(name) for name in names]
+        owner = f"Column '{label}'{f' of {tables[0].path}' if len(tables) == 1 else ''} holds"
+        places = _places(tables)
+        codes = code_labels(texts, names, owner, lambda rows: format_places(places, rows))
+        return _Labels(codes, tuple(names))
+
+
+class _Labels(NamedTuple):
+    values: Any
+    classes: tuple[Any, ...] | None
+
+
 class Observations(NamedTuple):
-    """One observation per row of a file."""
+    """One observation per row of a file, or of several."""
 
     columns: tuple[str, ...]
     values: FloatArray
@@ -152,9 +120,13 @@ class Observations(NamedTuple):
     groups: Any = None
     """The site of every row, as numbers or text; None unless asked for."""
     group_by: str | None = None
-    """The column that says the sites."""
-    lines: Sequence[int] = ()
-    """The line of the file on which every row begins."""
+    """The column that says the sites; None where they are files."""
+    places: Sequence[tuple[str, int]] = ()
+    """The file of every row, and the line on which it begins; of one file, without its name."""
+    classes: tuple[Any, ...] | None = None
+    """The declared classes, whose codes the labels are."""
+    dropped: int = 0
+    """How many rows were left out, as entries were missing."""
 
     @property
     def sites(self) -> tuple[str, ...] | None:
@@ -170,8 +142,8 @@ class Observations(NamedTuple):
         return len(self.values) if sites is None else len(sites)
 
     def format_lines(self, rows: Sequence[int]) -> str:
-        """Name up to two lines of the file and count the rest: "lines 3, 17 and 5 more"."""
-        return format_rows([self.lines[row] for row in rows], "line")
+        """Name up to ten lines of every file and count the rest."""
+        return format_places(self.places, rows)
 
     def describe(self) -> str:
         """Say which columns are used, such as "columns: age, income; label: class"."""
@@ -179,39 +151,171 @@ class Observations(NamedTuple):
 
         number = "column" if len(self.columns) == 1 else "columns"
         label = "" if self.label is None else f"; label: {self.label}"
-        sites = "" if self.group_by is None else f"; sites: {self.group_by}"
-        return f"{number}: {list_columns(self.columns)}{label}{sites}"
+        if self.classes is not None:
+            label += f" ({' < '.join(map(_format_class, self.classes))})"
+        by = "one per file" if self.groups is not None else None
+        sites = self.group_by or by
+        return f"{number}: {list_columns(self.columns)}{label}{f'; sites: {sites}' * bool(sites)}"
+
+
+def format_places(places: Sequence[tuple[str, int]], rows: Sequence[int]) -> str:
+    """Name lines of files: "lines 3 and 17 of cork.csv and line 2 of derry.csv"."""
+    by_file: dict[str, list[int]] = {}
+    for row in rows:
+        file, line = places[row]
+        by_file.setdefault(file, []).append(line)
+    return join_names(
+        [f"{format_rows(lines, 'line')}{file and f' of {file}'}" for file, lines in by_file.items()]
+    )
+
+
+def _format_class(name: Any) -> str:
+    return f"{name:g}" if isinstance(name, float) else str(name)
+
+
+def _is_numeral(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def read_observations(
-    file: Path,
+    files: Sequence[Path],
     columns: Sequence[str] | None,
     label: str | None = None,
     group_by: str | None = None,
+    options: RowOptions = RowOptions(),
     *,
     every_column: bool = False,
 ) -> Observations:
     """Read columns of numbers, and columns of labels and of sites if they are named.
 
     Without named columns these are all the others if ``every_column``; else there must be
-    exactly one other column.
+    exactly one other column. Several files are sites.
     """
+    import numpy as np
+
     from pairgossip.tables import read_columns
 
-    table = read_columns(file, ())
+    missing = choice("treatment of missing values", options.missing, MISSING)
+    sites = name_sites(files)
+    tables = read_each(files, lambda file: read_columns(file, ()))
     others = [name for name in (label, group_by) if name is not None]
-    table.refuse_unknown(others)
     if columns:
-        names = _split_names(columns, table)
+        names = _split_names(columns, tables[0])
     else:
-        names = [name for name in table.header if name not in others]
+        _check_same_columns(tables)
+        tables[0].refuse_unknown(others)
+        names = [name for name in tables[0].header if name not in others]
         named = {"label": label, "site": group_by}
-        _check_unnamed(table, names, named, every_column=every_column)
-    table.refuse_gaps([*others, *names])
-    labels = None if label is None else table.labels(label)
-    groups = None if group_by is None else _read_groups(table, group_by)
-    values = table.with_columns(names).matrix()
-    return Observations(tuple(names), values, labels, label, groups, group_by, table.lines)
+        _check_unnamed(tables[0], names, named, every_column=every_column)
+    if label is not None and options.names is not None:
+        tables = [replace(table, words={label: options.names}) for table in tables]
+    used = [*others, *names]
+    read_each(tables, lambda table: table.refuse_unknown(used))
+    tables, dropped = _keep_complete(tables, used, missing)
+    labels = options.read_labels(tables, label)
+    parts = read_each(tables, lambda table: table.with_columns(names).matrix())
+    groups = None if group_by is None else _read_groups(tables[0], group_by)
+    return Observations(
+        columns=tuple(names),
+        values=np.concatenate(parts),
+        labels=labels.values,
+        label=label,
+        groups=repeat_sites(sites, parts) if groups is None else groups,
+        group_by=group_by,
+        places=_places(tables),
+        classes=labels.classes,
+        dropped=dropped,
+    )
+
+
+_Read = TypeVar("_Read")
+
+
+def read_each(sources: Sequence[Any], read: Callable[[Any], _Read]) -> list[_Read]:
+    """Read every file or table; what is wrong with several is told at once."""
+    results, problems = [], []
+    for source in sources:
+        try:
+            results.append(read(source))
+        except InputError as problem:
+            problems.append(problem)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise InputError(" ".join(map(with_options, problems)))
+    return results
+
+
+def name_sites(files: Sequence[Path]) -> list[str] | None:
+    """Return what the files are called as sites; None if there is only one."""
+    if len(files) == 1:
+        return None
+    names: dict[str, Path] = {}
+    for file in files:
+        if file.stem in names:
+            raise InputError(
+                f"{names[file.stem]} and {file} would both be the site '{file.stem}': give each "
+                "file once, under a name of its own."
+            )
+        names[file.stem] = file
+    stray = next((file for file in files if not file.suffix and not file.exists()), None)
+    if stray is not None and stray != Path("-"):
+        raise InputError(
+            f"There is no file {stray}: leave it out, or put a name with blanks in it in quotes."
+        )
+    return list(names)
+
+
+def repeat_sites(sites: list[str] | None, parts: Sequence[Sequence[Any] | FloatArray]) -> Any:
+    """Return the site of every row where each part is one; None without sites."""
+    import numpy as np
+
+    return None if sites is None else np.repeat(sites, [len(part) for part in parts])
+
+
+def _places(tables: Sequence[Table]) -> list[tuple[str, int]]:
+    names = [table.path.name for table in tables] if len(tables) > 1 else [""]
+    return [(name, line) for name, table in zip(names, tables, strict=True) for line in table.lines]
+
+
+def _check_same_columns(tables: Sequence[Table]) -> None:
+    """Raise `InputError` unless all files have the same columns, in whatever order."""
+    first, *others = tables
+    for table in others:
+        lacking = [name for name in first.header if name not in table.header]
+        further = [name for name in table.header if name not in first.header]
+        if lacking or further:
+            how = f"lacks '{lacking[0]}'" if lacking else f"also has '{further[0]}'"
+            raise InputError(
+                f"{table.path} has other columns than {first.path}: it {how}; choose the columns "
+                "to use with --column."
+            )
+
+
+def _keep_complete(
+    tables: Sequence[Table], names: Sequence[str], missing: str
+) -> tuple[list[Table], int]:
+    """Refuse rows without an entry in these columns, or leave them out and say so."""
+    from pairgossip.kernels.rows import rows_dropped
+
+    if missing == REFUSE:
+        read_each(tables, lambda table: table.refuse_gaps(names, may_drop=True))
+        return list(tables), 0
+    gaps = [table.gaps(names) for table in tables]
+    dropped, count = sum(map(len, gaps)), sum(map(len, tables))
+    if not dropped:
+        return list(tables), 0
+    places = _places(tables)
+    starts = itertools.accumulate(map(len, tables), initial=0)
+    lost = [start + row for start, rows in zip(starts, gaps, strict=False) for row in rows]
+    tell(f"Warning: {rows_dropped(dropped, count, format_places(places, lost))}")
+    empty = next((t for t, rows in zip(tables, gaps, strict=True) if len(rows) == len(t)), None)
+    if empty is not None:
+        raise InputError(f"All rows of {empty.path} have missing entries: leave the file out.")
+    return [table.without(rows) for table, rows in zip(tables, gaps, strict=True)], dropped
 
 
 def check_kernel_labels(observations: Observations, kernel: str | None) -> None:
@@ -232,7 +336,7 @@ def check_labels(observations: Observations, owner: str, *, sizes: bool, favors:
     if sizes:
         raise InputError(
             f"{owner} compares labels by size, but column '{observations.label}' holds text such "
-            f"as '{classes[0][:40]}': give numbers instead."
+            f"as '{classes[0][:40]}': give their order with --classes, or numbers instead."
         )
     if favors and len(classes) == 2:
         tell(f"positive class: {classes[1]} (labels in alphabetical order)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json, write_line
-from pairgossip.cli.data import GroupOptions, Specified, check_kernel_labels, read_observations
+from pairgossip.cli.data import GroupOptions, RowOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     STATISTIC,
@@ -22,12 +22,13 @@ from pairgossip.cli.options import (
     MethodOptions,
     NetworkOptions,
     SketchOptions,
-    TableFile,
+    TableFiles,
     TargetName,
     given,
 )
 from pairgossip.cli.outputs import RunOutputs
 from pairgossip.cli.privacy import PrivacyOptions
+from pairgossip.cli.specified import Specified
 from pairgossip.errors import InputError, canonical
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
@@ -53,10 +54,11 @@ class _StatisticOptions:
 
 
 def estimate_command(
-    file: Annotated[TableFile, Parameter(group=STATISTIC)],
+    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
     /,
     *,
     statistic: _StatisticOptions = _StatisticOptions(),
+    rows: RowOptions = RowOptions(),
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
     groups: GroupOptions = GroupOptions(),
@@ -69,8 +71,9 @@ def estimate_command(
 
     Row k of a CSV file becomes the observation of node k of a network. Node by node and exchange
     by exchange, all nodes come to know the average of a kernel over all pairs of rows. With
-    --group-by a node is a site that holds several rows. With --epsilon nodes use reports of the
-    rows that local differential privacy protects. Ctrl-C keeps what was computed until then.
+    --group-by, or with a file for each, a node is a site that holds several rows. With --epsilon
+    nodes use reports of the rows that local differential privacy protects. Ctrl-C keeps what was
+    computed until then.
 
     For example:
 
@@ -78,12 +81,14 @@ def estimate_command(
         pairgossip estimate incomes.csv --column income --kernel gini
         pairgossip estimate incomes.csv --column income --kernel gini --graph cycle
         pairgossip estimate incomes.csv --column income --kernel gini --method sketch
+        pairgossip dataset engel --out derry.csv
+        pairgossip estimate incomes.csv derry.csv --column income --kernel gini
     """
     from pairgossip.estimation import EstimationRequest, estimate
 
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None
-    groups.check(statistic.spec)
+    groups.check(files, statistic.spec)
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
         statistic, how = _apply_spec(specified, statistic, how)
@@ -91,11 +96,11 @@ def estimate_command(
     arguments = given(how) | {name: asked[name] for name in _ARGUMENTS if name in asked}
     request = EstimationRequest(data=None, **arguments)
     arguments["sketch"] = sketch.recipe(how.method, statistic.kernel)
-    outputs.check([file, network.graph_file, statistic.spec], request.clock)
+    outputs.check([*files, network.graph_file, statistic.spec], request.clock)
     observations = (
-        specified.observations(file)
+        specified.observations(files, rows)
         if specified
-        else read_observations(file, statistic.column, statistic.label, groups.group_by)
+        else read_observations(files, statistic.column, statistic.label, groups.group_by, rows)
     )
     check_kernel_labels(observations, statistic.kernel)
     measured = (statistic.kernel, request.target)
@@ -109,6 +114,7 @@ def estimate_command(
             groups=observations.groups,
             **arguments,
         )
+    run = replace(run, rows_dropped=observations.dropped)
     outputs.write(run)
     if run.sketch is not None and isnan(run.mean[-1]):
         tell(
@@ -147,28 +153,30 @@ def _apply_spec(
 
 
 def exact_command(
-    file: TableFile,
+    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
     /,
     *,
-    kernel: Annotated[str, KERNEL],
-    column: Columns = None,
-    label: Label = None,
-    kind: TargetName = None,
+    kernel: Annotated[str, KERNEL, Parameter(group=STATISTIC)],
+    column: Annotated[Columns, Parameter(group=STATISTIC)] = None,
+    label: Annotated[Label, Parameter(group=STATISTIC)] = None,
+    kind: Annotated[TargetName, Parameter(group=STATISTIC)] = None,
+    rows: RowOptions = RowOptions(),
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
-    It averages the kernel over all pairs of rows of a CSV file: what gossip estimates without
-    ever collecting the data in one place.
+    It averages the kernel over all pairs of rows of a CSV file, or of several together: what
+    gossip estimates without ever collecting the data in one place.
 
     For example:
 
         pairgossip dataset engel --out incomes.csv
         pairgossip exact incomes.csv --column income --kernel gini
+        pairgossip exact incomes.csv --column income --kernel gini --missing drop
     """
     from pairgossip.kernels import exact
     from pairgossip.progress import in_steps, progress_bar
 
-    observations = read_observations(file, column, label)
+    observations = read_observations(files, column, label, options=rows)
     check_kernel_labels(observations, kernel)
     with progress_bar(f"exact {kernel}", 1000) as advance:
         value = exact(

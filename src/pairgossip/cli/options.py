@@ -63,6 +63,14 @@ TableFile = Annotated[
     Path,
     Parameter(help="A CSV file whose first line names its columns; - for standard input."),
 ]
+TableFiles = Annotated[
+    list[Path],
+    Parameter(
+        name="FILES",
+        help="A CSV file whose first line names its columns; - for standard input. Of several "
+        "files each is a site, called like its file.",
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     Parameter(
@@ -73,9 +81,9 @@ Columns = Annotated[
 Label = Annotated[
     str | None,
     Parameter(
-        help="Column of labels for kernels that compare classes. Text counts in alphabetical "
-        "order: for auc, the last class is the positive one; ranking-risk and concordance take "
-        "numbers only."
+        help="Column of labels for kernels that compare classes. Text counts in the order of "
+        "--classes, or else of the alphabet: for auc, the last class is the positive one; "
+        "ranking-risk and concordance take text with --classes only."
     ),
 ]
 HomeFolder = Annotated[

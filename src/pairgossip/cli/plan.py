@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
-from pairgossip.cli.data import check_kernel_labels, read_observations
+from pairgossip.cli.data import RowOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
@@ -53,6 +53,7 @@ def plan_command(
     /,
     *,
     statistic: _PlannedStatistic,
+    rows: RowOptions = RowOptions(),
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
     sketch: SketchOptions = SketchOptions(),
@@ -87,7 +88,7 @@ def plan_command(
 
     check_figures([out])
     check_outputs([out], [file, network.graph_file])
-    observations = read_observations(file, statistic.column, statistic.label)
+    observations = read_observations([file], statistic.column, statistic.label, options=rows)
     check_kernel_labels(observations, statistic.kernel)
     made = plan(
         observations.values,

@@ -14,7 +14,8 @@ from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
-    from pairgossip.cli.data import Observations, Specified
+    from pairgossip.cli.data import Observations
+    from pairgossip.cli.specified import Specified
     from pairgossip.privacy import RandomizedResponse
 
 
@@ -33,8 +34,6 @@ class PrivacyOptions:
     range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
     """The lowest and highest possible value of a column, such as 0,5000, from what is known
     beforehand and not from the data; one for all columns, or repeat it for each."""
-    classes: str | None = None
-    """The possible labels, such as 0,1 or benign,malignant."""
     rounding: str | None = None
     """bins (unless given): report the bin; stochastic: round at random to one of two grid
     points."""
@@ -105,30 +104,15 @@ class PrivacyOptions:
         ranges = [read_limits(text) for text in self.range]
         return ranges * columns if len(ranges) == 1 else ranges
 
-    def _classes(self, observations: Observations) -> list[Any] | None:
+    def _classes(self, observations: Observations) -> list[int] | None:
         if observations.labels is None:
-            if self.classes is not None:
-                raise InputError(
-                    "--classes are the possible labels, but no label is used: give --label, or "
-                    "leave --classes out."
-                )
             return None
-        if self.classes is None:
+        if observations.classes is None:
             raise InputError(
                 "Give --classes, all labels that are possible, such as --classes 0,1: read from "
                 "private data they would reveal them."
             )
-        names = [part.strip() for part in self.classes.split(",")]
-        # Text counts in alphabetical order, here as without privacy.
-        if isinstance(observations.labels, list):
-            return sorted(names)
-        try:
-            return [float(name) for name in names]
-        except ValueError:
-            raise InputError(
-                f"--classes {self.classes} are not numbers, but column '{observations.label}' "
-                "holds numbers: give those that are possible in it, such as --classes 0,1."
-            ) from None
+        return list(range(len(observations.classes)))
 
     def _bins(self, columns: int) -> list[Any] | None:
         if self.bins is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError, canonical
 from pairgossip.files import read_bytes, write_json_file, write_text
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
@@ -125,7 +126,7 @@ def _is_sound(content: dict[str, Any]) -> bool:
     if not _is_training(content["settings"]):
         return False
     texts = all(isinstance(entry, str) for entry in classes)
-    if not (len(classes) == 2 if content["loss"].startswith("auc-") else not texts):
+    if content["loss"].startswith("auc-") and len(classes) != 2:
         return False
     return (
         all(isinstance(name, str) for name in columns)
@@ -191,6 +192,8 @@ def score_command(
     from pairgossip.tables import read_columns
 
     table = read_columns(file, ())
+    if label is not None:
+        table = replace(table, words={label: [str(name) for name in trained.classes]})
     table.refuse_gaps([*trained.columns, *([] if label is None else [label])])
     table = table.with_columns(trained.columns)
     scores = trained.scores(table.matrix())
@@ -228,14 +231,16 @@ def _labels(table: Table, label: str, model: Model) -> FloatArray:
     found: list[Any] = table.text(label) if is_text else table.numbers(label).tolist()
     if len(set(found)) == 1:
         raise InputError(f"{place} holds one class only ({found[0]}): the AUC needs two.")
-    if not model.is_bipartite:
+    has_sizes = not is_text and model.classes == sorted(model.classes)
+    if has_sizes and not model.is_bipartite:
         return np.array(found, dtype=np.float64)
     codes = {known: float(code) for code, known in enumerate(model.classes)}
     for stranger in found:
         if stranger not in codes:
             raise InputError(
-                f"{place} holds '{stranger}', which is neither of the model's classes, "
-                f"{model.classes[0]} and {model.classes[1]}."
+                f"{place} holds '{stranger}', which is "
+                f"{'neither' if len(codes) == 2 else 'none'} of the model's classes, "
+                f"{join_names([str(known) for known in model.classes])}."
             )
     return np.array([codes[entry] for entry in found])
 

@@ -80,6 +80,12 @@ def _group_rows(facts: _Facts | None) -> list[tuple[str, str]]:
     ]
 
 
+def _dropped_rows(found: _Facts) -> list[tuple[str, str]]:
+    """Return the line of a table about rows with missing entries; none if there were none."""
+    count = found["rows_dropped"]
+    return [("rows left out, entries missing", format_value(count))] if count else []
+
+
 def _traffic_rows(found: _Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
     sent = [
@@ -195,6 +201,8 @@ def run_summary(run: Run, observations: Observations) -> _Facts:
     return {
         "columns": observations.columns,
         "label": observations.label,
+        "classes": observations.classes,
+        "rows_dropped": run.rows_dropped,
         "statistic": run.kernel or "mean",
         "target": run.target_kind,
         "exact": exact,
@@ -245,6 +253,7 @@ def print_run(run: Run, found: _Facts, columns: str) -> None:
         *([("time", format_value(found["time"]))] if run.times is not None else []),
         ("normalized gap", _format_gap(run, found["normalized_gap"])),
         *_group_rows(found["groups"]),
+        *_dropped_rows(found),
         ("seed", str(run.seed)),
     )
     write_rows(("result", ""), rows, f"{describe(run)}; {columns}")
@@ -284,11 +293,15 @@ def fit_summary(fit: Fit, observations: Observations) -> _Facts:
     if not np.isfinite(theta).all():
         raise InputError("Training diverged: give a smaller --step, or a --radius.")
     classes, codes = np.unique(np.asarray(observations.labels), return_inverse=True)
+    found: list[Any] = classes.tolist()
+    if (declared := observations.classes) is not None:
+        found = [declared[int(code)] for code in found]
     return {
         "loss": fit.loss,
         "columns": list(observations.columns),
         "label": observations.label,
-        "classes": classes.tolist(),
+        "classes": found,
+        "rows_dropped": fit.rows_dropped,
         "theta": theta.tolist(),
         "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),
         "objective": float(fit.objective[-1]),
@@ -345,6 +358,7 @@ def print_fit(fit: Fit, found: _Facts, columns: str) -> None:
         *_traffic_rows(found),
         ("normalized gap", _format_gap(fit, found["normalized_gap"])),
         *_group_rows(found["groups"]),
+        *_dropped_rows(found),
         *_privacy_rows(found["privacy"]),
         ("seed", str(found["seed"])),
     )

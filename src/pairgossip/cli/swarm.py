@@ -235,7 +235,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
             "Say what to average over pairs, such as --kernel gini, or give --spec; "
             "'pairgossip kernels' lists the kernels."
         )
-    observations = read_observations(what.data, what.column, what.label)
+    observations = read_observations([what.data], what.column, what.label)
     check_kernel_labels(observations, what.kernel)
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:

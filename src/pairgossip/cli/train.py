@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,7 @@ from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data import (
     GroupOptions,
-    Specified,
-    StepOfPeers,
+    RowOptions,
     check_labels,
     read_observations,
 )
@@ -23,13 +23,14 @@ from pairgossip.cli.options import (
     DescentOptions,
     Json,
     NetworkOptions,
-    TableFile,
+    TableFiles,
     TrainingFamilyParameters,
     given,
 )
 from pairgossip.cli.outputs import check_axis, check_figures, check_outputs, write_figure
 from pairgossip.cli.privacy import PrivacyOptions
 from pairgossip.cli.saved import Model, versions, write_model
+from pairgossip.cli.specified import Specified, StepOfPeers
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class LossOptions:
 
     label: str | None = None
     """Column of labels, needed unless --spec names it. For auc losses two classes, numbers or
-    text, of which the last in order is to be scored higher; for ranking losses numbers."""
+    text, of which the last in order is to be scored higher; for ranking losses numbers, or text
+    with --classes."""
     column: list[str] | None = None
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
@@ -82,10 +84,11 @@ class _TrainingOutputs:
 
 
 def train_command(
-    file: Annotated[TableFile, Parameter(group=_DATA)],
+    files: Annotated[TableFiles, Parameter(group=_DATA)],
     /,
     *,
     what: LossOptions = LossOptions(),
+    rows: Annotated[RowOptions, Parameter(name="*", group=_DATA)] = RowOptions(),
     outputs: _TrainingOutputs,
     network: NetworkOptions = NetworkOptions(),
     parameters: TrainingFamilyParameters = TrainingFamilyParameters(),
@@ -97,9 +100,9 @@ def train_command(
 
     Row k of a CSV file becomes the observation of node k of a network. Exchange by exchange, all
     nodes come to the linear score that minimizes the loss over all pairs of rows; the model
-    written is the mean of theirs. With --group-by a node is a site that holds several rows. With
-    --epsilon nodes learn from reports that local differential privacy protects; bins and columns
-    must be few. Ctrl-C keeps what was computed until then.
+    written is the mean of theirs. With --group-by, or with a file for each, a node is a site that
+    holds several rows. With --epsilon nodes learn from reports that local differential privacy
+    protects; bins and columns must be few. Ctrl-C keeps what was computed until then.
 
     For example:
 
@@ -112,9 +115,9 @@ def train_command(
 
     # Everything that can be wrong is found out before a run that may take hours.
     check_figures([outputs.plot])
-    check_outputs([outputs.model, outputs.plot], [file, network.graph_file, what.spec])
+    check_outputs([outputs.model, outputs.plot], [*files, network.graph_file, what.spec])
     specified = None
-    groups.check(what.spec)
+    groups.check(files, what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
         what, how = _apply_spec(specified, what, how)
@@ -123,9 +126,9 @@ def train_command(
         arguments["construction"] = groups.construction
     check_axis(outputs.against, LearningRequest(data=None, **arguments).clock)
     observations = (
-        specified.observations(file)
+        specified.observations(files, rows)
         if specified
-        else _observations(file, what, arguments["loss"], groups.group_by)
+        else _observations(files, what, arguments["loss"], groups.group_by, rows)
     )
     arguments["privacy"] = privacy.mechanism(observations, specified, None)
     # A run that diverges is reported in a sentence of its own.
@@ -141,6 +144,7 @@ def train_command(
             bias=False,
             **arguments,
         )
+    fit = replace(fit, rows_dropped=observations.dropped)
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
 
@@ -194,13 +198,15 @@ def _arguments(what: LossOptions, how: DescentOptions) -> dict[str, Any]:
     }
 
 
-def _observations(file: Path, what: LossOptions, loss: str, group_by: str | None) -> Observations:
+def _observations(
+    files: Sequence[Path], what: LossOptions, loss: str, group_by: str | None, rows: RowOptions
+) -> Observations:
     from pairgossip.losses import as_loss
 
     label = what.label
     if label is None:
         raise InputError("Name the column of labels: give --label, or a --spec that names it.")
-    observations = read_observations(file, what.column, label, group_by, every_column=True)
+    observations = read_observations(files, what.column, label, group_by, rows, every_column=True)
     if label in observations.columns:
         raise InputError(f"Column '{label}' is the label: leave it out of --column.")
     sizes = as_loss(loss).label_sizes

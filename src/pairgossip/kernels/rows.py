@@ -56,7 +56,8 @@ def prepare_rows(
         lost = np.logical_or.reduce(list(gaps.values()))
         dropped = int(lost.sum())
         if dropped:
-            warn_of_dropped(lost, _count_from_zero(np.flatnonzero(lost)), stacklevel)
+            places = _count_from_zero(np.flatnonzero(lost))
+            warnings.warn(rows_dropped(dropped, len(lost), places), stacklevel=stacklevel)
             given = {name: _take(column, name, ~lost) for name, column in given.items()}
     return Rows(given, dropped)
 
@@ -80,16 +81,12 @@ def _is_gap(item: Any) -> bool:
     return not item.strip() if isinstance(item, str) else is_missing(item)
 
 
-def warn_of_dropped(lost: BoolArray, places: str, stacklevel: int = 2) -> None:
-    """Warn that rows with missing entries were left out; raise `InputError` if none is left."""
-    if lost.all():
-        raise InputError(f"All {len(lost):,} rows have missing values: none is left to use.")
-    warnings.warn(
-        RowsDropped(
-            f"Left out {int(lost.sum()):,} of {len(lost):,} rows, which have missing values: "
-            f"{places}."
-        ),
-        stacklevel=stacklevel + 1,
+def rows_dropped(dropped: int, count: int, places: str) -> RowsDropped:
+    """Build the warning for rows that were left out; raise `InputError` if none is left."""
+    if dropped == count:
+        raise InputError(f"All {count:,} rows have missing values: none is left to use.")
+    return RowsDropped(
+        f"Left out {dropped:,} of {count:,} rows, which have missing values: {places}."
     )
 
 

@@ -1,0 +1,139 @@
+"""What a run specification says in place of options, for a simulation of its peers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from pairgossip.checks import REFUSE, UNIFORM_EDGES
+from pairgossip.cli.data import Observations, RowOptions, name_sites, read_each, repeat_sites
+from pairgossip.errors import InputError, canonical
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from pairgossip.peer.spec.spec import Spec
+    from pairgossip.privacy import RandomizedResponse
+
+    Options = TypeVar("Options", bound=DataclassInstance)
+
+
+class Specified(NamedTuple):
+    """A run specification and the file it was read from."""
+
+    path: Path
+    spec: Spec
+
+    @classmethod
+    def read(cls, path: Path, law: str) -> Specified:
+        """Read a specification; raise `InputError` for another law than that of peers."""
+        from pairgossip.peer.spec.spec import read_spec
+
+        spec = read_spec(path)
+        if canonical(law) != UNIFORM_EDGES:
+            raise InputError(
+                f"{path} is for peers, whose links all ring alike: leave --law out, or run "
+                "without --spec."
+            )
+        return cls(path, spec)
+
+    @property
+    def privacy(self) -> RandomizedResponse | None:
+        """The mechanism by which rows are reported, None if they are used as they are."""
+        from pairgossip.peer.spec.mechanism import mechanism_of
+
+        return None if self.spec.privacy is None else mechanism_of(self.spec)
+
+    def fill_in(self, options: Options, **said: Any) -> Options:
+        """Fill options in with what the specification says; refuse those that say otherwise."""
+        for name, value in said.items():
+            given = getattr(options, name)
+            if given is not None and not _is_same(name, given, value):
+                wanted = f"no --{name}" if value is None else f"--{name} {_format_option(value)}"
+                raise InputError(
+                    f"{self.path} asks for {wanted}, not for {_format_option(given)}: leave "
+                    f"--{name} out, or change the specification."
+                )
+        return replace(options, **said)
+
+    def observations(self, files: Sequence[Path], options: RowOptions) -> Observations:
+        """Read the rows of all members, checked as each member checks its own.
+
+        They are in one file, or each member's in a file of its own.
+        """
+        import numpy as np
+
+        from pairgossip.peer.storage.rows import read_rows
+
+        spec = self.spec
+        if canonical(options.missing) != REFUSE:
+            raise InputError(
+                f"{self.path} is for peers, which take complete rows only: leave --missing out, "
+                "or run without --spec."
+            )
+        sites = name_sites(files)
+        parts = read_each(files, lambda file: np.array(read_rows(file, spec)))
+        rows = np.concatenate(parts)
+        if spec.members is not None and len(rows) != spec.members:
+            whose = f"{files[0]} has" if len(files) == 1 else f"the {len(files)} files have"
+            raise InputError(
+                f"{self.path} says members = {spec.members}, but {whose} {len(rows)} rows: "
+                "give the rows of all members, or change the specification."
+            )
+        features = len(spec.columns)
+        return Observations(
+            spec.columns,
+            rows[:, :features],
+            None if spec.label is None else rows[:, features],
+            spec.label,
+            groups=repeat_sites(sites, parts),
+        )
+
+    def describe(self) -> str:
+        """Say what is taken from the specification, where its members are simulated as sites."""
+        spec = self.spec
+        parts = [
+            f"{'loss' if spec.kernel is None else 'kernel'} {spec.kernel or spec.loss}",
+            f"columns {', '.join(spec.observed)}",
+            "their ranges",
+            *([] if spec.privacy is None else [f"epsilon {spec.privacy.epsilon:g}"]),
+            "and how peers average" if spec.kernel else "and how peers learn",
+        ]
+        return (
+            f"Taken from {self.path}: {', '.join(parts)}. Each file is a member; who talks to whom "
+            "and for how long are options, and links ring more often the more rows they join."
+        )
+
+
+@dataclass(frozen=True)
+class StepOfPeers:
+    """A specification's step size, as a function of the simulator's time.
+
+    Peers count time in rings per link, the simulator in exchanges of the whole network, of which
+    there are as many more as there are edges. So this is (step / sqrt(edges)) / sqrt(t); only
+    while the links have not rung once on average it is constant, as peers' times below 1 count
+    as 1.
+    """
+
+    step: float
+    edges: int
+
+    def __call__(self, t: Any) -> Any:
+        """Return the step size at a time, or at every time of an array."""
+        from pairgossip.losses import inverse_sqrt
+
+        return inverse_sqrt(self.step)(t / self.edges) / self.edges
+
+
+def _is_same(name: str, given: Any, said: Any) -> bool:
+    if name == "column":
+        return said in (given, [part.strip() for names in given for part in names.split(",")])
+    if isinstance(given, str) and name != "label":
+        given = canonical(given)
+    return bool(given == said)
+
+
+def _format_option(value: Any) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,246 @@
+"""Files as they are in life: one for each site, with gaps, and with classes in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+
+from .running import CommandLine
+
+CORK = "score,age,ill\n0.3,20,no\n0.1,30,no\n,40,yes\n0.7,50,yes\n"
+DERRY = "age,score,ill\n20,0.25,yes\n30,0.9,yes\n33,0.2,NA\n40,0.4,no\n"
+SCORE, ILL = [0.3, 0.1, 0.7, 0.25, 0.9, 0.4], [0, 0, 1, 1, 1, 0]
+SITES = ["cork"] * 3 + ["derry"] * 3
+"""The complete rows of both files."""
+AUC = ("--column", "score", "--label", "ill", "--classes", "no,yes", "--kernel", "auc")
+DROP = ("--missing", "drop")
+SHORT = ("--iterations", 200, "--trials", 2)
+LEFT_OUT = (
+    "Warning: Left out 2 of 8 rows, which have missing values: line 4 of cork.csv and line 4 of "
+    "derry.csv.\n"
+)
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> tuple[Path, Path]:
+    cork, derry = tmp_path / "cork.csv", tmp_path / "derry.csv"
+    cork.write_text(CORK)
+    derry.write_text(DERRY)
+    return cork, derry
+
+
+def test_each_file_is_a_site(cli: CommandLine, towns: tuple[Path, Path], tmp_path: Path) -> None:
+    save = tmp_path / "run.npz"
+    answer = cli("estimate", *towns, *AUC, *DROP, *SHORT, "--json", "--save", save)
+    assert (answer.code, answer.err) == (0, LEFT_OUT + f"Wrote {save}\n")
+    found = answer.json()
+    run = pg.estimate(SCORE, "auc", labels=ILL, groups=SITES, iterations=200, trials=2, seed=0)
+    assert (found["estimate"], found["exact"]) == (run.mean[-1], run.target)
+    assert (found["rows_dropped"], found["classes"]) == (2, ["no", "yes"])
+    assert found["groups"]["sites"] == 2 and found["groups"]["column"] is None
+    again = pg.load(save)
+    assert again.rows_dropped == 2 and again.sites.names == ("cork", "derry")
+
+
+def test_the_report_says_it(cli: CommandLine, towns: tuple[Path, Path]) -> None:
+    out = cli("estimate", *towns, *AUC, *DROP, *SHORT).out
+    title = "column: score; label: ill (no < yes); sites: one per file\n"
+    assert out.splitlines(keepends=True)[0].endswith(title)
+    lines = {line[:34].strip(): line[34:].strip() for line in out.splitlines()}
+    assert lines["rows left out, entries missing"] == "2"
+    assert "rows left out" not in cli("estimate", towns[0], *AUC[:2], "--kernel", "gini", *DROP,
+                                      "--column", "age", *SHORT).out  # fmt: skip
+
+
+def test_sites_are_the_nodes_of_a_network_file(
+    cli: CommandLine, towns: tuple[Path, Path], tmp_path: Path
+) -> None:
+    galway, network = tmp_path / "galway.csv", tmp_path / "roads.txt"
+    galway.write_text(CORK)
+    network.write_text("cork galway\ngalway derry\n")
+    how = ("--graph-file", network, "--construction", "whole-sets", *SHORT, "--json")
+    found = cli("estimate", *towns, galway, *AUC, *DROP, *how).json()
+    assert found["graph"]["edges"] == 2
+    assert found["groups"]["construction"] == "whole-sets"
+    network.write_text("cork galway\ngalway dery\n")
+    said = cli("estimate", *towns, galway, *AUC, *DROP, *how).err
+    assert "Unknown site 'derry': did you mean 'dery'?" in said
+
+
+def test_exact_is_of_all_rows(cli: CommandLine, towns: tuple[Path, Path]) -> None:
+    answer = cli("exact", *towns, *AUC, *DROP)
+    assert float(answer.out) == pg.exact(SCORE, "auc", labels=ILL)
+    assert answer.err.startswith(LEFT_OUT)
+    turned = cli("exact", *towns, *AUC, "--classes", "yes,no", *DROP)
+    assert turned.code == 2 and "--classes is given twice" in turned.err
+    other = [token if token != "no,yes" else "yes,no" for token in AUC]
+    assert float(cli("exact", *towns, *other, *DROP).out) == pytest.approx(1 - float(answer.out))
+
+
+def test_numbers_of_one_file_are_text_beside_words_of_another(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("x,c\n1,1\n2,2\n")
+    two.write_text("x,c\n3,1\n4,high\n")
+    answer = cli("exact", one, two, "--column", "x", "--label", "c", "--kernel", "auc",
+                 "--classes", "1,2,high")  # fmt: skip
+    assert "needs two classes, but the labels hold 3" in answer.err
+    answer = cli("exact", one, two, "--column", "x", "--label", "c", "--kernel", "ranking-risk",
+                 "--classes", "1,2,high")  # fmt: skip
+    assert float(answer.out) == pg.exact([1, 2, 3, 4], "ranking-risk", labels=[0, 1, 0, 2])
+
+
+def test_numerals_are_classes_however_they_are_spelled(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "grades.csv"
+    file.write_text("x,c\n1,2.0\n2,10\n3,2\n")
+    tokens = ("exact", file, "--column", "x", "--label", "c", "--kernel", "auc", "--classes")
+    assert float(cli(*tokens, "10,2").out) == pg.exact([1, 2, 3], "auc", labels=[1, 0, 1])
+    assert cli(*tokens, "10,3").err.endswith(
+        f"Error: Column 'c' of {file} holds 2.0 in lines 2 and 4, but the declared classes are "
+        "10.0 and 3.0: correct the labels, or declare all classes.\n"
+    )
+
+
+def test_training_on_files(cli: CommandLine, towns: tuple[Path, Path], tmp_path: Path) -> None:
+    model = tmp_path / "model.json"
+    how = ("--label", "ill", "--column", "score", "--iterations", 100, "--model", model)
+    answer = cli("train", *towns, *how, *DROP, "--classes", "yes,no", "--json")
+    fit = pg.minimize(
+        np.array(SCORE)[:, None], [1 - label for label in ILL], groups=SITES, iterations=100,
+        seed=0, bias=False,
+    )  # fmt: skip
+    found = answer.json()
+    assert found["theta"] == fit.model.tolist()
+    assert (found["rows_dropped"], found["classes"]) == (2, ["yes", "no"])
+    scored = tmp_path / "new.csv"
+    scored.write_text("score,ill\n0.1,no\n0.9,yes\n")
+    ordered = float(cli("score", model, scored, "--label", "ill").out)
+    assert ordered == (1.0 if fit.model[0] < 0 else 0.0)
+
+
+def test_grades_in_words_are_ranked(cli: CommandLine, tmp_path: Path) -> None:
+    file, model = tmp_path / "pain.csv", tmp_path / "model.json"
+    # A declared class is an entry, even where it would stand for a missing one.
+    file.write_text("dose,pain\n1,severe\n2,mild\n3,none\n4,none\n")
+    how = ("--label", "pain", "--loss", "ranking-logistic", "--iterations", 200, "--model", model)
+    assert cli("train", file, *how, "--classes", "none,mild,severe").code == 0
+    assert json.loads(model.read_text())["classes"] == ["none", "mild", "severe"]
+    assert float(cli("score", model, file, "--label", "pain").out) == 1.0
+    file.write_text("dose,pain\n1,severe\n2,bad\n")
+    assert cli.error("score", model, file, "--label", "pain") == (
+        f"Column 'pain' of {file} holds 'bad', which is none of the model's classes, none, mild "
+        "and severe."
+    )
+
+
+def test_a_plan_leaves_rows_out_too(cli: CommandLine, towns: tuple[Path, Path]) -> None:
+    answer = cli("plan", towns[0], "--column", "score", "--kernel", "gini", *DROP, "--error", 0.3)
+    assert answer.code == 0 and "Left out 1 of 4 rows" in answer.err and "3 nodes" in answer.out
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        (
+            ["exact", "cork.csv", "derry.csv", *AUC],
+            "Column 'score' of cork.csv, line 4, is missing: fill it in, or leave the row out with "
+            "--missing drop. Column 'ill' of derry.csv, line 4, is missing: fill it in, or leave "
+            "the row out with --missing drop.",
+        ),
+        (
+            words("exact cork.csv other/cork.csv --kernel gini"),
+            "cork.csv and other/cork.csv would both be the site 'cork': give each file once, under "
+            "a name of its own.",
+        ),
+        (
+            words("exact derry.csv few.csv --kernel gini"),
+            "few.csv has other columns than derry.csv: it lacks 'age'; choose the columns to use "
+            "with --column.",
+        ),
+        (
+            words("exact few.csv derry.csv --label ill --kernel auc"),
+            "derry.csv has other columns than few.csv: it also has 'age'; choose the columns to "
+            "use with --column.",
+        ),
+        (
+            words("exact few.csv derry.csv --column age --kernel gini"),
+            "There is no column 'age' in few.csv: it has score, ill.",
+        ),
+        (
+            words("estimate cork.csv derry.csv --column age --kernel gini --group-by ill"),
+            "Each of the 2 files is a site: leave --group-by out, or put all rows into one file.",
+        ),
+        (
+            words("estimate cork.csv derry --column age --kernel gini"),
+            "There is no file derry: leave it out, or put a name with blanks in it in quotes.",
+        ),
+        (
+            words("exact few.csv --column score --kernel gini --classes no,yes"),
+            "--classes are the possible labels, but no label is used: give --label, or leave "
+            "--classes out.",
+        ),
+        (
+            words("exact few.csv --label ill --kernel auc --classes no,oui"),
+            "Column 'ill' of few.csv holds 'yes' in line 3, but the declared classes are 'no' and "
+            "'oui': correct the labels, or declare all classes.",
+        ),
+        (
+            words("exact few.csv more.csv --label ill --kernel auc --classes no,oui"),
+            "Column 'ill' holds 'yes' in line 3 of few.csv and 'perhaps' in lines 2 and 3 of "
+            "more.csv, but the declared classes are 'no' and 'oui': correct the labels, or "
+            "declare all classes.",
+        ),
+        (
+            words("exact few.csv --label ill --kernel auc --classes no"),
+            "Labels need at least two classes, but one class is declared: give them all.",
+        ),
+        (
+            words("exact few.csv --label ill --kernel auc --missing skip"),
+            "Unknown treatment of missing values 'skip': choose one of drop, refuse.",
+        ),
+        (
+            words("exact bad.csv worse.csv --column x --kernel gini"),
+            "bad.csv has 2 entries that are not numbers: column 'x', line 2: 'a' and column 'x', "
+            "line 4: 'b'. Column 'x' of worse.csv, line 2, is not a number: 'c'.",
+        ),
+    ],
+)
+def test_mistakes(
+    cli: CommandLine, towns: tuple[Path, Path], tokens: list[str], sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    folder = towns[0].parent
+    monkeypatch.chdir(folder)
+    (folder / "other").mkdir()
+    files: dict[str, Any] = {
+        "few.csv": "score,ill\n0.5,no\n0.7,yes\n",
+        "more.csv": "score,ill\n0.5,perhaps\n0.7,perhaps\n",
+        "bad.csv": "x\na\n1\nb\n",
+        "worse.csv": "x\nc\n1\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    assert cli.error(*tokens) == sentence
+
+
+def test_nothing_is_left(cli: CommandLine, tmp_path: Path) -> None:
+    empty, full = tmp_path / "empty.csv", tmp_path / "full.csv"
+    empty.write_text("x,y\n,1\nNA,2\n")
+    full.write_text("x,y\n1,1\n2,2\n")
+    tokens = ("--column", "x", "--kernel", "gini", *DROP)
+    assert cli.error("exact", empty, *tokens) == (
+        "All 2 rows have missing values: none is left to use."
+    )
+    said = cli("exact", empty, full, *tokens).err
+    assert said.endswith(f"All rows of {empty} have missing entries: leave the file out.\n")
