@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
     from pairgossip.planning import Plan, plan
+    from pairgossip.rank_estimation import (
+        hodges_lehmann,
+        quantile,
+        ranks,
+        trimmed_mean,
+        winsorized_mean,
+    )
     from pairgossip.results import Fit, Run
     from pairgossip.results.joining import join_trials
     from pairgossip.results.loading import load
@@ -59,6 +66,7 @@ _HOMES = {
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),
     "planning": ("Plan", "plan"),
+    "rank_estimation": ("hodges_lehmann", "quantile", "ranks", "trimmed_mean", "winsorized_mean"),
     "results": ("Fit", "Run"),
     "results.joining": ("join_trials",),
     "results.loading": ("load",),
@@ -94,6 +102,7 @@ __all__ = [
     "exact",
     "experiments",
     "graphs",
+    "hodges_lehmann",
     "join_trials",
     "kernels",
     "learn",
@@ -102,11 +111,15 @@ __all__ = [
     "minimize",
     "plan",
     "privacy",
+    "quantile",
+    "ranks",
     "reproduce",
     "sketches",
     "steps",
     "test",
     "theory",
+    "trimmed_mean",
+    "winsorized_mean",
 ]
 
 

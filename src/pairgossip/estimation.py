@@ -227,7 +227,7 @@ class EstimationRequest(Request):
         )
 
     def _problem(
-        self, rows: Pairs | Means | PrivatePairs, site_of: IntArray | None
+        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray | None
     ) -> PairProblem | Averages:
         """Return what nodes average or evaluate."""
         if self._method.sketches:
@@ -266,7 +266,7 @@ class EstimationRequest(Request):
         """Build the error for a method that cannot do what is asked."""
         return InputError(f"Method '{self._method.name}' {why}", argument, value)
 
-    def _rows(self) -> Pairs | Means | PrivatePairs:
+    def _rows(self) -> Pairs | Averages | PrivatePairs:
         """Return the problem of the rows, whose nodes see reports only if it is private."""
         if self.privacy is not None:
             return self._private_rows(self.privacy)
@@ -298,10 +298,10 @@ class EstimationRequest(Request):
         return pairs
 
     def _whole_sets(
-        self, rows: Pairs | Means | PrivatePairs, site_of: IntArray
+        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray
     ) -> WholeSets | PrivateSets:
         """Return the problem of sites that swap all their rows at once."""
-        if isinstance(rows, Means) or not (self._method.swaps or self._method.collects):
+        if isinstance(rows, Averages) or not (self._method.swaps or self._method.collects):
             why = "swaps no observations, so there are no whole sets to swap: use {argument}."
             raise self._refusal(why, "construction", "lexicographic")
         if self._method.estimates == "row-mean":

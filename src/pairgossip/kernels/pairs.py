@@ -249,6 +249,8 @@ class Averages:
     features: FloatArray
     kernel: Kernel | Combination | None = None
     target = "mean"
+    title = ""
+    """What the averages tell, where there is no kernel and it is not their mean."""
     holders: IntArray = np.arange(0)
     """Which nodes hold the numbers that all must learn before they know their features."""
 

@@ -83,14 +83,14 @@ class Run(Result):
         is_private = setup.privacy_error is not None
         return cls(
             **shared,
-            kernel="" if problem.kernel is None else problem.kernel.name,
+            kernel=problem.title if problem.kernel is None else problem.kernel.name,
             method=setup.method.name,
             clock=setup.clock,
             order=setup.order,
             schedule=setup.timetable.name,
             relaxation=setup.timetable.relaxation,
             sketch=None if sketched is None else sketched.name,
-            sketch_value=None if sketched is None else sketched.limit,
+            sketch_value=None if sketched is None or np.ndim(setup.target) else sketched.limit,
             bracket=None if sketched is None else sketched.bracket,
             target_kind=problem.target,
             target=setup.target,

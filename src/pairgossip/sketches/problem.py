@@ -29,7 +29,7 @@ class _Sketched(Averages):
 
     def _on_sites(self, features: FloatArray) -> FloatArray:
         """Return what nodes average for the features of all rows."""
-        return features if self.site_of is None else _site_sums(features, self.site_of)
+        return on_sites(features, self.site_of)
 
     def _means(self, averaged: FloatArray) -> FloatArray:
         """Return the mean features of a row that each node's averages tell."""
@@ -208,8 +208,10 @@ def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
     return features
 
 
-def _site_sums(features: FloatArray, site_of: IntArray) -> FloatArray:
+def on_sites(features: FloatArray, site_of: IntArray | None) -> FloatArray:
     """Add up the features of each site's rows, and how many they are as the last column."""
+    if site_of is None:
+        return features
     counted = np.column_stack([features, np.ones(len(features))])
     sums = np.zeros((int(site_of.max()) + 1, counted.shape[1]))
     np.add.at(sums, site_of, counted)

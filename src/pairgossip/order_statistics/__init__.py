@@ -1,0 +1,26 @@
+"""Statistics of order: quantiles, ranks, trimmed means, and tests by ranks."""
+
+from pairgossip.order_statistics.comparisons import TESTS, TestFound
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.statistics import (
+    HodgesLehmann,
+    Quantile,
+    Sampling,
+    Shift,
+    Statistic,
+    TrimmedMean,
+    WinsorizedMean,
+)
+
+__all__ = [
+    "TESTS",
+    "Distribution",
+    "HodgesLehmann",
+    "Quantile",
+    "Sampling",
+    "Shift",
+    "Statistic",
+    "TestFound",
+    "TrimmedMean",
+    "WinsorizedMean",
+]

@@ -1,0 +1,129 @@
+"""A sample as weighted points, which are rows as they are or cells of bins that nodes averaged.
+
+Whatever is a function of the distribution alone, such as a quantile, is written once for both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+
+
+class Part(NamedTuple):
+    """What lies between two positions of a sample in ascending order."""
+
+    weights: FloatArray
+    centers: FloatArray
+    lengths: FloatArray
+
+    def total(self) -> FloatArray:
+        """Return the sum of the numbers in it."""
+        return np.asarray((self.weights * self.centers).sum(axis=-1))
+
+    def squares_about(self, center: FloatArray) -> FloatArray:
+        """Return the sum of squared distances from a center."""
+        away = (self.centers - center[..., None]) ** 2 + self.lengths**2 / 12
+        return np.asarray((self.weights * away).sum(axis=-1))
+
+
+class Distribution(NamedTuple):
+    """Cells in ascending order, and how many rows are in each, spread evenly.
+
+    Leading axes of the weights are nodes, each with a sample of its own over the same cells, and
+    of two classes the class.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    """The ends of the cells, shape (cells,); the same where a cell is one number."""
+    weights: FloatArray
+    """How many rows are in each cell, shape (..., cells); they need not be whole."""
+    size: FloatArray
+    """How many rows there are, shape (...,)."""
+
+    @classmethod
+    def of(
+        cls, values: FloatArray, weights: FloatArray | None = None, labels: FloatArray | None = None
+    ) -> Distribution:
+        """Return the sample of these numbers; with labels, one per class, shape (2, cells).
+
+        A row of weight 3 counts as three rows.
+        """
+        points, cells = np.unique(values, return_inverse=True)
+        given = np.ones(len(values)) if weights is None else weights
+        if labels is None:
+            counts = np.bincount(cells, given).astype(np.float64)
+        else:
+            highest = labels == labels.max()
+            parts = [np.bincount(cells, given * side) for side in (~highest, highest)]
+            counts = np.stack(parts)
+        return cls(points, points, counts, np.asarray(counts.sum(axis=-1)))
+
+    def of_class(self, number: int) -> Distribution:
+        """Return the sample of one class."""
+        return self._replace(weights=self.weights[..., number, :], size=self.size[..., number])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every cell is one number."""
+        return self.low is self.high
+
+    @property
+    def middles(self) -> FloatArray:
+        """The middle of each cell."""
+        return self.low if self.is_exact else (self.low + self.high) / 2
+
+    @property
+    def ends(self) -> FloatArray:
+        """How many rows there are up to the end of each cell, shape (..., cells)."""
+        return np.cumsum(self.weights, axis=-1)
+
+    def at(self, index: FloatArray) -> FloatArray:
+        """Return order statistics, the smallest having index 0; between two, in proportion.
+
+        ``index`` has the shape of ``size``. Beyond the ends it is the smallest or the largest.
+        """
+        whole = np.floor(index)
+        first, second = self._reach(whole + 0.5), self._reach(whole + 1.5)
+        return np.asarray(first + (index - whole) * (second - first))
+
+    def _reach(self, position: FloatArray) -> FloatArray:
+        """Return the number at positions from 0 to the size: row k reaches from k to k + 1."""
+        position = np.clip(position, 0.5, self.size - 0.5)[..., None]
+        ends = self.ends
+        cell = np.minimum((ends <= position).sum(axis=-1), len(self.low) - 1)
+        if self.is_exact:
+            return np.asarray(self.low[cell])
+        weight, end = (
+            np.take_along_axis(numbers, cell[..., None], axis=-1)
+            for numbers in (self.weights, ends)
+        )
+        inside = 1 - np.clip((end - position) / np.maximum(weight, 1e-300), 0.0, 1.0)[..., 0]
+        return np.asarray(self.low[cell] + inside * (self.high - self.low)[cell])
+
+    def between(self, start: FloatArray, stop: FloatArray) -> Part:
+        """Return what lies between two positions; of a cell that is cut, the part inside."""
+        ends = self.ends
+        begins = ends - self.weights
+        first = np.maximum(begins, start[..., None])
+        last = np.minimum(ends, stop[..., None])
+        weights = np.maximum(last - first, 0.0)
+        if self.is_exact:
+            return Part(weights, self.low, np.zeros_like(self.low))
+        inside = ((first + last) / 2 - begins) / np.maximum(self.weights, 1e-300)
+        widths = self.high - self.low
+        centers = self.low + widths * np.where(weights > 0, inside, 0.5)
+        return Part(weights, centers, widths * weights / np.maximum(self.weights, 1e-300))
+
+    def middle_ranks(self, values: FloatArray) -> FloatArray:
+        """Return the mid-rank of each number; with nodes, that of node k's number in its sample."""
+        last = len(self.low) - 1
+        cell: IntArray = np.clip(np.searchsorted(self.low, values, side="right") - 1, 0, last)
+        widths = np.where(self.high > self.low, self.high - self.low, 1.0)[cell]
+        inside = np.clip((values - self.low[cell]) / widths, 0.0, 1.0)
+        inside = np.where(self.high[cell] > self.low[cell], inside, 0.5)
+        where = cell if self.weights.ndim == 1 else (np.arange(len(cell)), cell)
+        return np.asarray(self.ends[where] - (1 - inside) * self.weights[where] + 0.5)

@@ -1,0 +1,69 @@
+"""The laws that tests and intervals refer to: normal, Student's t, Kolmogorov's."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+
+def normal_quantile(level: float) -> float:
+    """Return how far a normal number is from zero at most, in this part of all cases."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def two_sided(z: float) -> float:
+    """Return how often a normal number is at least so far from zero."""
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+def two_sided_by_t(t: float, freedom: float) -> float:
+    """Return how often Student's t is at least so far from zero; freedom need not be whole."""
+    return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
+
+
+def t_quantile(level: float, freedom: float) -> float:
+    """Return how far Student's t is from zero at most, in this part of all cases."""
+    inner, outer = 0.0, 1.0
+    while two_sided_by_t(outer, freedom) > 1 - level:
+        inner, outer = outer, 2 * outer
+    for _ in range(60):
+        middle = (inner + outer) / 2
+        if two_sided_by_t(middle, freedom) > 1 - level:
+            inner = middle
+        else:
+            outer = middle
+    return outer
+
+
+def _beta_share(x: float, a: float, b: float) -> float:
+    """Return the regularized incomplete beta function."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly, its mirror does not
+        return 1 - _beta_share(1 - x, b, a)
+    size = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(size + a * math.log(x) + b * math.log1p(-x)) / a
+    return front / _beta_fraction(x, a, b)
+
+
+def _beta_fraction(x: float, a: float, b: float) -> float:
+    """Evaluate the continued fraction 1 + d1 / (1 + d2 / (1 + ...)) from its end."""
+    found = 1.0
+    for k in range(200, 0, -1):
+        m = k // 2
+        if k % 2:
+            step = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        else:
+            step = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        found = 1 + step / found
+    return found
+
+
+def beyond_kolmogorov(gap: float) -> float:
+    """Return how often the largest gap of a Brownian bridge exceeds this one."""
+    if gap < 1:  # the other series needs many terms here
+        if gap < 0.04:
+            return 1.0
+        terms = (math.exp(-(((2 * k - 1) * math.pi / gap) ** 2) / 8) for k in range(1, 9))
+        return 1 - math.sqrt(2 * math.pi) / gap * math.fsum(terms)
+    return 2 * math.fsum((-1) ** (k - 1) * math.exp(-2 * (k * gap) ** 2) for k in range(1, 21))

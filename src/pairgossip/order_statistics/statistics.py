@@ -1,0 +1,317 @@
+"""Quantiles, trimmed and winsorized means and Hodges-Lehmann estimates, with intervals.
+
+Every statistic is a function of a `Distribution`, so that rows and averaged bins have the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import real
+from pairgossip.errors import InputError
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.laws import normal_quantile, t_quantile
+
+_HALVINGS = 64
+_HALVINGS_OF_CELLS = 24
+"""Bins are known to their width at best: a ten-millionth of the range is plenty."""
+
+
+class Sampling(NamedTuple):
+    """The sampling error of a statistic, and the ends of its interval."""
+
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class Statistic(Protocol):
+    """A number that a distribution tells."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def check(self, rows: float) -> None:
+        """Raise `InputError` if so many rows are too few for its interval."""
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the statistic, shape (...,)."""
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return its sampling error and interval."""
+
+
+def _check_rows(rows: float, least: int, what: str) -> None:
+    if rows < least:
+        raise InputError(
+            f"The interval of {what} needs at least {least} rows, not {rows:g}: add rows, or give "
+            "interval=None."
+        )
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The number below which this share of the rows lies; between two rows in proportion."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        share = real("The share of a quantile", self.share, 0.0, 1.0)
+        if not 0 < share < 1:
+            raise InputError(
+                f"The share of a quantile is {share:g}, but must lie between 0 and 1: give 0.5 for "
+                "the median."
+            )
+        object.__setattr__(self, "share", share)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "median" if self.share == 0.5 else f"quantile {self.share:g}"
+
+    def check(self, rows: float) -> None:
+        """Raise `InputError` if there are no two rows."""
+        _check_rows(rows, 2, "a quantile")
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the quantile."""
+        return sample.at((sample.size - 1) * self.share)
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return the interval between two order statistics, whatever the distribution.
+
+        How many rows lie below the true quantile is binomial. An end is infinite where there are
+        too few rows beyond the quantile to bound it at this level.
+        """
+        n, wide = sample.size, normal_quantile(level)
+        half = wide * np.sqrt(n * self.share * (1 - self.share))
+        return _order_interval(sample.at, n * self.share - 0.5, half, n - 1, wide)
+
+
+def _order_interval(at, middle, half, last, wide) -> Sampling:  # type: ignore[no-untyped-def]
+    """Return the interval between the order statistics about a middle index."""
+    first, second = middle - half, middle + half
+    low, high = at(first), at(second)
+    error = (high - low) / (2 * wide)
+    return Sampling(error, np.where(first < 0, -np.inf, low), np.where(second > last, np.inf, high))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """What trimmed and winsorized means share: how many rows are cut at either end."""
+
+    share: float
+
+    def __post_init__(self) -> None:
+        share = real("The share to cut at either end", self.share, 0.0, 0.5)
+        if share == 0.5:
+            raise InputError(
+                "Cutting half of the rows at either end leaves none: give a share below 0.5, or "
+                "take the median."
+            )
+        object.__setattr__(self, "share", share)
+
+    def check(self, rows: float) -> None:
+        """Raise `InputError` if no two rows are left."""
+        left = rows - 2 * math.floor(self.share * rows)
+        if left < 2:
+            raise InputError(
+                f"Cutting {self.share:g} of {rows:g} rows at either end leaves {left:g}, which is "
+                "too few for an interval: cut less, or give interval=None."
+            )
+
+    def _cut(self, sample: Distribution) -> FloatArray:
+        return np.floor(self.share * sample.size)
+
+    def _winsorized(self, sample: Distribution) -> tuple[FloatArray, FloatArray]:
+        """Return the winsorized mean, and the sum of squares about it."""
+        n, cut = sample.size, self._cut(sample)
+        part = sample.between(cut, n - cut)
+        ends = [sample.at(cut), sample.at(n - 1 - cut)]
+        mean = np.asarray((part.total() + cut * (ends[0] + ends[1])) / n)
+        squares = part.squares_about(mean) + cut * sum((end - mean) ** 2 for end in ends)
+        return mean, np.asarray(squares)
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the mean."""
+        raise NotImplementedError
+
+    def error(self, sample: Distribution) -> FloatArray:
+        """Return its standard error."""
+        raise NotImplementedError
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return the error from the winsorized variance, and the interval by Student's t."""
+        value, error = self.value(sample), self.error(sample)
+        left = float(np.min(sample.size - 2 * self._cut(sample)))
+        half = t_quantile(level, left - 1) * error
+        return Sampling(error, value - half, value + half)
+
+
+class TrimmedMean(_Cut):
+    """The mean of the rows that are left when a share of them is cut off at either end."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"trimmed mean {self.share:g}"
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the mean."""
+        n, cut = sample.size, self._cut(sample)
+        return np.asarray(sample.between(cut, n - cut).total() / (n - 2 * cut))
+
+    def error(self, sample: Distribution) -> FloatArray:
+        """Return its standard error (Yuen 1974)."""
+        left = sample.size - 2 * self._cut(sample)
+        return np.sqrt(self._winsorized(sample)[1] / (left * (left - 1)))
+
+
+class WinsorizedMean(_Cut):
+    """The mean after a share of the rows at either end is moved to the next row that is left."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"winsorized mean {self.share:g}"
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the mean."""
+        return self._winsorized(sample)[0]
+
+    def error(self, sample: Distribution) -> FloatArray:
+        """Return its standard error (Dixon and Tukey 1968)."""
+        n = sample.size
+        left = n - 2 * self._cut(sample)
+        return np.sqrt(self._winsorized(sample)[1] * (n - 1) / n) / (left - 1)
+
+
+@dataclass(frozen=True)
+class HodgesLehmann:
+    """The median of the means of all pairs of rows, own pairs included.
+
+    Its interval is the one that the signed-rank test of Wilcoxon does not reject.
+    """
+
+    name: str = "Hodges-Lehmann"
+
+    def check(self, rows: float) -> None:
+        """Raise `InputError` if there are no two rows."""
+        _check_rows(rows, 2, "the Hodges-Lehmann estimate")
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the estimate."""
+        return _Means(sample).median()
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return the interval between two order statistics of the pairs' means."""
+        n, wide = sample.size, normal_quantile(level)
+        pairs, spread = n * (n + 1) / 2, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        means = _Means(sample)
+        return _order_interval(means.at, pairs / 2 - 0.5, wide * spread, pairs - 1, wide)
+
+
+@dataclass(frozen=True)
+class Shift:
+    """By how much the rows of the higher class are larger: the median of all differences.
+
+    Its interval is the one that the test of Mann and Whitney does not reject.
+    """
+
+    name: str = "Hodges-Lehmann shift"
+
+    def check(self, rows: float) -> None:
+        """Raise `InputError` if there are no two rows."""
+        _check_rows(rows, 2, "a shift")
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the shift."""
+        return _Differences(sample).median()
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return the interval between two order statistics of the differences."""
+        wide, pairs = normal_quantile(level), np.asarray(sample.size.prod(axis=-1))
+        spread = np.sqrt(pairs * (sample.size.sum(axis=-1) + 1) / 12)
+        differences = _Differences(sample)
+        return _order_interval(differences.at, pairs / 2 - 0.5, wide * spread, pairs - 1, wide)
+
+
+class _PairNumbers:
+    """Numbers of all pairs, found by how many are not larger: they are never written down.
+
+    ``total`` is how many there are, and they lie between the ``limits``.
+    """
+
+    def __init__(self, rows: Distribution, total: FloatArray, limits: tuple[float, float]) -> None:
+        self._rows, self._ends = rows, rows.ends
+        self._total, self._limits = total, limits
+
+    def up_to(self, bound: FloatArray) -> FloatArray:
+        """Return how many there are up to a bound, both of shape (...,)."""
+        raise NotImplementedError
+
+    def at(self, index: FloatArray) -> FloatArray:
+        """Return order statistics, the smallest having index 0; between two, the nearer."""
+        exact = self._rows.is_exact
+        least = np.minimum(0.5, self._total / 2)
+        position = np.clip((np.rint(index) if exact else index) + 0.5, least, self._total - least)
+        low = np.full(position.shape, np.nextafter(self._limits[0], -np.inf))
+        high = np.full(position.shape, self._limits[1])
+        for _ in range(_HALVINGS if exact else _HALVINGS_OF_CELLS):
+            middle = low + (high - low) / 2
+            enough = self.up_to(middle) >= position
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return high
+
+    def median(self) -> FloatArray:
+        """Return the median."""
+        if not self._rows.is_exact:
+            return self.at((self._total - 1) / 2)
+        middle = np.rint(self._total - 1) / 2  # averages are whole but for rounding
+        return np.asarray((self.at(np.floor(middle)) + self.at(np.ceil(middle))) / 2)
+
+    def _rows_up_to(self, bounds: FloatArray) -> FloatArray:
+        """Return how many rows are up to each bound, bounds of shape (..., m)."""
+        low, high, weights, _ = self._rows
+        after = np.searchsorted(low, bounds, side="right")
+        cell = np.maximum(after - 1, 0)
+        ends = np.take_along_axis(self._ends, cell, axis=-1)
+        if self._rows.is_exact:
+            return np.where(after > 0, ends, 0.0)
+        left = np.clip((high[cell] - bounds) / (high - low)[cell], 0.0, 1.0)
+        return np.asarray(ends - left * np.take_along_axis(weights, cell, axis=-1))
+
+
+class _Means(_PairNumbers):
+    """The means of all unordered pairs of one sample, own pairs included."""
+
+    def __init__(self, sample: Distribution) -> None:
+        n = sample.size
+        super().__init__(sample, n * (n + 1) / 2, (float(sample.low[0]), float(sample.high[-1])))
+
+    def up_to(self, bound: FloatArray) -> FloatArray:
+        """Return how many there are up to a bound."""
+        others = self._rows_up_to(2 * bound[..., None] - self._rows.middles)
+        own = self._rows_up_to(bound[..., None])[..., 0]
+        return np.asarray(((self._rows.weights * others).sum(axis=-1) + own) / 2)
+
+
+class _Differences(_PairNumbers):
+    """The differences of all pairs of a row of the higher class and one of the lower."""
+
+    def __init__(self, sample: Distribution) -> None:
+        reach = float(sample.high[-1] - sample.low[0])
+        total = np.asarray(sample.size.prod(axis=-1))
+        super().__init__(sample.of_class(1), total, (-reach, reach))
+        self._lower = sample.of_class(0).weights
+
+    def up_to(self, bound: FloatArray) -> FloatArray:
+        """Return how many there are up to a bound."""
+        higher = self._rows_up_to(bound[..., None] + self._rows.middles)
+        return np.asarray((self._lower * higher).sum(axis=-1))

@@ -1,0 +1,317 @@
+"""The front door to statistics of order: of all rows at once, or by gossip on a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import whole
+from pairgossip.errors import InputError
+from pairgossip.estimation import EstimationRequest
+from pairgossip.graphs import Graph
+from pairgossip.inference import Answer
+from pairgossip.inference.answer import check_level
+from pairgossip.kernels.data import check_data, check_two_classes
+from pairgossip.order_statistics import (
+    HodgesLehmann,
+    Quantile,
+    Shift,
+    Statistic,
+    TrimmedMean,
+    WinsorizedMean,
+)
+from pairgossip.results.provenance import estimation_fingerprint
+from pairgossip.results.run import Run
+from pairgossip.sketches.grids import check_range
+from pairgossip.sketches.samples import Sample, SketchedSample
+from pairgossip.text import format_count, join_names
+
+_OPTIONS = (
+    *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints"),
+    *("trials", "seed", "record", "engine", "n_jobs", "progress"),
+)
+"""The arguments of `estimate` that make sense for all ways."""
+
+
+def quantile(
+    x: Any,
+    share: float = 0.5,
+    graph: Graph | str | None = None,
+    *,
+    interval: float | None = 0.95,
+    weights: Any = None,
+    bins: int = 64,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Any:
+    """Return a quantile of the rows, with an interval that holds for any distribution.
+
+    Parameters
+    ----------
+    x, weights
+        One number per row, and how many rows each stands for.
+    share
+        Which part of the rows lies below it: 0.5 for the median.
+    graph
+        If given, node k holds row k and learns the quantile by gossip: nodes average how many
+        rows are in each bin and what they add up to. As in `estimate`, also with ``groups``.
+    interval
+        The level of the interval; None for the number alone. An end of it is infinite where too
+        few rows lie beyond the quantile.
+    bins, range
+        How many bins, and the smallest and largest number there can be, if all nodes know it;
+        otherwise they first pass on the extremes and a few sampled numbers.
+    options
+        Arguments of `estimate`: ``groups``, ``clock``, ``law``, ``schedule``, ``relaxation``,
+        ``iterations``, ``checkpoints``, ``trials``, ``seed``, ``record``, ``engine``, ``n_jobs``
+        and ``progress``.
+
+    Returns
+    -------
+    Answer or Run
+        Without a graph a number that knows its interval. With one what `estimate` returns:
+        ``target`` is the exact quantile, and ``sketch_error`` what the bins cost.
+
+    Examples
+    --------
+    >>> quantile([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8], 0.5)
+    3.5 (95 %: 1.4 to 6.7)
+    """
+    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
+    return asked.answer(Quantile(share))
+
+
+def trimmed_mean(
+    x: Any,
+    share: float = 0.1,
+    graph: Graph | str | None = None,
+    *,
+    interval: float | None = 0.95,
+    weights: Any = None,
+    bins: int = 64,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Any:
+    """Return the mean of the rows that are left when a share is cut off at either end.
+
+    Its interval is that of Tukey and McLaughlin: the winsorized variance and Student's t. Other
+    arguments are those of `quantile`.
+
+    Examples
+    --------
+    >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
+    4.5 (95 %: 1.4 to 7.5)
+    """
+    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
+    return asked.answer(TrimmedMean(share))
+
+
+def winsorized_mean(
+    x: Any,
+    share: float = 0.1,
+    graph: Graph | str | None = None,
+    *,
+    interval: float | None = 0.95,
+    weights: Any = None,
+    bins: int = 64,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Any:
+    """Return the mean after a share at either end is moved to the next row that is left.
+
+    Other arguments are those of `quantile`.
+    """
+    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
+    return asked.answer(WinsorizedMean(share))
+
+
+def hodges_lehmann(
+    x: Any,
+    graph: Graph | str | None = None,
+    *,
+    labels: Any = None,
+    interval: float | None = 0.95,
+    weights: Any = None,
+    bins: int = 64,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Any:
+    """Return the median of the means of all pairs of rows; with labels, the shift of two classes.
+
+    The shift is the median of all differences between a row of the higher class and one of the
+    lower. Intervals are those that the tests of Wilcoxon, and of Mann and Whitney, do not reject.
+    Other arguments are those of `quantile`.
+    """
+    asked = _Asked(x, labels, weights, graph, interval, bins, range, options)
+    return asked.answer(HodgesLehmann() if labels is None else Shift())
+
+
+def ranks(
+    x: Any,
+    graph: Graph | str | None = None,
+    *,
+    weights: Any = None,
+    bins: int = 64,
+    range: tuple[float, float] | None = None,
+    **options: Any,
+) -> Any:
+    """Return the mid-rank of every row: 1 for the smallest, and the mean of their ranks for ties.
+
+    With a graph every node learns its own. Other arguments are those of `quantile`.
+
+    Examples
+    --------
+    >>> ranks([2.0, 7.0, 2.0, 5.0]).tolist()
+    [1.5, 4.0, 1.5, 3.0]
+    """
+    asked = _Asked(x, None, weights, graph, None, bins, range, options)
+    if not asked.on_graph:
+        return asked.sample.distribution.middle_ranks(asked.sample.values)
+    if "groups" in options:
+        raise InputError(
+            "With {argument} a node has several rows, but ranks are one per node: leave it out.",
+            "groups",
+        )
+    return asked.run(None)
+
+
+class _Asked:
+    """What the functions here are given, checked."""
+
+    def __init__(
+        self,
+        x: Any,
+        labels: Any,
+        weights: Any,
+        graph: Graph | str | None,
+        interval: float | None,
+        bins: int,
+        declared: Any,
+        options: dict[str, Any],
+    ) -> None:
+        data = _check_rows(x, labels)
+        self.sample = Sample(
+            data if labels is None else data[:, 0],
+            None if labels is None else data[:, 1],
+            _check_weights(weights, len(data)),
+        )
+        self.level = None if interval is None else check_level(interval)
+        self._bins = whole("The number of bins", bins)
+        self._declared = None if declared is None else check_range(declared)
+        self.on_graph = graph is not None or options.get("groups") is not None
+        self._options = _check_options(options, self.on_graph)
+        if graph is not None:
+            self._options["graph"] = graph
+
+    def answer(self, statistic: Statistic) -> float | Run:
+        """Return a statistic of all rows, or what a network finds."""
+        sample = self.sample.distribution
+        if self.level is not None:
+            statistic.check(float(sample.size.sum()))
+            _check_spread(sample.low)
+        if self.on_graph:
+            return self.run(statistic)
+        value = float(statistic.value(sample))
+        if self.level is None:
+            return value
+        error, low, high = map(float, statistic.sampling(sample, self.level))
+        return Answer(value, error, low, high, self.level, "plain")
+
+    def run(self, statistic: Statistic | None) -> Run:
+        """Let a network average the bins of its rows."""
+        request = _BinsRequest(
+            data=self.sample.data,
+            method="sketch",
+            sample=self.sample,
+            statistic=statistic,
+            bins=self._bins,
+            declared=self._declared,
+            **self._options,
+        )
+        return _run(request)
+
+
+def _run(request: EstimationRequest) -> Run:
+    """Run what a network is asked for."""
+    setup = request.setup()
+    fingerprint = estimation_fingerprint(setup.problem)
+    outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
+    run = Run.from_records(setup, outcome, request.entropy, fingerprint)
+    return request.finish(run, setup.iterations)
+
+
+@dataclass(kw_only=True)
+class _BinsRequest(EstimationRequest):
+    """A run that averages the bins of a sample."""
+
+    sample: Sample
+    statistic: Statistic | None
+    bins: int
+    declared: tuple[float, float] | None
+
+    def _check_statistic(self) -> None:
+        """Accept that there is no kernel."""
+
+    def _rows(self) -> SketchedSample:
+        return SketchedSample(self.sample, self.statistic, self.bins, self.declared)
+
+    def _problem(self, rows: Any, site_of: IntArray | None) -> SketchedSample:
+        if site_of is None:
+            assert isinstance(rows, SketchedSample)
+            return rows
+        return SketchedSample(self.sample, self.statistic, self.bins, self.declared, site_of)
+
+
+def _check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
+    for name in options:
+        if name not in _OPTIONS:
+            raise InputError(
+                f"'{name}' is no argument here: besides those that are documented there are "
+                f"{join_names(_OPTIONS)}."
+            )
+    if options and not on_graph:
+        raise InputError(
+            f"Without a graph nothing is gossiped, so {join_names(list(options))} has no meaning: "
+            "give {argument}, or leave it out.",
+            "graph",
+            "complete",
+        )
+    return dict(options)
+
+
+def _check_spread(points: FloatArray) -> None:
+    if len(points) == 1:
+        raise InputError(
+            f"All rows are {points[0]:g}, which says nothing about how far others may be: "
+            "give interval=None for the number alone."
+        )
+
+
+def _check_rows(x: Any, labels: Any) -> FloatArray:
+    data = check_data(x, labels, "x")
+    wanted = 1 if labels is None else 2
+    if data.ndim != wanted or (wanted == 2 and data.shape[1] != 2):
+        given = format_count(data.shape[1] - (labels is not None), "column")
+        raise InputError(f"Order is that of one number per row, but x has {given}: choose one.")
+    if labels is not None:
+        check_two_classes("A shift", "two classes at a time", data)
+    return data
+
+
+def _check_weights(weights: Any, rows: int) -> FloatArray | None:
+    """Return how many rows each row stands for."""
+    if weights is None:
+        return None
+    found = check_data(weights, name="weights")
+    if found.shape != (rows,):
+        raise InputError(f"weights need one number per row, {rows} in all, not {found.shape}.")
+    if found.min() <= 0:
+        wrong = int(np.argmin(found))
+        raise InputError(
+            f"weights must be above 0, but row {wrong} (counting from 0) has {found[wrong]:g}: "
+            "leave such rows out."
+        )
+    return found

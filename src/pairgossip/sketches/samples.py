@@ -1,0 +1,181 @@
+"""Bins of a sample, from whose averages every node reads quantiles, ranks and their like."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.kernels.kernel import Progress
+from pairgossip.order_statistics import Distribution, Sampling, Statistic
+from pairgossip.sketches.grids import Grid, Labels, Range, flooded_rows, lay_bins
+from pairgossip.sketches.problem import SketchedPairs, on_sites
+
+_PARTS = 4
+"""Into how many cells a bin is cut, within which rows count as spread evenly."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of which a statistic of order is sought."""
+
+    values: FloatArray
+    labels: FloatArray | None = None
+    weights: FloatArray | None = None
+
+    @property
+    def distribution(self) -> Distribution:
+        """The sample itself."""
+        return Distribution.of(self.values, self.weights, self.labels)
+
+    @property
+    def data(self) -> FloatArray:
+        """One column, or several: numbers, and labels and weights if any."""
+        columns = (self.values, self.labels, self.weights)
+        given = [column for column in columns if column is not None]
+        return self.values if len(given) == 1 else np.column_stack(given)
+
+    @property
+    def size(self) -> float:
+        """How many rows there are, by weight."""
+        return float(len(self.values) if self.weights is None else self.weights.sum())
+
+    def features(self, axis: Grid | Labels) -> FloatArray:
+        """Return the features of every row, for each class apart, times its weight."""
+        features = axis.features(self.values)
+        if self.labels is not None:
+            higher = self.labels == self.labels.max()
+            features = np.hstack([features * side[:, None] for side in (~higher, higher)])
+        return features if self.weights is None else features * self.weights[:, None]
+
+
+@dataclass(frozen=True)
+class _Readout:
+    """What averages of a sample's bins tell."""
+
+    statistic: Statistic | None
+    axis: Grid | Labels
+    classes: int
+    size: float
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Refuse: features of these rows also need their weights."""
+        raise NotImplementedError
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features; NaN where a class is not known yet."""
+        assert self.statistic is not None
+        sample = self.distribution(mean)
+        value = self.statistic.value(sample)
+        if self.classes == 1:
+            return value
+        return np.where(sample.size.min(axis=-1) > 0, value, np.nan)
+
+    def distribution(self, mean: FloatArray) -> Distribution:
+        """Return the sample that means of features tell."""
+        parts = mean.reshape(*mean.shape[:-1], self.classes, self.axis.bins, -1)
+        shares = np.maximum(parts[..., 0], 0.0)
+        total = shares.sum(axis=(-2, -1), keepdims=True)
+        counts = shares * (self.size / np.maximum(total, 1e-300))
+        weights = counts
+        if isinstance(self.axis, Labels):
+            low = high = self.axis.values
+        else:
+            offsets = parts[..., 1] / np.maximum(shares, 1e-300)
+            weights = (counts[..., None] * _fill(offsets)).reshape(*counts.shape[:-1], -1)
+            low, high = _cells(self.axis)
+        if self.classes == 2:
+            return Distribution(low, high, weights, counts.sum(axis=-1))
+        return Distribution(low, high, weights[..., 0, :], np.full(mean.shape[:-1], self.size))
+
+
+def _cells(grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the cells into which bins are cut."""
+    inside = np.arange(_PARTS) / _PARTS
+    low = (grid.edges[:-1, None] + grid.widths[:, None] * inside).ravel()
+    return low, np.append(low[1:], grid.edges[-1])
+
+
+def _fill(offsets: FloatArray) -> FloatArray:
+    """Return the share of a bin's rows in each of its cells, shape (..., cells).
+
+    The density in a bin is linear with the rows' mean offset, which runs from -1/2 to 1/2; beyond
+    a sixth it falls to zero inside of the bin.
+    """
+    at = np.linspace(-0.5, 0.5, _PARTS + 1)
+    # Rows count as at the middle of their cell, which draws the mean in by this much.
+    mean = np.clip(offsets * _PARTS**2 / (_PARTS**2 - 1), -0.5, 0.5)[..., None]
+    linear = at + 0.5 + 6 * mean * (at**2 - 0.25)
+    side = np.where(mean > 0, 1.0, -1.0)
+    length = np.maximum(3 * (0.5 - np.abs(mean)), 1e-12)
+    wedge = np.clip((side * at - 0.5) / length + 1, 0.0, 1.0) ** 2
+    steep = np.where(side > 0, wedge, 1 - wedge)
+    return np.diff(np.where(np.abs(mean) > 1 / 6, steep, linear), axis=-1)
+
+
+class SketchedSample(SketchedPairs):
+    """The bins of every node's rows, and the statistic that their averages tell.
+
+    Parameters
+    ----------
+    sample
+        The rows.
+    statistic
+        A function of their distribution; None for every node's own mid-rank.
+    bins, declared
+        How many bins, and the range they cover if all nodes know it.
+    site_of
+        The site of every row, where nodes are sites.
+    """
+
+    kernel = None
+    target = "sample"
+
+    def __init__(
+        self,
+        sample: Sample,
+        statistic: Statistic | None,
+        bins: int,
+        declared: Range | None,
+        site_of: IntArray | None = None,
+    ) -> None:
+        self.sample, self.statistic, self.site_of = sample, statistic, site_of
+        self.data, self.title = sample.data, "rank" if statistic is None else statistic.name
+        self.name = f"Bins(bins={bins}, range={declared})"
+        axis = lay_bins(sample.values, bins, declared, 2 * bins)
+        if declared is None:
+            rows = flooded_rows(sample.values, 2 * bins)
+            self.holders = rows if site_of is None else site_of[rows]
+        features = sample.features(axis)
+        classes = 1 if sample.labels is None else 2
+        self.sketch: _Readout = _Readout(statistic, axis, classes, sample.size)
+        self._mean = features.mean(axis=0)
+        self.features = on_sites(features, site_of)
+        self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's statistic, or mid-rank, from the averages it has."""
+        if self.statistic is not None:
+            return super().read(averaged)
+        return self.sketch.distribution(self._means(averaged)).middle_ranks(self.sample.values)
+
+    def sampling(self, averaged: FloatArray, level: float) -> Sampling:
+        """Return the sampling error and interval that every node reads from its averages."""
+        assert self.statistic is not None
+        return self.statistic.sampling(self.sketch.distribution(self._means(averaged)), level)
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the target, one number per node for ranks."""
+        whole = self.sample.distribution
+        if self.statistic is None:
+            return whole.middle_ranks(self.sample.values)  # type: ignore[return-value]
+        return float(self.statistic.value(whole))
+
+    def linearized(self) -> tuple[FloatArray, float]:
+        """Return numbers whose averaging shows how estimates settle, and what error stays."""
+        if self.statistic is None:
+            raise InputError("The exact error of every node's own rank is not known.")
+        return super().linearized()

@@ -1,0 +1,180 @@
+"""Statistics of order by gossip: every node reads them from averaged bins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.inference import Answer
+from pairgossip.order_statistics import (
+    HodgesLehmann,
+    Quantile,
+    Shift,
+    Statistic,
+    TrimmedMean,
+    WinsorizedMean,
+)
+from pairgossip.results import Run
+from pairgossip.sketches.samples import Sample, SketchedSample
+
+RNG = np.random.default_rng(0)
+SAMPLES = {
+    "normal": RNG.normal(size=200),
+    "lognormal": RNG.lognormal(size=200),
+    "cauchy": RNG.standard_cauchy(200),
+}
+TIED = RNG.integers(0, 12, 200).astype(float)
+LABELS = (RNG.random(200) < 0.4).astype(float)
+WEIGHTS = RNG.integers(1, 4, 200).astype(float)
+
+Ask = Callable[..., Any]
+FUNCTIONS: dict[str, tuple[Ask, Statistic]] = {
+    "median": (lambda x, *a, **how: pg.quantile(x, 0.5, *a, **how), Quantile(0.5)),
+    "decile": (lambda x, *a, **how: pg.quantile(x, 0.9, *a, **how), Quantile(0.9)),
+    "trimmed": (lambda x, *a, **how: pg.trimmed_mean(x, 0.1, *a, **how), TrimmedMean(0.1)),
+    "winsorized": (lambda x, *a, **how: pg.winsorized_mean(x, 0.1, *a, **how), WinsorizedMean(0.1)),
+    "hodges-lehmann": (pg.hodges_lehmann, HodgesLehmann()),
+    "shift": (lambda x, *a, **how: pg.hodges_lehmann(x, *a, labels=LABELS, **how), Shift()),
+}
+functions = pytest.mark.parametrize("name", FUNCTIONS)
+on_a_tree: dict[str, Any] = {"schedule": "tree", "seed": 0, "checkpoints": 1}
+
+
+def sketched(name: str, x: FloatArray, **how: Any) -> SketchedSample:
+    labels = LABELS if name == "shift" else None
+    return SketchedSample(Sample(x, labels, **how), FUNCTIONS[name][1], 64, None)
+
+
+@functions
+@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
+def test_bins_cost_little_beside_the_sampling_error(name: str, x: FloatArray) -> None:
+    ask, _ = FUNCTIONS[name]
+    exact, run = ask(x), ask(x, "complete", **on_a_tree)
+    assert isinstance(run, Run)
+    assert isinstance(exact, Answer)
+    assert run.sketch_error is not None
+    assert run.target == pytest.approx(exact.value, rel=1e-12)
+    assert run.estimates == pytest.approx(run.sketch_value, rel=1e-9)
+    assert run.sketch_error < 0.15 * exact.error
+
+
+@functions
+@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
+def test_nodes_read_the_interval_from_the_same_averages(name: str, x: FloatArray) -> None:
+    problem, exact = sketched(name, x), FUNCTIONS[name][0](x)
+    mean = problem.features.mean(axis=0, keepdims=True)
+    error, low, high = (float(part[0]) for part in problem.sampling(mean, 0.95))
+    assert error == pytest.approx(exact.error, rel=0.12)
+    assert (low, high) == pytest.approx((exact.low, exact.high), abs=0.4 * exact.error)
+
+
+@functions
+def test_few_different_numbers_lose_nothing(name: str) -> None:
+    problem, exact = (
+        sketched(name, TIED, weights=WEIGHTS),
+        FUNCTIONS[name][0](TIED, weights=WEIGHTS),
+    )
+    assert problem.limit == pytest.approx(exact.value, rel=1e-9)
+    mean = problem.features.mean(axis=0, keepdims=True)
+    found = [float(part[0]) for part in problem.sampling(mean, 0.95)]
+    assert found == pytest.approx([exact.error, exact.low, exact.high], rel=1e-9, abs=1e-9)
+
+
+@functions
+def test_sites_and_weights(name: str) -> None:
+    """A site adds up its rows; a weight of 2 is two rows."""
+    ask, x = FUNCTIONS[name][0], SAMPLES["lognormal"]
+    sites = np.arange(200) % 7
+    run = ask(x, "cycle", groups=sites, weights=WEIGHTS, **on_a_tree)
+    assert run.estimates.shape == (1, 7)
+    exact = ask(x, weights=WEIGHTS)
+    assert run.target == pytest.approx(exact.value, rel=1e-12)
+    assert run.estimates == pytest.approx(run.sketch_value, rel=1e-9)
+    assert run.sketch_error < 0.15 * exact.error
+
+
+@functions
+@pytest.mark.parametrize("schedule", ["random", "ordered", "continuized"])
+def test_gossip_gets_there(name: str, schedule: str) -> None:
+    ask, x = FUNCTIONS[name][0], SAMPLES["normal"][:60]
+    if name == "shift":
+        run = pg.hodges_lehmann(
+            x, "torus", labels=LABELS[:60], schedule=schedule, seed=1, checkpoints=1
+        )
+    else:
+        run = ask(x, "torus", schedule=schedule, seed=1, checkpoints=1)
+    assert run.estimates == pytest.approx(run.sketch_value, abs=1e-3)
+
+
+@functions
+def test_the_plain_engine_gives_the_same(name: str) -> None:
+    ask, x = FUNCTIONS[name][0], np.r_[SAMPLES["normal"][:30], SAMPLES["normal"][100:130]]
+    how: dict[str, Any] = {"iterations": 400, "seed": 3, "checkpoints": 4}
+    if name == "shift":
+        ask, how = pg.hodges_lehmann, how | {"labels": np.r_[LABELS[:30], LABELS[100:130]]}
+    fast, plain = ask(x, "cycle", **how), ask(x, "cycle", engine="plain", **how)
+    assert fast.estimates == pytest.approx(plain.estimates, rel=1e-12, nan_ok=True)
+    assert fast.traffic.bytes.tolist() == plain.traffic.bytes.tolist()
+
+
+@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
+def test_every_node_learns_its_own_rank(x: FloatArray) -> None:
+    run = pg.ranks(x, "complete", **on_a_tree)
+    assert isinstance(run, Run)
+    assert np.array_equal(run.target, pg.ranks(x))
+    assert run.error[-1] < 0.01 * len(x)
+    assert run.sketch_error is None
+
+
+def test_ranks_of_few_different_numbers_are_exact() -> None:
+    run = pg.ranks(TIED, "complete", weights=WEIGHTS, **on_a_tree)
+    assert run.estimates[0] == pytest.approx(run.target, rel=1e-9)
+
+
+def test_a_declared_range_needs_no_flooding() -> None:
+    x = SAMPLES["normal"]
+    told = pg.quantile(x, 0.5, "complete", range=(-5, 5), **on_a_tree)
+    asked = pg.quantile(x, 0.5, "complete", **on_a_tree)
+    assert told.iterations[-1] == 2 * 200 - 2 == asked.iterations[-1] / 2
+    with pytest.raises(pg.InputError, match=r"range \[-1, 1\] leaves out rows"):
+        pg.quantile(x, 0.5, "complete", range=(-1, 1))
+
+
+def test_a_run_is_saved_joined_and_drawn(tmp_path: Any) -> None:
+    x = SAMPLES["normal"]
+    how: dict[str, Any] = {"iterations": 2000, "seed": 0, "checkpoints": 3}
+    halves = [pg.trimmed_mean(x, 0.1, "complete", trials=part, **how) for part in ([0], [1])]
+    both = pg.join_trials(halves)
+    both.save(tmp_path / "run.npz")
+    again = pg.load(tmp_path / "run.npz")
+    assert again.estimates.tolist() == both.estimates.tolist()
+    assert "trimmed mean 0.1" in repr(again)
+    both.plot()
+    with pytest.raises(pg.InputError, match="differ"):
+        pg.join_trials([halves[0], pg.quantile(x, 0.5, "complete", trials=[1], **how)])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"trials": 3}, "Without a graph nothing is gossiped, so trials has no meaning"),
+        ({"graph": "cycle", "kernel": "gini"}, "'kernel' is no argument here"),
+        ({"graph": "cycle", "bins": 0}, "number of bins must be a whole number >= 1"),
+        ({"graph": "cycle", "range": (1, 0)}, "two finite numbers, the smaller first"),
+        ({"graph": "moebius"}, "moebius"),
+        ({"graph": "cycle", "schedule": "fast"}, "Unknown schedule 'fast'"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(pg.InputError, match=sentence):
+        pg.quantile(SAMPLES["normal"], 0.5, **options)
+
+
+def test_a_site_has_no_rank() -> None:
+    with pytest.raises(pg.InputError, match="ranks are one per node"):
+        pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=[0, 0, 1, 2])
