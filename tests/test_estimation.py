@@ -176,7 +176,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"checkpoints": [1.5]}, r"^Checkpoints must be a number or a list of whole"),
     ({"kernel": None}, r"^Method 'gosta' needs a kernel"),
     ({"method": "averaging"}, r"^Method 'averaging' averages the data itself and takes no kernel"),
-    ({"method": "u1", "clock": "async"}, r"^Method 'u1' has no asynchronous form"),
+    ({"method": "u2", "clock": "async"}, r"^Method 'u2' has no asynchronous form"),
     ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),
     ({"graph": pg.graphs.cycle(5)}, r"^The data has 12 rows but the graph has 5 nodes"),
     (

@@ -180,7 +180,7 @@ class EstimationRequest(Request):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._method = find_method(self.method, self.clock)
+        self._method = self._find_method()
         self._order = _choose_order(self.order, self._method, self.clock)
         self.schedule = choice("schedule", self.schedule, SCHEDULES)
         self._method.check_schedule(self.schedule)
@@ -194,7 +194,7 @@ class EstimationRequest(Request):
             self.construction = WHOLE_SETS  # one sketch, or one set of rows, per site
         graph, site_of = self.place(rows.n)
         problem = self._problem(rows, site_of)
-        find_method(self.method, self.clock, problem.n)
+        self._find_method(problem.n)
         check_engine(self.engine, problem, self._method, self.clock)
         timetable = self._timetable(graph, problem)
         grid = self.grid(problem.n, timetable.length)
@@ -219,6 +219,10 @@ class EstimationRequest(Request):
             privacy_error=privacy_error,
             timetable=timetable,
         )
+
+    def _find_method(self, nodes: int | None = None) -> Method:
+        """Return the method; raise `InputError` unless it works on so many nodes."""
+        return find_method(self.method, self.clock, nodes)
 
     def _timetable(self, graph: Graph, problem: PairProblem | Averages) -> Timetable:
         floods = isinstance(problem, Averages) and len(problem.holders) > 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import whole
+from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph
@@ -21,7 +22,9 @@ from pairgossip.order_statistics import (
     Shift,
     Statistic,
     TrimmedMean,
+    TrimmedPairs,
     WinsorizedMean,
+    rank_kernel,
 )
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
@@ -29,6 +32,7 @@ from pairgossip.sketches.grids import check_range
 from pairgossip.sketches.samples import Sample, SketchedSample
 from pairgossip.text import format_count, join_names
 
+_R = TypeVar("_R", bound=EstimationRequest)
 _OPTIONS = (
     *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints"),
     *("trials", "seed", "record", "engine", "n_jobs", "progress"),
@@ -93,6 +97,7 @@ def trimmed_mean(
     weights: Any = None,
     bins: int = 64,
     range: tuple[float, float] | None = None,
+    method: str = "sketch",
     **options: Any,
 ) -> Any:
     """Return the mean of the rows that are left when a share is cut off at either end.
@@ -100,13 +105,22 @@ def trimmed_mean(
     Its interval is that of Tukey and McLaughlin: the winsorized variance and Student's t. Other
     arguments are those of `quantile`.
 
+    Parameters
+    ----------
+    method
+        On a graph ``"sketch"``, which averages bins, or ``"gotrim"``: nodes estimate their own
+        ranks, and average along the numbers whose ranks count. Its messages carry two numbers.
+
     Examples
     --------
     >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
     4.5 (95 %: 1.4 to 7.5)
     """
     asked = _Asked(x, None, weights, graph, interval, bins, range, options)
-    return asked.answer(TrimmedMean(share))
+    statistic = TrimmedMean(share)
+    if asked.by_pairs(method, "gotrim"):
+        return _run(asked.request(_TrimRequest, method="gotrim", statistic=statistic))
+    return asked.answer(statistic)
 
 
 def winsorized_mean(
@@ -156,11 +170,18 @@ def ranks(
     weights: Any = None,
     bins: int = 64,
     range: tuple[float, float] | None = None,
+    method: str = "sketch",
     **options: Any,
 ) -> Any:
     """Return the mid-rank of every row: 1 for the smallest, and the mean of their ranks for ties.
 
     With a graph every node learns its own. Other arguments are those of `quantile`.
+
+    Parameters
+    ----------
+    method
+        On a graph ``"sketch"``, which averages bins, or ``"gorank"``, which is U1-gossip: nodes
+        swap numbers and count how many of those they see are smaller.
 
     Examples
     --------
@@ -170,10 +191,14 @@ def ranks(
     asked = _Asked(x, None, weights, graph, None, bins, range, options)
     if not asked.on_graph:
         return asked.sample.distribution.middle_ranks(asked.sample.values)
+    if asked.by_pairs(method, "gorank"):
+        kernel = rank_kernel(len(asked.sample.values))
+        return _run(asked.request(EstimationRequest, method="u1", kernel=kernel))
     if "groups" in options:
         raise InputError(
-            "With {argument} a node has several rows, but ranks are one per node: leave it out.",
-            "groups",
+            "With groups a node has several rows, but bins tell one rank per node: use {argument}.",
+            "method",
+            "gorank",
         )
     return asked.run(None)
 
@@ -201,6 +226,7 @@ class _Asked:
         self.level = None if interval is None else check_level(interval)
         self._bins = whole("The number of bins", bins)
         self._declared = None if declared is None else check_range(declared)
+        self._weighted = weights is not None
         self.on_graph = graph is not None or options.get("groups") is not None
         self._options = _check_options(options, self.on_graph)
         if graph is not None:
@@ -222,16 +248,25 @@ class _Asked:
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
-        request = _BinsRequest(
-            data=self.sample.data,
-            method="sketch",
-            sample=self.sample,
-            statistic=statistic,
-            bins=self._bins,
-            declared=self._declared,
-            **self._options,
-        )
-        return _run(request)
+        asked = {"sample": self.sample, "bins": self._bins, "declared": self._declared}
+        how = {"method": "sketch", "statistic": statistic, **asked}
+        return _run(self.request(_BinsRequest, **how))
+
+    def by_pairs(self, method: str, name: str) -> bool:
+        """Tell whether nodes meet in pairs, by the method of this name, instead of by bins."""
+        if choice("method", method, ("sketch", name)) == "sketch":
+            return False
+        if not self.on_graph:
+            raise InputError(
+                f"Method '{name}' needs a network: give {{argument}}.", "graph", "complete"
+            )
+        if self._weighted or self._declared is not None:
+            raise InputError(f"Method '{name}' has no bins and takes no weights: leave them out.")
+        return True
+
+    def request(self, kind: type[_R], **how: Any) -> _R:
+        """Return what a network is asked for."""
+        return kind(data=self.sample.data, **how, **self._options)
 
 
 def _run(request: EstimationRequest) -> Run:
@@ -263,6 +298,22 @@ class _BinsRequest(EstimationRequest):
             assert isinstance(rows, SketchedSample)
             return rows
         return SketchedSample(self.sample, self.statistic, self.bins, self.declared, site_of)
+
+
+@dataclass(kw_only=True)
+class _TrimRequest(EstimationRequest):
+    """A run of GoTrim."""
+
+    statistic: TrimmedMean
+
+    def _find_method(self, nodes: int | None = None) -> Method:
+        return GOTRIM
+
+    def _check_statistic(self) -> None:
+        """Accept that there is no kernel."""
+
+    def _rows(self) -> TrimmedPairs:
+        return TrimmedPairs(self.data, self.statistic)
 
 
 def _check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def test_gaps_of_all_columns_are_listed_at_once(
             "leave --order out.",
         ),
         (
-            ["--clock", "async", "--method", "u1"],
-            "Method 'u1' has no asynchronous form: use --clock sync, or method 'gosta'.",
+            ["--clock", "async", "--method", "u2"],
+            "Method 'u2' has no asynchronous form: use --clock sync, or method 'gosta'.",
         ),
         (["--record", "node"], "Unknown record 'node': did you mean 'nodes'?"),
         (["--reference", "nan"], "The reference must be one finite number."),

@@ -24,6 +24,7 @@ VARIANTS = [
     ("gosta", "async", "update-first"),
     ("weighted-gosta", "async", "update-first"),
     ("u1", "sync", "update-first"),
+    ("u1", "async", "update-first"),
     ("tracking", "sync", "update-first"),
     ("tracking", "async", "update-first"),
     ("collect", "sync", "update-first"),

@@ -80,7 +80,7 @@ def test_speeds() -> None:
         ),
         ({"kernel": "", "loss": "auc-logistic", "method": "u1"}, "leave out method u1."),
         ({"kernel": ""}, "Say what to average over pairs, such as kernel gini, or give a loss."),
-        ({"method": "u1", "clock": "async"}, "Method 'u1' has no asynchronous form"),
+        ({"method": "u2", "clock": "async"}, "Method 'u2' has no asynchronous form"),
         ({"method-2": "averaging"}, "choose it for both runs or for neither."),
         ({"seed": ["1", "2"]}, "The setting 'seed' is given too often: give at most 1."),
         ({"column": ["x"] * 101}, "The setting 'column' is given too often: give at most 100."),

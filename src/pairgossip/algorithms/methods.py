@@ -18,6 +18,7 @@ from pairgossip.algorithms import (
     collect,
     gosta_async,
     gosta_sync,
+    gotrim,
     tracking,
     u1_gossip,
     u2_gossip,
@@ -55,6 +56,8 @@ class Twin(Enum):
     OWN_PICKS = "two nodes swap, average and fold their new pair in by their own count of picks"
     WEIGHTED_PICKS = "two nodes swap, average weighted sums and add their weighted new pair"
     TRACKING = "two nodes swap, bring their own means up to date and average along the changes"
+    OWN_MEANS = "two nodes swap and bring their own means up to date"
+    TRIMMING = "nodes swap, rank themselves and average along the changes of what they count for"
     AVERAGING = "two nodes take the mean of their values"
     COLLECT = "two nodes learn all observations that either knows"
 
@@ -100,6 +103,8 @@ class Method:
         1/2 is their mean.
     schedules
         Its reference algorithm on schedules that need another one.
+    counts_by_rank
+        Whether pairs tell ranks, by which numbers count: the step takes a ``window`` of them.
     weighs_by_picks
         Whether it needs to know how often each node is picked: the step takes ``weights``, one
         per node, and a message carries one number more.
@@ -122,6 +127,7 @@ class Method:
     sketches: bool = False
     relaxes: bool = False
     schedules: Mapping[str, Plain] = field(default_factory=dict)
+    counts_by_rank: bool = False
     weighs_by_picks: bool = False
     smallest_network: int = 1
     because: str = ""
@@ -170,6 +176,7 @@ class Method:
                 (twin is Twin.AVERAGING) == self.averages,
                 (twin is Twin.COLLECT) == self.collects,
                 (twin is Twin.WEIGHTED_PICKS) == self.weighs_by_picks,
+                (twin is Twin.TRIMMING) == self.counts_by_rank,
                 twin in (Twin.AVERAGING, Twin.TRACKING) or not self.relaxes,
                 self.exchanges_per_iteration == (2 if twin is Twin.TWO_WALKS else 1),
             )
@@ -275,10 +282,13 @@ BUILT_IN = (
     Method(
         name="u1",
         description="swap only; each node estimates the mean of its own row of pairs",
-        plain={"sync": Plain(u1_gossip.init, u1_gossip.step)},
+        plain={
+            "sync": Plain(u1_gossip.init, u1_gossip.step),
+            "async": Plain(gosta_async.init, u1_gossip.step_async),
+        },
         estimates="row-mean",
         averaged_numbers=0,
-        twins={"sync": Twin.ONE_WALK},
+        twins={"sync": Twin.ONE_WALK, "async": Twin.OWN_MEANS},
         expectations={"sync": Expectation.U1},
     ),
     Method(
@@ -340,6 +350,19 @@ BUILT_IN = (
     ),
 )
 """The one place where an algorithm of this folder becomes a method."""
+GOTRIM = Method(
+    name="gotrim",
+    description="swap to learn one's rank, and average along the numbers whose ranks count",
+    plain={
+        "sync": Plain(gotrim.init, gotrim.step),
+        "async": Plain(gotrim.init, gotrim.step_async),
+    },
+    estimates="statistic",
+    averaged_numbers=1,
+    counts_by_rank=True,
+    twins=_on_both_clocks(Twin.TRIMMING),
+)
+"""For trimmed means alone, which take no kernel: not among the methods of `estimate`."""
 METHODS = {method.name: method for method in BUILT_IN}
 """All methods by name; `register` enters others."""
 

@@ -2,6 +2,7 @@
 
 from pairgossip.order_statistics.comparisons import TESTS, TestFound
 from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.ranking import TrimmedPairs, Window, rank_kernel
 from pairgossip.order_statistics.statistics import (
     HodgesLehmann,
     Quantile,
@@ -22,5 +23,8 @@ __all__ = [
     "Statistic",
     "TestFound",
     "TrimmedMean",
+    "TrimmedPairs",
+    "Window",
     "WinsorizedMean",
+    "rank_kernel",
 ]

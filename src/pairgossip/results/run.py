@@ -83,7 +83,7 @@ class Run(Result):
         is_private = setup.privacy_error is not None
         return cls(
             **shared,
-            kernel=problem.title if problem.kernel is None else problem.kernel.name,
+            kernel=getattr(problem, "title", "") or getattr(problem.kernel, "name", ""),
             method=setup.method.name,
             clock=setup.clock,
             order=setup.order,

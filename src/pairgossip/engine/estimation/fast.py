@@ -45,7 +45,7 @@ class FusedEngine(Engine):
         self._columns = pairs.dimension if pairs.dimension > 1 else None
         self._sums_at = 2 * pairs.dimension
         width = self._sums_at + len(components) + 1
-        tracked = len(components) if self._twin is Twin.TRACKING else 0
+        tracked = len(components) if self._twin in (Twin.TRACKING, Twin.OWN_MEANS) else 0
         self._rows = _aligned_zeros(pairs.n, width + (weights is not None) + tracked)
         if weights is not None:
             self._rows[:, width] = weights
@@ -65,9 +65,9 @@ class FusedEngine(Engine):
                 loops.two_walks(*state, exchanges[0], exchanges[1], start)
             case Twin.ONE_WALK:
                 loops.one_walk(*state, exchanges[0], start, self._averages)
-            case Twin.TRACKING:
+            case Twin.TRACKING | Twin.OWN_MEANS:
                 loops.tracking(*state, exchanges[0], self._relaxation)
-            case Twin.AVERAGING | Twin.COLLECT:
+            case Twin.AVERAGING | Twin.COLLECT | Twin.TRIMMING:
                 raise AssertionError("there are no pairs")
         self._iterations += len(exchanges[0])
 
@@ -75,6 +75,9 @@ class FusedEngine(Engine):
         """Read every node's estimate, shape (n, K)."""
         if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, self._sums_at : -1], 0.0) * self._scale
+        if self._twin is Twin.OWN_MEANS:
+            means: FloatArray = self._rows[:, -len(self._formulas) :] * self._scale
+            return means
         if self._twin in (Twin.OWN_PICKS, Twin.TRACKING):
             last = self._sums_at + len(self._formulas)
             estimates: FloatArray = self._rows[:, self._sums_at : last] * self._scale
@@ -129,7 +132,7 @@ class TokenEngine(Engine):
             self._rows[:, -1] = weights
             return
         self._rows = np.zeros((pairs.n, 2 * pairs.components + 1))
-        if self._twin is Twin.TRACKING:
+        if self._twin in (Twin.TRACKING, Twin.OWN_MEANS):
             return
         own = own_observations(pairs.n)
         self._rows[:, pairs.components : -1] = pairs.values(own, own)
@@ -162,9 +165,9 @@ class TokenEngine(Engine):
             case Twin.ONE_WALK | Twin.TWO_WALKS:
                 start = float(self._iterations + self._updates_first)
                 loops.accumulate(*known, start, self._averages)
-            case Twin.TRACKING:
+            case Twin.TRACKING | Twin.OWN_MEANS:
                 loops.track(*known, self._relaxation)
-            case Twin.AVERAGING | Twin.COLLECT:
+            case Twin.AVERAGING | Twin.COLLECT | Twin.TRIMMING:
                 raise AssertionError("there are no pairs")
         self._iterations += block
 
@@ -173,6 +176,8 @@ class TokenEngine(Engine):
         K = len(self._components)
         if self._twin is Twin.WEIGHTED_PICKS:
             return weighted_gosta.readout(self._rows[:, :-1], unknown=0.0)
+        if self._twin is Twin.OWN_MEANS:
+            return self._rows[:, K:-1].copy()
         if self._twin in (Twin.OWN_PICKS, Twin.TRACKING):
             return self._rows[:, :K].copy()
         waiting = self._iterations - self._rows[:, -1:]

@@ -26,6 +26,7 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import Course
 from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
 from pairgossip.kernels.pairs import Averages
+from pairgossip.order_statistics.ranking import TrimmedPairs
 from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
 
@@ -93,12 +94,15 @@ def build_engine(
             averaging_engine,
         )
         from pairgossip.engine.estimation.fast import FusedEngine, TokenEngine
+        from pairgossip.engine.estimation.trimming import TrimEngine
     if isinstance(problem, Averages):
         engine = averaging_engine(problem, timetable)
         known = KnownItems(problem.n, problem.holders)
         return _after_flooding(engine, problem, known.exchange, timetable)
     if method.collects:
         return CollectEngine(problem)
+    if isinstance(problem, TrimmedPairs):
+        return TrimEngine(problem, clock)
     if isinstance(problem, Pairs) and name != "tokens" and problem.fusible:
         return FusedEngine(problem, method, clock, order, weights, timetable.relaxation)
     return TokenEngine(problem, method, clock, order, weights, timetable.relaxation)
@@ -117,6 +121,8 @@ def _plain_engine(
         options["order"] = order
     if weights is not None:
         options["weights"] = weights
+    if isinstance(problem, TrimmedPairs):
+        options["window"] = problem.window
     engine = PlainEngine(problem, method, clock, timetable.name, **options)
     if not isinstance(problem, Averages):
         return engine

@@ -1,0 +1,61 @@
+"""GoTrim (Van Elst, Colin and Clemencon 2025): trimmed means, by ranks that nodes estimate.
+
+Every node estimates its own rank as in U1-gossip, and counts its number, weighed, as long as the
+rank lies in a window. The network averages along the changes of what nodes count, as tracking does,
+so the sum of the estimates equals the sum of what is counted at any moment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.algorithms.steps import PairValues, average, own_observations, swap
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.order_statistics import Window
+
+
+class State(NamedTuple):
+    """What the network carries between exchanges."""
+
+    held: IntArray
+    sums: FloatArray
+    """The sum of what nodes were told of their ranks, whose mean is their estimate."""
+    told: IntArray
+    """How often they were."""
+    counted: FloatArray
+    """What each node counts for now."""
+    z: FloatArray
+
+
+def init(n: int, components: int) -> State:
+    """Every node holds its own observation, knows no rank and counts for nothing."""
+    zeros = np.zeros((n, components))
+    return State(own_observations(n), zeros, np.zeros(n, dtype=np.int64), zeros, zeros)
+
+
+def step(state: State, exchanges: PairArray, h: PairValues, window: Window) -> State:
+    """One iteration: one edge swaps, all nodes bring rank and count up to date, the edge averages.
+
+    ``h`` is the kernel whose row means are ranks.
+    """
+    return _step(state, exchanges, h, window, own_observations(len(state.held)))
+
+
+def step_async(state: State, exchanges: PairArray, h: PairValues, window: Window) -> State:
+    """One exchange: the same, but only the two nodes act."""
+    return _step(state, exchanges, h, window, exchanges[0])
+
+
+def _step(
+    state: State, exchanges: PairArray, h: PairValues, window: Window, nodes: IntArray
+) -> State:
+    ((i, j),) = exchanges
+    held = swap(state.held, i, j)
+    sums, told, counted, z = (part.copy() for part in state[1:])
+    sums[nodes] += h(nodes, held[nodes])
+    told[nodes] += 1
+    counted[nodes] = window.count(nodes, sums[nodes] / told[nodes, None])
+    z[nodes] += counted[nodes] - state.counted[nodes]
+    return State(held, sums, told, counted, average(z, i, j))

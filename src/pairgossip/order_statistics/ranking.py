@@ -1,0 +1,77 @@
+"""Ranks as averages over pairs, and trimmed means as averages of what ranks let count."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels import Kernel, Pairs
+from pairgossip.kernels.kernel import Progress
+from pairgossip.order_statistics.distribution import Distribution
+from pairgossip.order_statistics.statistics import TrimmedMean
+
+
+def rank_kernel(n: int) -> Kernel:
+    """Return the kernel whose mean over a row of n pairs is the mid-rank."""
+    return Kernel(
+        partial(_rank_value, n=n),
+        name="rank",
+        columns=("value",),
+        total=partial(_all_ranks, n=n),
+        row_totals=partial(_rank_totals, n=n),
+        expression="n (1{x > y} + 1{x = y} / 2) + 1/2",
+        description="mid-ranks: the mean of each row",
+    )
+
+
+def _rank_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray:
+    return np.asarray(n * ((first > second) + 0.5 * (first == second)) + 0.5)
+
+
+def _rank_totals(data: FloatArray, n: int) -> FloatArray:
+    return n * (Distribution.of(data).middle_ranks(data) - 0.5) + len(data) / 2
+
+
+def _all_ranks(data: FloatArray, n: int) -> float:
+    return len(data) ** 2 * (n + 1) / 2
+
+
+class Window(NamedTuple):
+    """Which numbers count, by their ranks, and for how much."""
+
+    values: FloatArray
+    low: float
+    """The lowest rank that counts."""
+    high: float
+    """The lowest rank that no longer does."""
+    weight: float
+
+    @classmethod
+    def of(cls, values: FloatArray, share: float) -> Window:
+        """Return the window whose counted numbers have the trimmed mean as their average."""
+        n, cut = len(values), math.floor(share * len(values))
+        return cls(values, cut + 0.5, n - cut + 0.5, n / (n - 2 * cut))
+
+    def count(self, nodes: IntArray, ranks: FloatArray) -> FloatArray:
+        """Return what nodes of these ranks, shape (m, 1), count for."""
+        inside = (self.low <= ranks) & (ranks < self.high)
+        return np.asarray(self.weight * self.values[nodes, None] * inside)
+
+
+class TrimmedPairs(Pairs):
+    """Pairs that tell ranks, by which numbers count in a trimmed mean."""
+
+    def __init__(self, values: FloatArray, statistic: TrimmedMean) -> None:
+        super().__init__(values, rank_kernel(len(values)))
+        self.statistic = statistic
+        self.title = statistic.name
+        """What is estimated: not the mean of the kernel."""
+        self.window = Window.of(self.data, statistic.share)
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the trimmed mean, which is no average over pairs."""
+        return float(self.statistic.value(Distribution.of(self.data)))
