@@ -53,9 +53,10 @@ def _step(
 ) -> State:
     ((i, j),) = exchanges
     held = swap(state.held, i, j)
-    sums, told, counted, z = (part.copy() for part in state[1:])
+    sums, told = state.sums.copy(), state.told.copy()
+    counted, z = state.counted.copy(), state.z.copy()
     sums[nodes] += h(nodes, held[nodes])
     told[nodes] += 1
-    counted[nodes] = window.count(nodes, sums[nodes] / told[nodes, None])
+    counted[nodes] = window.counted(nodes, sums[nodes] / told[nodes, None])
     z[nodes] += counted[nodes] - state.counted[nodes]
     return State(held, sums, told, counted, average(z, i, j))

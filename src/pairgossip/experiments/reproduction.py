@@ -28,6 +28,7 @@ from pairgossip.experiments.messages import MESSAGES
 from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
 from pairgossip.experiments.mixing_times import MIXING
 from pairgossip.experiments.private_estimation import PRIVATE
+from pairgossip.experiments.ranks import RANKS
 from pairgossip.experiments.scaling import SCALING
 from pairgossip.experiments.separable_and_pairwise import SEPARABLE
 from pairgossip.experiments.several_points import SEVERAL_POINTS
@@ -40,7 +41,8 @@ CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         *(GAPS, AUC_SYNC, AUC_ASYNC, SCATTER, AUC, MIXTURE, DIGITS),
-        *(THEORY, MIXING, SCALING, SEPARABLE, MESSAGES, SEVERAL_POINTS, PRIVATE, ERRATA_EVIDENCE),
+        *(THEORY, MIXING, SCALING, SEPARABLE, MESSAGES, RANKS, SEVERAL_POINTS, PRIVATE),
+        ERRATA_EVIDENCE,
     )
 }
 """By their names, in the order of the report."""

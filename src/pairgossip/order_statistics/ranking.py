@@ -56,7 +56,7 @@ class Window(NamedTuple):
         n, cut = len(values), math.floor(share * len(values))
         return cls(values, cut + 0.5, n - cut + 0.5, n / (n - 2 * cut))
 
-    def count(self, nodes: IntArray, ranks: FloatArray) -> FloatArray:
+    def counted(self, nodes: IntArray, ranks: FloatArray) -> FloatArray:
         """Return what nodes of these ranks, shape (m, 1), count for."""
         inside = (self.low <= ranks) & (ranks < self.high)
         return np.asarray(self.weight * self.values[nodes, None] * inside)

@@ -62,8 +62,9 @@ class TrimEngine(Engine):
             tokens = np.empty_like(nodes)
             loops.walk(piece, self._held, nodes, tokens)
             values = self._pairs.values(nodes.ravel(), tokens.ravel()).reshape(2, -1)
-            numbers, *window = self._pairs.window
-            _trim(self._rows, nodes, values, numbers, *window, float(self._made), self._together)
+            numbers, low, high, weight = self._pairs.window
+            known, start = (self._rows, nodes, values), float(self._made)
+            _trim(*known, numbers, low, high, weight, start, self._together)
             self._made += len(piece)
 
     def estimates(self) -> FloatArray:
@@ -73,4 +74,4 @@ class TrimEngine(Engine):
             return self._rows[:, :1].copy()
         ranks = (sums + (self._made - told) * now) / self._made
         nodes = own_observations(len(z))
-        return z[:, None] + self._pairs.window.count(nodes, ranks[:, None]) - counted[:, None]
+        return z[:, None] + self._pairs.window.counted(nodes, ranks[:, None]) - counted[:, None]
