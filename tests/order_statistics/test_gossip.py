@@ -176,5 +176,5 @@ def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None
 
 
 def test_a_site_has_no_rank() -> None:
-    with pytest.raises(pg.InputError, match="ranks are one per node"):
+    with pytest.raises(pg.InputError, match="bins tell one rank per node: use method='gorank'"):
         pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=[0, 0, 1, 2])
