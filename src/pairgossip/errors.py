@@ -57,6 +57,10 @@ class RowsDropped(Notice, UserWarning):
     """Rows with missing values were left out, as asked; the message says how many and which."""
 
 
+class NotEnough(Notice, UserWarning):
+    """A run ended before all nodes were as sure as was asked for; its answers are less exact."""
+
+
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
 

@@ -14,8 +14,10 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
 from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
-from pairgossip.errors import InputError, UnknownTarget
+from pairgossip.errors import InputError, NotEnough, UnknownTarget
 from pairgossip.graphs import Graph
+from pairgossip.inference import project
+from pairgossip.inference.answer import check_level
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs, WholeSets
 from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
@@ -55,6 +57,11 @@ def estimate(
     target: str = "v",
     labels: Any = None,
     reference: float | FloatArray | None = None,
+    interval: float | None = None,
+    until: str | None = None,
+    weights: Any = None,
+    within: Any = None,
+    between: Any = None,
     seed: int | None = None,
     record: str | None = None,
     engine: str = "auto",
@@ -126,6 +133,17 @@ def estimate(
     reference
         The exact value if you know it (one per node for ``"u1"``); otherwise it is computed, for
         a kernel without closed form only up to 20,000 rows.
+    interval
+        The level of intervals, such as 0.95: nodes then learn on the same exchanges how far the
+        statistic of these rows may be from that of the population they are drawn from
+        (``run.sampling_error``, ``run.interval``), besides how far they still are from the
+        statistic of these rows (``run.gossip_error``).
+    until
+        ``"enough"`` ends a trial when every node's gossip error is a tenth of its sampling error,
+        if that is before ``iterations``: what is left of it then hardly counts.
+    weights, within, between
+        How often each row counts; the stratum of every row, if only pairs within one stratum
+        count, or only those between two.
     record
         ``"nodes"`` keeps every node's estimate at every checkpoint, ``"summary"`` the curves and
         the final estimates only. Chosen by size unless given.
@@ -159,6 +177,7 @@ def estimate(
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
+    _warn_if_not_enough(run)
     return request.finish(run, setup.iterations)
 
 
@@ -167,6 +186,7 @@ class EstimationRequest(Request):
     """The arguments of `estimate`, which documents them."""
 
     engines: ClassVar[Sequence[str]] = ENGINES
+    columns: ClassVar[Sequence[str]] = (*Request.columns, "weights", "within", "between")
 
     kernel: Any = None
     method: str = "gosta"
@@ -177,6 +197,11 @@ class EstimationRequest(Request):
     target: str = "v"
     reference: Any = None
     record: str | None = None
+    interval: float | None = None
+    until: str | None = None
+    weights: Any = None
+    within: Any = None
+    between: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -185,6 +210,7 @@ class EstimationRequest(Request):
         self.schedule = choice("schedule", self.schedule, SCHEDULES)
         self._method.check_schedule(self.schedule)
         self._check_statistic()
+        self._check_interval()
 
     def setup(self) -> Setup:
         """Check the rest and return all that a trial needs besides its seed."""
@@ -218,6 +244,10 @@ class EstimationRequest(Request):
             engine=self.engine,
             privacy_error=privacy_error,
             timetable=timetable,
+            level=self.interval,
+            stops_early=self.until is not None,
+            freedom=_freedom(rows),
+            exact_error=self._exact_error(rows),
         )
 
     def _find_method(self, nodes: int | None = None) -> Method:
@@ -266,6 +296,27 @@ class EstimationRequest(Request):
             why = "needs a kernel to average over pairs, such as {argument}."
             raise self._refusal(why, "kernel", "gini")
 
+    def _check_interval(self) -> None:
+        """Raise `InputError` unless nodes can learn the errors that are asked for."""
+        if self.until is not None:
+            self.until = choice("end", self.until, ("enough",))
+            self.interval = 0.95 if self.interval is None else self.interval
+        if self.interval is None:
+            return
+        self.interval = check_level(self.interval)
+        method = self._method
+        if not (method.tracks_rows or method.collects):
+            raise self._refusal(
+                "does not let nodes learn how far rows differ, and so no sampling error: use "
+                "{argument}, or leave the interval out."
+            )
+
+    def _exact_error(self, rows: Pairs | Means | PrivatePairs) -> float:
+        """Return the sampling error of the exact value, where nodes that know all compute it."""
+        if self.interval is None or not self._method.collects or not isinstance(rows, Pairs):
+            return float("nan")
+        return project(rows).error()
+
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
         """Build the error for a method that cannot do what is asked."""
         return InputError(f"Method '{self._method.name}' {why}", argument, value)
@@ -276,7 +327,10 @@ class EstimationRequest(Request):
             return self._private_rows(self.privacy)
         if self._method.estimates == "mean":
             return Means(self.data)
-        pairs = Pairs(self.data, self.kernel, self.target, self.labels)
+        strata = {"within": self.within, "between": self.between}
+        pairs = Pairs(
+            self.data, self.kernel, self.target, self.labels, weights=self.weights, **strata
+        )
         if self._method.estimates == "row-mean" and pairs.components > 1:
             raise self._refusal(
                 f"estimates the rows of a single kernel, and '{pairs.kernel.name}' is a ratio of "
@@ -286,6 +340,11 @@ class EstimationRequest(Request):
         return pairs
 
     def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+        for name in ("weights", "within", "between"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    "Private reports do not tell which pairs count: leave {argument} out.", name
+                )
         check_mechanism(mechanism)
         seeded = self.seed is not None
         if self._method.estimates == "mean":
@@ -344,6 +403,29 @@ class EstimationRequest(Request):
         show = False if callable(self.progress) else self.progress
         with progress_bar("exact value", 1000, show) as advance:
             return problem.exact(in_steps(advance))
+
+
+def _warn_if_not_enough(run: Run) -> None:
+    """Tell the caller of `estimate` that some trials ended before all nodes had enough."""
+    if run.enough is None or run.enough.all() or run.status == "interrupted":
+        return
+    short = int((run.enough == 0).sum())
+    which = "The run" if run.trials == 1 else f"{short} of {run.trials} trials"
+    notice = NotEnough(
+        f"{which} ended before every node's gossip error was a tenth of its sampling error: use "
+        "{argument} or more.",
+        "iterations",
+        4 * int(run.iterations[-1]),
+    )
+    warnings.warn(notice, stacklevel=3)
+
+
+def _freedom(rows: Pairs | Means | PrivatePairs) -> float:
+    """Return the degrees of freedom of a sampling error: rows less one, of the smaller class."""
+    classes = getattr(rows, "classes", None)
+    if classes is None:
+        return float(rows.n - 1)
+    return float(np.bincount(classes, getattr(rows, "weights", None)).min() - 1)
 
 
 def _choose_order(order: str | None, method: Method, clock: str) -> str:

@@ -204,6 +204,11 @@ class Method:
         return self.estimates == "mean" or self.sketches
 
     @property
+    def tracks_rows(self) -> bool:
+        """Whether every node meets the others' rows and averages something with them."""
+        return self.swaps and self.averaged_numbers > 0 and self.exchanges_per_iteration == 1
+
+    @property
     def collects(self) -> bool:
         """Whether nodes pass on all observations they know."""
         return any(form.learned is not None for form in self.plain.values())

@@ -182,6 +182,13 @@ class Trial(ABC, Generic[R]):
             on_block(block, exchanges)
             if self.done == self.next_checkpoint:
                 self._write_checkpoint()
+                if self.has_enough():
+                    self._finish(tuple(walk[:0] for walk in exchanges), on_block)
+                    return
+
+    def has_enough(self) -> bool:
+        """Tell whether the trial may end here, as it was asked to."""
+        return False
 
     def _finish(self, exchanges: tuple[PairArray, ...], on_block: _OnBlock) -> None:
         """Count the last exchanges of a run that ended by itself; what is left changes nothing."""

@@ -14,7 +14,7 @@ from pairgossip.results.fit import Bias, Fit
 from pairgossip.results.provenance import difference
 from pairgossip.results.result import join_traffic
 from pairgossip.results.run import Run
-from pairgossip.results.storage import FIT_CURVES, RUN_CURVES
+from pairgossip.results.storage import FIT_CURVES, RUN_CURVES, RUN_ERROR_CURVES, RUN_ERRORS
 
 _Kind = TypeVar("_Kind", bound=Run | Fit)
 
@@ -22,12 +22,15 @@ _SETTINGS = ("clock", "law", "iterations", "construction", "groups", "privacy")
 _SAME = {
     "run": (
         *("kernel", "method", "order", "schedule", "relaxation", "sketch", "sketch_value"),
-        *("target_kind", "target", *_SETTINGS),
+        *("target_kind", "target", "level", *_SETTINGS),
     ),
     "fit": ("loss", "step", *_SETTINGS),
 }
 _JOINED = {
-    "run": (*RUN_CURVES, "times", "estimates", "history", "private_values"),
+    "run": (
+        *(*RUN_CURVES, "times", "estimates", "history", "private_values"),
+        *(*RUN_ERRORS, *RUN_ERROR_CURVES, "enough"),
+    ),
     "fit": (*FIT_CURVES, "times", "reports"),
 }
 

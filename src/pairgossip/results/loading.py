@@ -21,6 +21,8 @@ from pairgossip.results.storage import (
     FIT_TEXTS,
     LARGEST_RESULT,
     RUN_CURVES,
+    RUN_ERROR_CURVES,
+    RUN_ERRORS,
     RUN_FACTS,
     RUN_TEXTS,
     Archive,
@@ -62,22 +64,28 @@ def _build_run(archive: Archive) -> Run:
         target=target if target.ndim else float(target),
         **_shared_fields(archive),
         private_values=arrays.get("private_values"),
+        **_errors(arrays),
         privacy_error=PrivacyError(*header["privacy_error"]) if "privacy" in header else None,
         _theory=TheoryCurves(**theory) if theory else None,
     )
     trials, checkpoints = run.trials, len(run.iterations)
-    _check_shapes(run, (*RUN_CURVES, "times"), (trials, checkpoints))
-    _check_shapes(run, ("trial_numbers", "private_values"), (trials,))
+    _check_shapes(run, (*RUN_CURVES, *RUN_ERROR_CURVES, "times"), (trials, checkpoints))
+    _check_shapes(run, ("trial_numbers", "private_values", "enough"), (trials,))
     _check_traffic_and_groups(run, (trials, checkpoints))
-    _check_shapes(run, ("estimates",), (trials, run.nodes))
+    _check_shapes(run, ("estimates", *RUN_ERRORS), (trials, run.nodes))
     _check_shapes(run, ("history",), (trials, checkpoints, run.nodes))
     return run
+
+
+def _errors(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return what nodes learned of their errors, where they did."""
+    return {name: arrays.get(name) for name in (*RUN_ERRORS, *RUN_ERROR_CURVES, "enough")}
 
 
 def _facts(header: dict[str, Any]) -> dict[str, Any]:
     """Return what a run knows of its exchanges and its sketch, where there is anything."""
     facts = {name: header[name] for name in RUN_FACTS if header[name] is not None}
-    for name in ("relaxation", "sketch_value"):
+    for name in ("relaxation", "sketch_value", "level", "freedom"):
         if name in facts:
             facts[name] = float(facts[name])
     if "bracket" in facts:

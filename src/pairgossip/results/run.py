@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,6 +13,9 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
+from pairgossip.graphs import GroupedGraph
+from pairgossip.inference.answer import intervals
+from pairgossip.kernels.kernel import Scale
 from pairgossip.privacy import PrivacyError, PrivateMeans
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import AGAINST, Result, shared_fields, site_means
@@ -64,6 +68,26 @@ class Run(Result):
     """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
     privacy_error: PrivacyError | None = None
     """How far these are expected to be off the target: predicted exactly, whatever was drawn."""
+    level: float | None = None
+    """The level of the intervals; None if nodes did not learn their sampling errors."""
+    interval_scale: Scale = "plain"
+    """On which scale the intervals are symmetric."""
+    freedom: float = math.inf
+    """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one."""
+    sampling_error: FloatArray | None = None
+    """What each node says of how far the statistic of these rows may be from the population's:
+    a standard error, which falls with more rows only, shape (trials, nodes)."""
+    site_error: FloatArray | None = None
+    """The same if sites are drawn whole, with groups whose rows are nodes."""
+    gossip_error: FloatArray | None = None
+    """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
+    about how far it still is from the statistic of these rows, which falls with messages."""
+    trial_sampling_error: FloatArray | None = None
+    """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
+    trial_gossip_error: FloatArray | None = None
+    """Root mean square over nodes at the checkpoints, shape (trials, checkpoints)."""
+    enough: IntArray | None = None
+    """After how many iterations all nodes had enough, 0 if not, shape (trials,)."""
     _theory: TheoryCurves | None = None
     _setup: Setup | None = None
 
@@ -109,8 +133,24 @@ class Run(Result):
                 np.array([record.private_value for record in records]) if is_private else None
             ),
             privacy_error=setup.privacy_error,
+            **_errors(setup, records, kept),
             _setup=setup,
         )
+
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """The ends of each node's interval for the population's value, shape (trials, nodes).
+
+        It allows for the sampling error, and for the noise of private reports; not for the gossip
+        error, which is to be small beside it.
+        """
+        if self.level is None or self.sampling_error is None:
+            raise InputError(
+                "This run has no sampling errors: estimate again with {argument}.", "interval", 0.95
+            )
+        noise = 0.0 if self.privacy_error is None else self.privacy_error.standard_error
+        errors = np.hypot(self.sampling_error, noise)
+        return intervals(self.estimates, errors, self.level, self.interval_scale, self.freedom)
 
     @property
     def sketch_error(self) -> float | None:
@@ -307,6 +347,29 @@ class Run(Result):
             f"<Run {what} on {self._extent}, target {target}, "
             f"mean {self.mean[-1]:.6g}, error {self.error[-1]:.2g}, {self.status}>"
         )
+
+
+def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, Any]:
+    """Return what nodes learned of their errors, if they were asked to."""
+    kernel = setup.problem.kernel
+    if setup.level is None or kernel is None:
+        return {}
+
+    def collect(name: str) -> FloatArray:
+        return np.array([getattr(record, name) for record in records])
+
+    has_sites = isinstance(setup.graph, GroupedGraph) and setup.learns_rows
+    return {
+        "level": setup.level,
+        "interval_scale": kernel.interval_scale,
+        "freedom": setup.freedom,
+        "sampling_error": collect("sampling_error"),
+        "site_error": collect("site_error") if has_sites else None,
+        "gossip_error": collect("gossip_error"),
+        "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
+        "trial_gossip_error": collect("trial_gossip_error")[:, :kept],
+        "enough": collect("enough") if setup.stops_early else None,
+    }
 
 
 def _sites_of_rows(problem: Any) -> IntArray | None:

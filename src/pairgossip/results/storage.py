@@ -156,7 +156,12 @@ def graph_of(archive: Archive) -> Graph:
 
 
 RUN_TEXTS = ("kernel", "method", "clock", "order", "law", "schedule", "target_kind", "status")
-RUN_FACTS = ("relaxation", "sketch", "sketch_value", "bracket")
+RUN_FACTS = (
+    *("relaxation", "sketch", "sketch_value", "bracket"),
+    *("level", "interval_scale", "freedom"),
+)
+RUN_ERRORS = ("sampling_error", "site_error", "gossip_error")
+RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")
 RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
 FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")
 FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
@@ -164,7 +169,10 @@ FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 _SHARED = ("iterations", "times", "trial_numbers", "groups")
 _ARRAYS = {
-    "run": (*_SHARED, "target", "estimates", "history", "private_values", *RUN_CURVES),
+    "run": (
+        *(*_SHARED, "target", "estimates", "history", "private_values", *RUN_CURVES),
+        *(*RUN_ERRORS, *RUN_ERROR_CURVES, "enough"),
+    ),
     "fit": (*_SHARED, "judged", "reports", *FIT_CURVES),
 }
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pairgossip.algorithms import row_products
 from pairgossip.kernels import Formula
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
@@ -384,3 +385,7 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
         for c in range(len(formulas)):
             value = _pair_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value
+
+
+track_products = loop(row_products.advance)
+"""The products of rows' half means, averaged along their changes."""

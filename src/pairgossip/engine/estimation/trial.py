@@ -10,6 +10,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms import Method, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.checks import TREE
 from pairgossip.engine.estimation.engine import (
     Engine,
     Flooding,
@@ -18,11 +19,12 @@ from pairgossip.engine.estimation.engine import (
     Spread,
     plain_spread,
 )
+from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, numbers_tracked
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
-from pairgossip.graphs import Graph
+from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Course
 from pairgossip.kernels import PairProblem, Pairs, TrialPairs, WholeSets
 from pairgossip.kernels.pairs import Averages
@@ -35,6 +37,8 @@ MESSAGES_OF_COLLECTING = 3
 """Per exchange: what one knows; what the other knows, with the rows the one lacks; the others."""
 LARGEST_COLLECTION = 4_000
 """Nodes: the values of all pairs are kept, and every checkpoint takes n^3 operations."""
+ENOUGH = 0.1
+"""Gossip to a smaller part of the sampling error is wasted messages."""
 BYTES_PER_NAME = 4
 """Which node an observation belongs to, where it is passed on by name."""
 
@@ -156,6 +160,14 @@ class Setup:
     privacy_error: PrivacyError | None = None
     """The error that reports are expected to add, where observations are private."""
     timetable: Timetable = RANDOM_EXCHANGES
+    level: float | None = None
+    """The level of intervals, if nodes are to learn their sampling errors."""
+    stops_early: bool = False
+    """Whether a trial ends when all nodes have enough."""
+    freedom: float = np.inf
+    """The degrees of freedom of sampling errors."""
+    exact_error: float = np.nan
+    """The sampling error of the exact value, which nodes that know all rows can compute."""
 
     @property
     def iterations(self) -> int:
@@ -184,13 +196,26 @@ class Setup:
         problem, method = self.problem, self.method
         payload = Payload(
             0 if isinstance(problem, Averages) or not method.swaps else problem.dimension,
-            method.numbers_averaged(problem.components),
+            method.numbers_averaged(problem.components) + self._tracked,
             self.set_sizes if method.swaps else None,
             -(-problem.n // 8) if method.collects else 0,
             MESSAGES_OF_COLLECTING if method.collects else self.timetable.messages_per_exchange,
         )
         walks, compiled = method.exchanges_per_iteration, self.engine != "plain"
         return Meter(self.graph, payload, walks, compiled)
+
+    @property
+    def learns_rows(self) -> bool:
+        """Whether nodes learn of their sampling errors by what visiting rows tell them."""
+        return self.level is not None and self.method.tracks_rows
+
+    @property
+    def _tracked(self) -> int:
+        """How many numbers more a message carries for sampling errors."""
+        if not self.learns_rows:
+            return 0
+        sites = isinstance(self.graph, GroupedGraph)
+        return numbers_tracked(self.problem.components) * (2 if sites else 1)
 
     @property
     def set_sizes(self) -> IntArray | None:
@@ -242,6 +267,10 @@ class TrialRecord(Record):
         self.private_value = np.nan
         """The statistic of the trial's reports, which its nodes agree on in the end."""
         self.estimates = np.full(nodes, np.nan)
+        self.sampling_error, self.site_error, self.gossip_error = np.full((3, nodes), np.nan)
+        self.trial_sampling_error, self.trial_gossip_error = np.full((2, checkpoints), np.nan)
+        self.enough = 0
+        """After how many iterations all nodes had enough; 0 if that did not happen."""
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
 
 
@@ -264,11 +293,25 @@ class EstimationTrial(Trial[TrialRecord]):
             setup.weights(),
             setup.timetable,
         )
+        self._seen = SeenErrors()
+        self._rows = self._row_errors(None)
+        sites = setup.graph.site_of if isinstance(setup.graph, GroupedGraph) else None
+        self._sites = None if sites is None else self._row_errors(sites)
         walks = method.exchanges_per_iteration
         schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
         super().__init__(
             setup.checkpoints, schedule, setup.meter(), record, timed=setup.clock == "async"
         )
+
+    def _row_errors(self, clusters: IntArray | None) -> RowErrors | None:
+        setup, compiled = self._setup, None
+        if not setup.learns_rows or isinstance(self._problem, Averages):
+            return None
+        if setup.engine != "plain":
+            with needed_for_speed():
+                from pairgossip.engine.estimation import loops
+            compiled = loops
+        return RowErrors(self._problem, clusters, setup.timetable.relaxation, compiled)
 
     def read(self) -> FloatArray:
         """Return every node's estimate, shape (n,); NaN where it is not defined yet."""
@@ -289,7 +332,18 @@ class EstimationTrial(Trial[TrialRecord]):
         return problem.kernel.combine(values)
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
+        for errors in filter(None, (self._rows, self._sites)):
+            errors.advance(exchanges[0])
         return self._engine.advance(exchanges)
+
+    def has_enough(self) -> bool:
+        """Tell whether the trial ends because all nodes have enough."""
+        record = self.record
+        if not self._setup.stops_early or record.enough:
+            return False
+        if np.all(record.gossip_error <= ENOUGH * record.sampling_error):
+            record.enough = self.done
+        return record.enough > 0
 
     def traffic(self) -> tuple[int, ...]:
         """Return what was sent until now; collected rows and what floods are not in the payload."""
@@ -314,5 +368,42 @@ class EstimationTrial(Trial[TrialRecord]):
             estimates, self._setup.target
         )
         record.estimates = estimates
+        if self._setup.level is not None:
+            self._measure_errors(at, estimates)
         if record.history is not None:
             record.history[at] = estimates
+
+    def _measure_errors(self, at: int, estimates: FloatArray) -> None:
+        """Write down what nodes see of the two errors: of the sample, and of gossip."""
+        record = self.record
+        if record.enough:  # nothing has changed since
+            record.trial_gossip_error[at] = record.trial_gossip_error[at - 1]
+            record.trial_sampling_error[at] = record.trial_sampling_error[at - 1]
+            return
+        record.gossip_error = self._seen.move(self.done, estimates)
+        if self._setup.timetable.name == TREE and self.done == self._setup.iterations:
+            record.gossip_error = np.where(np.isnan(estimates), np.nan, 0.0)
+        record.sampling_error = self._sampling_errors()
+        if self._sites is not None:
+            record.site_error = self._sites.errors(self._engine.estimates())
+        record.trial_gossip_error[at] = _mean_size(record.gossip_error)
+        record.trial_sampling_error[at] = _mean_size(record.sampling_error)
+
+    def _sampling_errors(self) -> FloatArray:
+        problem, averages = self._problem, self._engine.estimates()
+        unknown = np.full(problem.n, np.nan)
+        if self._rows is None:  # rows are collected: those who know all compute it
+            learned = self._engine.learned()
+            everyone = learned is not None and learned.min() == problem.n
+            return np.full(problem.n, self._setup.exact_error) if everyone else unknown
+        seen = self._rows.errors(averages)
+        if self._setup.privacy_error is None:
+            return seen
+        # Of reports it is the error of the sample and of their noise together.
+        noise = self._setup.privacy_error.standard_error
+        return np.sqrt(np.maximum(seen**2 - noise**2, 0.0))
+
+
+def _mean_size(errors: FloatArray) -> float:
+    known = errors[~np.isnan(errors)]
+    return _root_mean_square(known) if len(known) else np.nan

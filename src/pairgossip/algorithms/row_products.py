@@ -1,0 +1,92 @@
+"""Sampling errors by gossip: how far rows differ in what they add to the statistic.
+
+Node k meets pairs of its own row with visiting rows. The mean of h(k, l) + h(l, k) over its visits
+is its own row's mean r_k, and the sampling variance is made of the products of the r_k. The square
+of an estimated mean would be too large on average, so a node keeps two, from its odd and its even
+visits, and the network averages the products of the two along their changes, as in `tracking`.
+
+Rows of one cluster may depend on each other: there the products are those of sums over clusters,
+and each cluster's sums times its size are averaged along. Written as loops for the compiler; run as
+they are they need numpy only.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+
+class State(NamedTuple):
+    """What the network carries between exchanges."""
+
+    visits: IntArray
+    """How many visits each node had."""
+    means: FloatArray
+    """The means of odd and of even visits, shape (n, 2, K)."""
+    clusters: IntArray
+    """The cluster of every node."""
+    sizes: FloatArray
+    """How many rows each cluster counts for."""
+    sums: FloatArray
+    """The sums of `means` over each cluster, shape (clusters, 2, K)."""
+    z: FloatArray
+    """Averages of products, and of sums times sizes, shape (n, K (K + 1) / 2 + K)."""
+
+
+def init(clusters: IntArray, sizes: FloatArray, components: int) -> State:
+    """No node has had a visit."""
+    n, width = len(clusters), components * (components + 1) // 2 + components
+    return State(
+        np.zeros(n, dtype=np.int64),
+        np.zeros((n, 2, components)),
+        clusters,
+        sizes,
+        np.zeros((len(sizes), 2, components)),
+        np.zeros((n, width)),
+    )
+
+
+def advance(state: State, exchanges: PairArray, both: FloatArray, relaxation: float) -> None:
+    """Carry out exchanges whose two nodes each had a visit, in order; ``both`` is (2, m, K)."""
+    components, width = both.shape[2], state.z.shape[1]
+    for at in range(exchanges.shape[0]):
+        for side in range(2):
+            k = exchanges[at, side]
+            cluster, half = state.clusters[k], state.visits[k] % 2
+            state.visits[k] += 1
+            count = (state.visits[k] + 1 - half) // 2
+            sums, other = state.sums[cluster, half], state.sums[cluster, 1 - half]
+            weigh = state.sizes[cluster] / 2
+            for c in range(components):
+                change = (both[side, at, c] - state.means[k, half, c]) / count
+                state.means[k, half, c] += change
+                sums[c] += change
+                # Products with this component change by the other half's sums, halved by symmetry.
+                state.z[k, width - components + c] += weigh * change
+                for d in range(components):
+                    low, high = min(c, d), max(c, d)
+                    place = low * components - low * (low - 1) // 2 + high - low
+                    state.z[k, place] += change * other[d] * (1.0 if c == d else 0.5)
+        i, j = exchanges[at, 0], exchanges[at, 1]
+        for c in range(width):
+            moved = relaxation * (state.z[j, c] - state.z[i, c])
+            state.z[i, c] += moved
+            state.z[j, c] -= moved
+
+
+def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: float) -> FloatArray:
+    """Return n times the sampling variance that each node sees, from its averages.
+
+    ``averages`` and ``slopes`` are of the components and of the statistic, shape (n, K); ``spread``
+    is the sum of the squares of the clusters' sizes over the number of nodes.
+    """
+    components = averages.shape[1]
+    first, second = np.triu_indices(components)
+    twice = np.where(first == second, 1.0, 2.0)
+    products, sums = z[:, : len(first)], z[:, len(first) :]
+    center = 2 * (slopes * averages).sum(axis=1)
+    square = (twice * slopes[:, first] * slopes[:, second] * products).sum(axis=1)
+    return square - 2 * center * (slopes * sums).sum(axis=1) + center**2 * spread

@@ -1,0 +1,178 @@
+"""What nodes learn of their sampling errors, against the exact projection and plain loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.algorithms import row_products
+from pairgossip.engine.estimation import loops
+from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors
+from pairgossip.engine.schedule import Schedule, root_seed
+from pairgossip.errors import InputError, NotEnough
+from pairgossip.kernels import Pairs
+from tests.problems import labeled_rows, rows, skewed
+
+KERNELS: dict[str, tuple[Any, Any]] = {
+    "gini": ("gini", rows(60)),
+    "auc": ("auc", labeled_rows(60)),
+    "kendall-b": ("kendall-b", np.round(rows(60, 2), 1)),
+    "user's": (skewed, rows(60)),
+}
+
+
+def advanced(pairs: Pairs, compiled: bool, clusters: Any = None, exchanges: int = 500) -> RowErrors:
+    graph = pg.graphs.watts_strogatz(pairs.n, 4, 0.3, seed=1)
+    errors = RowErrors(pairs, clusters, None, loops if compiled else None)
+    schedule = Schedule(graph, "uniform-edges", root_seed(7), 1)
+    for block in (1, 40, exchanges - 41):
+        errors.advance(schedule.draw(block)[0])
+    return errors
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_compiled_loops_do_what_plain_ones_do(name: str) -> None:
+    kernel, data = KERNELS[name]
+    pairs = Pairs(data, kernel)
+    plain, fast = (advanced(pairs, compiled)._state for compiled in (False, True))
+    np.testing.assert_allclose(fast.z, plain.z, rtol=1e-12)
+    np.testing.assert_array_equal(fast.visits, plain.visits)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(60) // 6])
+def test_the_network_averages_the_products_of_half_means(clusters: Any) -> None:
+    pairs = Pairs(labeled_rows(60), "auc")
+    state = advanced(pairs, True, clusters)._state
+    sums = np.zeros((len(state.sizes), 2, 2))
+    np.add.at(sums, state.clusters, state.means)
+    np.testing.assert_allclose(sums, state.sums, atol=1e-12)
+    first, second = np.triu_indices(2)
+    mixed = sums[:, 0, first] * sums[:, 1, second] + sums[:, 0, second] * sums[:, 1, first]
+    products = mixed / 2
+    weighed = state.sizes[:, None] * sums.mean(axis=1)
+    total = np.hstack([products, weighed]).sum(axis=0)
+    np.testing.assert_allclose(state.z.sum(axis=0), total, rtol=1e-10)
+
+
+def test_variances_are_those_of_the_definition() -> None:
+    random = np.random.default_rng(0)
+    influence = random.normal(size=(50, 2))
+    slopes, averages = np.array([1.0, -0.3]), np.array([0.7, 0.2])
+    means = influence - influence.mean(axis=0) + 2 * averages
+    first, second = np.triu_indices(2)
+    z = np.concatenate([(means[:, first] * means[:, second]).mean(axis=0), means.mean(axis=0)])
+    expected = np.mean(((means - 2 * averages) @ slopes) ** 2)
+    found = row_products.variance(z[None], averages[None], slopes[None], 1.0)
+    assert found[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kernel", ["gini", "auc"])
+@pytest.mark.parametrize(
+    ("method", "clock"),
+    [("gosta", "sync"), ("gosta", "async"), ("weighted-gosta", "async"), ("tracking", "async")],
+)
+def test_nodes_learn_the_sampling_error(kernel: str, method: str, clock: str) -> None:
+    random = np.random.default_rng(1)
+    labels = (random.random(200) < 0.4).astype(float) if kernel == "auc" else None
+    data = random.exponential(size=200) if labels is None else random.normal(size=200) + labels
+    run = pg.estimate(
+        data,
+        kernel,
+        labels=labels,
+        method=method,
+        clock=clock,
+        interval=0.95,
+        iterations=40_000,
+        seed=0,
+    )
+    exact = pg.exact(data, kernel, labels=labels, interval=0.95)
+    assert run.sampling_error is not None
+    assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
+    low, high = run.interval
+    assert low.mean() == pytest.approx(exact.low, rel=0.05)
+    assert high.mean() == pytest.approx(exact.high, rel=0.05)
+
+
+@pytest.mark.parametrize("construction", ["lexicographic", "whole-sets"])
+def test_sites_learn_the_error_of_drawing_sites(construction: str) -> None:
+    random = np.random.default_rng(2)
+    sites = np.repeat(np.arange(20), random.integers(2, 12, 20))
+    data = random.exponential(size=len(sites)) + 0.5 * random.normal(size=20)[sites]
+    run = pg.estimate(
+        data,
+        "gini",
+        groups=sites,
+        construction=construction,
+        clock="async",
+        interval=0.95,
+        iterations=60_000,
+        seed=0,
+    )
+    by_site = pg.exact(data, "gini", groups=sites, interval=0.95).error
+    found = run.sampling_error if construction == "whole-sets" else run.site_error
+    assert found is not None and found.mean() == pytest.approx(by_site, rel=0.05)
+
+
+def test_weights_are_those_of_repeated_rows() -> None:
+    data, weights = np.random.default_rng(3).exponential(size=150), 1 + np.arange(150) % 3
+    run = pg.estimate(
+        data, "gini", weights=weights, clock="async", interval=0.9, iterations=40_000, seed=0
+    )
+    exact = pg.exact(data, "gini", weights=weights, interval=0.9)
+    assert run.target == pytest.approx(exact)
+    assert run.sampling_error is not None
+    assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
+
+
+def test_the_curves_do_not_change_when_errors_are_learned() -> None:
+    settings: dict[str, Any] = {"iterations": 2000, "seed": 3, "clock": "async"}
+    plain = pg.estimate(rows(40), "gini", **settings)
+    learned = pg.estimate(rows(40), "gini", interval=0.95, **settings)
+    np.testing.assert_array_equal(plain.estimates, learned.estimates)
+    assert (learned.bytes > plain.bytes).all()
+
+
+def test_a_run_ends_when_all_nodes_have_enough() -> None:
+    data = np.random.default_rng(4).exponential(size=60)
+    settings: dict[str, Any] = {"method": "tracking", "clock": "async", "seed": 0}
+    run = pg.estimate(data, "gini", until="enough", iterations=300_000, **settings)
+    assert run.enough is not None and 0 < run.enough[0] < 300_000
+    assert run.gossip_error is not None and run.sampling_error is not None
+    assert (run.gossip_error <= run.sampling_error / 10).all()
+    assert run.exchanges[-1] == run.enough[0]
+    with pytest.warns(NotEnough, match="iterations=800 or more"):
+        pg.estimate(data, "gini", until="enough", iterations=200, **settings)
+
+
+def test_collected_rows_tell_the_exact_error() -> None:
+    data = np.random.default_rng(5).exponential(size=30)
+    run = pg.estimate(data, "gini", method="collect", interval=0.95, seed=0)
+    exact = pg.exact(data, "gini", interval=0.95)
+    np.testing.assert_allclose(run.interval[0], exact.low)
+
+
+def test_what_a_node_has_moved() -> None:
+    seen = SeenErrors()
+    for at, value in ((10, 5.0), (60, 1.2), (80, 0.9)):
+        assert np.isnan(seen.move(at, np.array([value]))).all() == (at < 80)
+    np.testing.assert_allclose(seen.move(100, np.array([1.0])), [0.2])
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"method": "u2"}, "no sampling error: use method='gosta'"),
+        ({"interval": 95}, "The level of an interval must be a number between 0 and 1"),
+        ({"until": "soon"}, "end 'soon'"),
+    ],
+)
+def test_what_cannot_be_learned(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        pg.estimate(rows(20), "gini", **({"interval": 0.95} | given))
+    assert sentence in str(caught.value)
+    run = pg.estimate(rows(20), "gini", iterations=10, seed=0)
+    with pytest.raises(InputError, match=r"estimate again with interval=0\.95"):
+        _ = run.interval
