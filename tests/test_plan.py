@@ -209,7 +209,15 @@ def test_sweeps_are_looked_at_for_a_while_only(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("pairgossip.planning.predictions._MOST_SWEPT", 1)
     row = find(pg.plan(ROWS, "variance", "cycle", error=1e-3), "sketch (ordered)")
     assert row.messages is None and row.why_not is not None
-    assert row.why_not.startswith("After 512 ordered exchanges the error is still larger")
+    assert row.why_not.startswith("A pilot of 512 exchanges is too short to tell")
+
+
+def test_flooding_is_tried_out_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.planning.predictions._MOST_UNITED", 3 * 8192)
+    small, large = (pg.plan(rows(n), "gini", "cycle", error=0.1) for n in (64, 600))
+    for name in ("sketch (random)", "collect (random)"):
+        assert find(small, name).messages is not None  # of fewer trials
+        assert (find(large, name).why_not or "").startswith("A pilot of 24,576 exchanges is too")
 
 
 def test_two_nodes_take_one_exchange() -> None:

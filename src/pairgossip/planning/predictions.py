@@ -44,10 +44,12 @@ _LARGEST_EXACT = 1_000
 """Up to this many nodes the exact error of averaging takes seconds; above it is simulated."""
 _LATEST = 10**12
 """No exchange after this one is looked at."""
-_MOST_SWEPT = 100_000_000
+_MOST_SWEPT = 30_000_000
 _EXCHANGES_PER_TURN = 500
 """How many exchanges along sweeps are looked at, and how many of them a color takes the time of:
-a matter of seconds."""
+seconds."""
+_MOST_UNITED, _ITEMS_AT_ONCE = 200_000_000, 1_000
+"""How many exchanges of so many items are tried out until all nodes know them: seconds."""
 _TRIALS, _SLOW_TRIALS = 32, 12
 """How many trials a pilot has, and how often it is tried out when all nodes know something."""
 _CHECKPOINTS = 40
@@ -252,10 +254,7 @@ def _swept(sweep: Sweep, relaxation: float, values: FloatArray) -> int:
         lambda at: sweep_error(values, sweep, at, relaxation), 8 * edges, last, 200
     )
     if found is None:
-        raise InputError(
-            f"After {last:,} ordered exchanges the error is still larger, and it takes too long to "
-            "look further: allow a larger one, or plan for a smaller network of the same kind."
-        )
+        raise _too_slow(last)
     return found
 
 
@@ -295,14 +294,18 @@ def _exchanges_until_known(case: Case, setup: Setup, holders: IntArray) -> int:
     """Return the mean number of exchanges until all nodes know what these nodes hold."""
     with needed_for("A plan"):
         from pairgossip.engine.estimation.averages import KnownItems
-    total = 0
+    most, total = _MOST_UNITED // (1 + len(holders) // _ITEMS_AT_ONCE), 0
     for number in range(_TRIALS):
         known = KnownItems(case.graph.n, holders)
         schedule = setup.timetable.start(case.graph, setup.law, child(case.seed, number), 1)
         while (ended := known.exchange(schedule.draw(BLOCK)[0])) is None:
             total += BLOCK
+            if total > most and number == 0:
+                raise _too_slow(most)
         total += ended
-    return math.ceil(total / _TRIALS)
+        if total > most:
+            break
+    return math.ceil(total / (number + 1))
 
 
 # Rows that travel: all of them to all nodes, or one at a time.
@@ -327,7 +330,7 @@ def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
     most = min(int(wanted), longest)
     pilot = _pilot(case, setup, case.goal, most, trials)
     if not pilot.reached and most < _MIXED * relaxation:
-        raise _too_slow(pilot)
+        raise _too_slow(int(pilot.exchanges[-1]))
     exchanges = pilot.fit()
     return replace(
         row,
@@ -361,7 +364,7 @@ class _Pilot(NamedTuple):
     def crossing(self) -> int:
         """Return where the errors first fell below the goal; raise `InputError` if they did not."""
         if not self.reached:
-            raise _too_slow(self)
+            raise _too_slow(int(self.exchanges[-1]))
         first = int(np.argmax(self.errors <= 1))
         if first == 0:
             return int(self.exchanges[0])
@@ -425,8 +428,8 @@ def _reached_at(checkpoints: IntArray, errors: list[float]) -> float:
     return float(checkpoints[below[0]]) if len(below) else math.inf
 
 
-def _too_slow(pilot: _Pilot) -> InputError:
+def _too_slow(exchanges: int) -> InputError:
     return InputError(
-        f"A pilot of {pilot.exchanges[-1]:,} exchanges is too short to tell: information "
+        f"A pilot of {exchanges:,} exchanges is too short to tell: information "
         "needs longer to spread over this network."
     )
