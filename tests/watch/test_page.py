@@ -268,9 +268,11 @@ def test_the_law_of_exchanges(page: Page, served: Served) -> None:
 
 
 def test_a_loss(page: Page, served: Served) -> None:
-    visit(page, served, data="breast-cancer-wisconsin", kernel="gini", column="mitoses")
+    mitoses = {"data": "breast-cancer-wisconsin", "kernel": "gini", "column": "mitoses"}
+    visit(page, served, **mitoses, graph="watts-strogatz", schedule="ordered")
     page.select_option("#statistic", "loss:auc-logistic")
     page.wait_for_function("() => location.search.includes('loss=auc-logistic')")
+    assert address(page)["schedule"] == ["random"]  # a loss knows no other
     expect(page.locator("#label")).to_have_value("class")
     assert len(address(page)["column"]) == 9
     fill("#iterations", "3000")(page)
