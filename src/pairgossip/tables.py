@@ -149,6 +149,13 @@ class Table:
         bad = ((line, text) for line, text in self._filled(name) if _parse_number(text) is None)
         return next((_BadCell(name, line, text) for line, text in bad), None)
 
+    def bad_lines(self, name: str) -> list[int]:
+        """Return the lines on which a column holds something that is neither missing nor a number.
+
+        So does infinity.
+        """
+        return [cell.line for cell in self._bad(name)]
+
     def with_columns(self, names: Sequence[str]) -> Table:
         """Return the table with these columns read as numbers; anything else is an error."""
         columns = {name: self._convert(name) for name in names}

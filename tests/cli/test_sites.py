@@ -244,3 +244,91 @@ def test_nothing_is_left(cli: CommandLine, tmp_path: Path) -> None:
     )
     said = cli("exact", empty, full, *tokens).err
     assert said.endswith(f"All rows of {empty} have missing entries: leave the file out.\n")
+
+
+SPEC = """
+kernel = "auc"
+columns = ["score"]
+label = "ill"
+classes = ["no", "yes"]
+[ranges]
+score = [0, 1]
+"""
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> tuple[Path, Path]:
+    """The complete rows of both files, and a specification beside them."""
+    (tmp_path / "run.toml").write_text(SPEC)
+    files = tmp_path / "cork.csv", tmp_path / "derry.csv"
+    for file, part in zip(files, (slice(0, 3), slice(3, 6)), strict=True):
+        rows = zip(SCORE[part], ILL[part], strict=True)
+        lines = [f"{score},{['no', 'yes'][ill]}" for score, ill in rows]
+        file.write_text("score,ill\n" + "\n".join(lines) + "\n")
+    return files
+
+
+def test_the_members_of_a_specification(cli: CommandLine, members: tuple[Path, Path]) -> None:
+    spec = members[0].parent / "run.toml"
+    answer = cli("estimate", *members, "--spec", spec, *SHORT, "--json")
+    assert answer.err == (
+        f"Taken from {spec}: kernel auc, columns score, ill, classes no < yes, their ranges, and "
+        "how peers average. Each file is a member; who talks to whom and for how long are options, "
+        "and links ring more often the more rows they join.\n"
+    )
+    found = answer.json()
+    run = pg.estimate(
+        SCORE, "auc", labels=ILL, groups=SITES, method="weighted-gosta", clock="async",
+        iterations=200, trials=2, seed=0,
+    )  # fmt: skip
+    assert (found["estimate"], found["exact"]) == (run.mean[-1], run.target)
+    assert (found["classes"], found["groups"]["sites"]) == (["no", "yes"], 2)
+    same = ("--classes", "no, yes", "--label", "ill", "--kernel", "auc")
+    assert cli("estimate", *members, "--spec", spec, *same, *SHORT, "--json") == answer
+
+
+def test_members_report_privately(cli: CommandLine, members: tuple[Path, Path]) -> None:
+    spec = members[0].parent / "run.toml"
+    spec.write_text(SPEC + "[privacy]\nepsilon = 3.0\nbins = 2\n")
+    answer = cli("estimate", *members, "--spec", spec, *SHORT, "--json")
+    assert answer.json()["privacy"]["epsilon"] == 3.0 and "epsilon 3, and how" in answer.err
+
+
+def test_members_learn(cli: CommandLine, members: tuple[Path, Path]) -> None:
+    spec, model = members[0].parent / "run.toml", members[0].parent / "model.json"
+    spec.write_text(
+        SPEC.replace('kernel = "auc"', 'loss = "auc-logistic"') + "[learning]\nstep = 0.5\n"
+    )
+    answer = cli("train", *members, "--spec", spec, "--iterations", 99, "--model", model, "--json")
+    assert answer.json()["classes"] == ["no", "yes"] and answer.json()["groups"]["sites"] == 2
+    assert "loss auc-logistic" in answer.err and "and how peers learn" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        (["--classes", "yes,no"], "run.toml asks for --classes no,yes, not for yes,no: leave"),
+        (["--missing", "drop"], "is for peers, which take complete rows only: leave --missing"),
+        (["--construction", "blow-up"], "is for peers, which exchange one row at a time: leave"),
+        (["--group-by", "ill"], "Each of the 2 files is a site: leave --group-by out"),
+        (["--method", "sketch"], "run.toml asks for --method weighted-gosta, not for sketch"),
+    ],
+)
+def test_options_that_contradict_a_specification(
+    cli: CommandLine, members: tuple[Path, Path], tokens: list[str], sentence: str
+) -> None:
+    spec = members[0].parent / "run.toml"
+    assert sentence in cli.error("estimate", *members, "--spec", spec, *tokens)
+
+
+def test_all_members_are_counted_and_checked(cli: CommandLine, members: tuple[Path, Path]) -> None:
+    spec = members[0].parent / "run.toml"
+    spec.write_text("members = 7\n" + SPEC)
+    assert cli.error("estimate", *members, "--spec", spec) == (
+        f"{spec} says members = 7, but the 2 files have 6 rows: give the rows of all members, or "
+        "change the specification."
+    )
+    for file in members:
+        file.write_text("score,ill\n0.5,maybe\n")
+    said = cli.error("estimate", *members, "--spec", spec)
+    assert all(f"Column 'ill' of {file} holds 'maybe' in line 2" in said for file in members)

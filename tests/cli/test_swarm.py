@@ -68,6 +68,27 @@ def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Pat
     assert set(told["estimates"]) == {"peer-01", "peer-02", "peer-03"}
 
 
+def test_classes_in_words_are_agreed_on(
+    cli: CommandLine, incomes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faked(monkeypatch, 1.0, 1.0, 1.0)
+    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 3, "--json")
+    found = cli("swarm", "run", "--data", incomes, *what, "--classes", "rich,poor")
+    assert found.code == 0 and found.json()["exact"] == 0.0
+    told = cli.error("swarm", "run", "--data", incomes, *what, "--classes", "rich,pure")
+    assert "holds 'poor' in lines" in told
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        'kernel = "auc"\ncolumns = ["income"]\nlabel = "class"\nclasses = ["rich", "poor"]\n'
+        "[ranges]\nincome = [0, 100]\n"
+    )
+    by_spec = ("--spec", spec, "--data", incomes, "--peers", 3, "--json")
+    assert cli("swarm", "run", *by_spec).json()["exact"] == 0.0
+    assert cli.error("swarm", "run", *by_spec, "--classes", "poor,rich") == (
+        "--spec says everything about it: leave out --classes."
+    )
+
+
 @pytest.mark.slow
 def test_chaos_with_labels_in_words(incomes: Path, tmp_path: Path) -> None:
     what = ("--kernel", "auc", "--column", "income", "--label", "class", "--peers", 5)

@@ -96,6 +96,30 @@ def test_another_kernel_uses_the_same_reports(tmp_path: Path) -> None:
     assert account.spent == 1
 
 
+def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> None:
+    words = """
+    kernel = "auc"
+    columns = ["score"]
+    label = "ill"
+    classes = ["no", "yes"]
+    [ranges]
+    score = [0, 1]
+    [privacy]
+    epsilon = 1.0
+    bins = 2
+    """
+    (tmp_path / "spec.toml").write_text(words)
+    (tmp_path / "rows.csv").write_text("score,ill\n0.2,no\n0.7,yes\n0.9,yes\n")
+    first = made(tmp_path).read_rows()
+    assert {entry for _, entry in first} <= {0.0, 1.0}
+    assert made(tmp_path, "bob").read_rows() == first
+    (tmp_path / "spec.toml").write_text(words.replace('"no", "yes"', '"yes", "no"'))
+    with pytest.raises(InputError, match="budget"):
+        made(tmp_path, "cid")
+    made(tmp_path, "cid", budget=2.0)
+    assert account_of(tmp_path / "rows.csv.ledger").spent == 2
+
+
 def test_rows_that_come_later_keep_the_others(tmp_path: Path) -> None:
     written(tmp_path)
     first = made(tmp_path).read_rows()

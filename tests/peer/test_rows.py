@@ -22,6 +22,43 @@ def test_columns_come_in_the_agreed_order_with_the_label_last(tmp_path: Path) ->
     assert read_rows(file, parse_spec(AUC)) == ((0.25, 1.0), (0.1, 0.0))
 
 
+WORDS = AUC.replace("[ranges]", 'classes = ["none", "some"]\n[ranges]').replace(
+    "diseased = [0, 1]", ""
+)
+
+
+def test_classes_in_words_count_in_the_agreed_order(tmp_path: Path) -> None:
+    spec = parse_spec(WORDS)
+    # "none" is a declared class here, not a missing entry.
+    rows = read_rows(written(tmp_path, "diseased,score\nsome,0.25\nnone,0.1\n"), spec)
+    assert rows == ((0.25, 1.0), (0.1, 0.0))
+    assert rows_text(rows, spec) == "score,diseased\n0.25,some\n0.1,none\n"
+    assert read_rows(written(tmp_path, rows_text(rows, spec)), spec) == rows
+    turned = parse_spec(WORDS.replace('"none", "some"', '"some", "none"'))
+    assert read_rows(written(tmp_path, rows_text(rows, spec)), turned) == ((0.25, 0.0), (0.1, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "sentence"),
+    [
+        ("0.5,Some\n0.7,none\n0.2,Some", "",
+         "Column 'diseased' of {file} holds 'Some' in lines 2 and 4, but the declared classes are "
+         "'none' and 'some': correct the labels, or declare all classes."),
+        ("0.5,1\n0.7,none", "", "Column 'diseased' of {file} holds '1' in line 2, but"),
+        ("0.5,some\n0.7,", "", "Column 'diseased' of {file}, line 3, is missing"),
+        ("0.5,secret", "[privacy]\nepsilon = 1.0\nbins = 2\n",
+         "Column 'diseased' of {file} holds others in line 2, but the declared classes are"),
+        ("x,none\ny,none", "[privacy]\nepsilon = 1.0\nbins = 2\n",
+         "Column 'score' of {file}, lines 2 and 3, is not a number (the entry is private"),
+    ],
+)  # fmt: skip
+def test_other_words_are_refused(tmp_path: Path, text: str, more: str, sentence: str) -> None:
+    file = written(tmp_path, f"score,diseased\n{text}\n")
+    with pytest.raises(InputError) as caught:
+        read_rows(file, parse_spec(WORDS + more))
+    assert str(caught.value).startswith(sentence.format(file=file))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -30,8 +30,8 @@ def test_a_specification_says_what_the_file_says() -> None:
 def test_the_canonical_text_never_changes() -> None:
     # Peers of different versions of this program must come to the same hash.
     assert parse_spec(GINI).text == (
-        '{"algorithm":{"mixing":"weighted","rate":10.0},"columns":["income"],"kernel":"gini",'
-        '"label":null,"learning":null,"loss":null,"members":null,"privacy":null,'
+        '{"algorithm":{"mixing":"weighted","rate":10.0},"classes":null,"columns":["income"],'
+        '"kernel":"gini","label":null,"learning":null,"loss":null,"members":null,"privacy":null,'
         '"ranges":{"income":[0.0,100.0]},"stop":null,"target":"v"}'
     )
 
@@ -74,9 +74,42 @@ def test_files_that_mean_something_else_have_another_hash(other: str) -> None:
     assert parse_spec(other).hash != parse_spec(GINI).hash
 
 
+WORDS = """
+kernel = "auc"
+columns = ["score"]
+label = "diseased"
+classes = ["no", "yes"]
+[ranges]
+score = [0, 1]
+"""
+
+
+def test_classes_have_an_agreed_order() -> None:
+    spec = parse_spec(WORDS)
+    assert spec.classes == ("no", "yes") and spec.limits == ((0.0, 1.0), (0.0, 1.0))
+    other = parse_spec(WORDS.replace('"no", "yes"', '"yes", "no"'))
+    assert spec.hash not in (other.hash, parse_spec(AUC).hash)
+    assert differences(spec.text, other.text) == [
+        'classes is ["no", "yes"] here but ["yes", "no"] there.'
+    ]
+    grades = WORDS.replace('"auc"', '"ranking-risk"').replace('"no", "yes"', '"a", "b", "c"')
+    assert parse_spec(grades).ranges["diseased"] == (0.0, 2.0)
+    private = parse_spec(WORDS + "[privacy]\nepsilon = 1.0\nbins = 2\n").privacy
+    assert private is not None and private.classes == (0.0, 1.0) and private.together
+
+
 LONG = "0x" + "f" * 5000
 """So many digits that Python does not print it."""
 WRONG = [
+    (WORDS.replace('["no", "yes"]', '"no"'), "classes must be a list of words, as in classes"),
+    (WORDS.replace('["no", "yes"]', "[0, 1]"), "classes must be a list of words, as in classes"),
+    (WORDS.replace('["no", "yes"]', '["no"]'), "classes must list two labels or more"),
+    (WORDS.replace('["no", "yes"]', '["no", "no"]'), "classes lists 'no' twice: list it once."),
+    (WORDS.replace('"yes"', '" yes"'), "classes lists a word that is empty or has blanks"),
+    (WORDS.replace('"yes"', '"yes", "so"'), "classes lists 3 labels, but kernel 'auc' takes two"),
+    (WORDS.replace('label = "diseased"', ""), "classes are those of a label: name its column"),
+    (WORDS + "diseased = [0, 1]", "ranges.diseased is not needed: classes say what it can be"),
+    (WORDS + "[privacy]\nepsilon = 1\nbins = 2\nclasses = [0, 1]", "privacy.classes is not needed"),
     ("", 'kernel is missing: name what to estimate, as in kernel = "auc", or what to learn'),
     (GINI + 'loss = "x"', "loss stands under [ranges]: move it above all tables."),
     (GINI + "[algorithm]\nmembers = 3", "members stands under [algorithm]: move it above all"),

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import MISSING, REFUSE, choice
 from pairgossip.cli.console import tell, with_options
-from pairgossip.cli.options import NETWORK, STATISTIC
+from pairgossip.cli.options import NETWORK, STATISTIC, Classes
 from pairgossip.errors import InputError
 from pairgossip.text import format_rows, join_names
 
@@ -66,9 +66,7 @@ class RowOptions:
     missing: str = REFUSE
     """What becomes of rows without an entry in a column that is used (empty, NA, nan, ...): refuse,
     which names their lines, or drop, which says how many were left out."""
-    classes: str | None = None
-    """The labels from the lowest to the highest, such as no,yes or none,mild,severe: they count as
-    0, 1, ... in this order, and others are refused. With --epsilon all that are possible."""
+    classes: Classes = None
 
     @property
     def names(self) -> list[str] | None:

@@ -86,6 +86,14 @@ Label = Annotated[
         "ranking-risk and concordance take text with --classes only."
     ),
 ]
+Classes = Annotated[
+    str | None,
+    Parameter(
+        help="The labels from the lowest to the highest, such as no,yes or none,mild,severe: they "
+        "count as 0, 1, ... in this order, and others are refused. With --epsilon all that are "
+        "possible."
+    ),
+]
 HomeFolder = Annotated[
     Path | None,
     Parameter(help="The peer's folder; by default this one, or the only peer's in it."),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pairgossip.checks import REFUSE, UNIFORM_EDGES
+from pairgossip.cli.console import tell
 from pairgossip.cli.data import Observations, RowOptions, name_sites, read_each, repeat_sites
 from pairgossip.errors import InputError, canonical
 
@@ -73,6 +74,7 @@ class Specified(NamedTuple):
                 f"{self.path} is for peers, which take complete rows only: leave --missing out, "
                 "or run without --spec."
             )
+        self.fill_in(options, classes=None if spec.classes is None else ",".join(spec.classes))
         sites = name_sites(files)
         parts = read_each(files, lambda file: np.array(read_rows(file, spec)))
         rows = np.concatenate(parts)
@@ -82,6 +84,8 @@ class Specified(NamedTuple):
                 f"{self.path} says members = {spec.members}, but {whose} {len(rows)} rows: "
                 "give the rows of all members, or change the specification."
             )
+        if len(files) > 1:
+            tell(self._describe())
         features = len(spec.columns)
         return Observations(
             spec.columns,
@@ -89,14 +93,16 @@ class Specified(NamedTuple):
             None if spec.label is None else rows[:, features],
             spec.label,
             groups=repeat_sites(sites, parts),
+            classes=spec.classes,
         )
 
-    def describe(self) -> str:
+    def _describe(self) -> str:
         """Say what is taken from the specification, where its members are simulated as sites."""
         spec = self.spec
         parts = [
             f"{'loss' if spec.kernel is None else 'kernel'} {spec.kernel or spec.loss}",
             f"columns {', '.join(spec.observed)}",
+            *([] if spec.classes is None else [f"classes {' < '.join(spec.classes)}"]),
             "their ranges",
             *([] if spec.privacy is None else [f"epsilon {spec.privacy.epsilon:g}"]),
             "and how peers average" if spec.kernel else "and how peers learn",
@@ -128,6 +134,8 @@ class StepOfPeers:
 
 
 def _is_same(name: str, given: Any, said: Any) -> bool:
+    if name == "classes" and given is not None and said is not None:
+        return [part.strip() for part in given.split(",")] == said.split(",")
     if name == "column":
         return said in (given, [part.strip() for names in given for part in names.split(",")])
     if isinstance(given, str) and name != "label":

@@ -21,13 +21,14 @@ from pairgossip.cli.console import (
     write_line,
     write_rows,
 )
-from pairgossip.cli.data import check_kernel_labels, read_observations
+from pairgossip.cli.data import RowOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
     NETWORK,
     OUTPUT,
     STATISTIC,
+    Classes,
     Columns,
     FamilyParameters,
     Flag,
@@ -59,10 +60,11 @@ class _WhatOptions:
     """A CSV file whose rows are dealt to the peers, as evenly as possible."""
     kernel: KernelName = None
     spec: Path | None = None
-    """A specification as `peer init` takes it, instead of --kernel, --column, --label, --target
-    and --rate."""
+    """A specification as `peer init` takes it, instead of --kernel, --column, --label, --classes,
+    --target and --rate."""
     column: Columns = None
     label: Label = None
+    classes: Classes = None
     target: TargetName = None
 
 
@@ -218,7 +220,7 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 
     assert what.spec is not None
     asked = given(what, how)
-    for name in ("kernel", "column", "label", "target", "rate"):
+    for name in ("kernel", "column", "label", "classes", "target", "rate"):
         if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
     spec = read_spec(what.spec)
@@ -235,7 +237,8 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
             "Say what to average over pairs, such as --kernel gini, or give --spec; "
             "'pairgossip kernels' lists the kernels."
         )
-    observations = read_observations([what.data], what.column, what.label)
+    options = RowOptions(classes=what.classes)
+    observations = read_observations([what.data], what.column, what.label, options=options)
     check_kernel_labels(observations, what.kernel)
     table = observations.values.reshape(len(observations.values), -1)
     if observations.labels is not None:
@@ -250,6 +253,7 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         table,
         target="v" if what.target is None else canonical(what.target),
         rate=_DEFAULT_RATE if how.rate is None else how.rate,
+        classes=options.names,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 

@@ -103,18 +103,22 @@ def kernel_spec(
     target: str = "v",
     rate: float = 10.0,
     mixing: str | None = None,
+    classes: Sequence[str] | None = None,
 ) -> str:
     """Write the specification for a kernel and a table of all rows, the label in its last column.
 
     The ranges are those of the data; where peers belong to different people, they would agree on
     ranges without looking.
     """
-    names = [*columns, *([] if label is None else [label])]
+    # Classes in words say what the label can be.
+    names = [*columns, *([] if label is None or classes is not None else [label])]
     lines = [f"kernel = {_quoted(kernel)}", f"columns = [{', '.join(map(_quoted, columns))}]"]
     if label is not None:
         lines.append(f"label = {_quoted(label)}")
+    if classes is not None:
+        lines.append(f"classes = [{', '.join(map(_quoted, classes))}]")
     lines += [f"target = {_quoted(target)}", f"members = {len(table)}", "", "[ranges]"]
-    for name, column in zip(names, table.T, strict=True):
+    for name, column in zip(names, table.T, strict=False):
         low, high = float(column.min()), float(column.max())
         if low == high:
             low, high = low - 1.0, high + 1.0

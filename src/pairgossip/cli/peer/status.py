@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.options import HomeFolder, Json
@@ -314,7 +314,9 @@ def _model(seen: PeerSnapshot, found: Ended) -> Model:
     own = sorted({row[-1] for row in seen.context.own})
     if spec.privacy is not None and spec.privacy.classes is not None:
         own = list(spec.privacy.classes)
-    classes = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
+    classes: list[Any] = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
+    if spec.classes is not None:
+        classes = list(spec.classes)
     return Model(
         loss=spec.loss,
         columns=list(spec.columns),

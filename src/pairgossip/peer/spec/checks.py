@@ -49,6 +49,8 @@ def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) 
     if "columns" not in table:
         raise InputError('columns is missing: name the columns to read, as in columns = ["score"].')
     _check_columns(table["columns"], table.get("label"))
+    if "classes" in table:
+        _check_names(table["classes"], table)
     _check_ranges(table, known[""])
 
 
@@ -103,9 +105,30 @@ def _check_columns(columns: Any, label: Any) -> None:
         )
 
 
+def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
+    """Refuse classes that are not the labels of two or more, in words."""
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise InputError('classes must be a list of words, as in classes = ["no", "yes"].')
+    label, privacy = table.get("label"), table.get("privacy")
+    if label is None:
+        raise InputError("classes are those of a label: name its column, or remove them.")
+    if len(classes) < 2:
+        raise InputError("classes must list two labels or more, from the lowest to the highest.")
+    repeated = next((name for name, count in Counter(classes).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"classes lists '{repeated}' twice: list it once.")
+    if not all(name and name == name.strip() for name in classes):
+        raise InputError("classes lists a word that is empty or has blanks around it.")
+    if isinstance(table.get("ranges"), Mapping) and label in table["ranges"]:
+        raise InputError(f"ranges.{label} is not needed: classes say what it can be; remove it.")
+    if isinstance(privacy, Mapping) and "classes" in privacy:
+        raise InputError("privacy.classes is not needed: classes say what they are; remove it.")
+
+
 def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
     ranges = table.get("ranges")
-    wanted = [*table["columns"], *([table["label"]] if table.get("label") else [])]
+    has_range = table.get("label") and "classes" not in table
+    wanted = [*table["columns"], *([table["label"]] if has_range else [])]
     if not isinstance(ranges, Mapping):
         raise InputError(
             f"ranges is missing: add a table [ranges] with a line such as {wanted[0]} = [0, 1] "
@@ -162,6 +185,10 @@ def _check_label(spec: Spec) -> None:
         raise InputError(f"label is missing: {what} needs one, so name its column.")
     if not needs_label and spec.label is not None:
         raise InputError(f"label is given but {what} takes none: remove it.")
+    if len(spec.classes or ()) > 2 and _has_two_classes(spec):
+        raise InputError(
+            f"classes lists {len(spec.classes or ())} labels, but {what} takes two: list two."
+        )
     others = columns[:-1] if needs_label else columns
     fewest = sum(not name.endswith("?") for name in others)
     most = math.inf if any(name.endswith("...") for name in others) else len(others)
@@ -171,6 +198,15 @@ def _check_label(spec: Spec) -> None:
             f"columns names {len(spec.columns)}, but {what} takes {names}"
             f"{' besides the label' if needs_label else ''}: name just those."
         )
+
+
+def _has_two_classes(spec: Spec) -> bool:
+    """Tell whether a kernel or a loss compares two classes, and no more."""
+    if spec.kernel is None:
+        return str(spec.loss).startswith("auc-")
+    from pairgossip.kernels import as_kernel
+
+    return any(part.two_classes for part in as_kernel(spec.kernel).components)
 
 
 def _check_target(spec: Spec) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -31,15 +32,36 @@ def debias_measure(spec: Spec) -> DebiasedKernel | DebiasedLoss:
 def declared(spec: Spec) -> Declared:
     """Return a specification's mechanism as a ledger knows it: whatever is computed with it."""
     mechanism = mechanism_of(spec)
+    code_of = {mark: float(code) for code, mark in enumerate(_class_marks(spec))}
 
     def draw(rows: Sequence[Row]) -> list[Report]:
+        if code_of:
+            rows = [(*row[:-1], code_of[row[-1]]) for row in rows]
         drawn = mechanism.randomize(np.array(rows))
         return [tuple(report) for report in drawn.tolist()]
 
     ranges = [spec.ranges[name] for name in spec.observed]
     table = {"ranges": ranges, "privacy": msgspec.to_builtins(spec.privacy)}
+    if spec.classes is not None:
+        table["classes"] = spec.classes
     text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return Declared(spec.observed, text, mechanism.epsilon, mechanism.bins, draw)
+
+
+def ledger_rows(rows: Sequence[Row], spec: Spec) -> Sequence[Row]:
+    """Return rows as a ledger knows them: a class is known by its word, not by its place.
+
+    Otherwise a row would be another observation once classes are declared in another order, and
+    would be reported anew beyond its budget.
+    """
+    marks = _class_marks(spec)
+    return [(*row[:-1], marks[int(row[-1])]) for row in rows] if marks else rows
+
+
+def _class_marks(spec: Spec) -> list[float]:
+    """Return a number for every class that depends on its word alone; none without classes."""
+    words = spec.classes or ()
+    return [float(int.from_bytes(hashlib.sha256(word.encode()).digest()[:6])) for word in words]
 
 
 # Making these is work, which is not repeated at every look at a specification.

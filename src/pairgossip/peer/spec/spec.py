@@ -145,6 +145,8 @@ class Spec(_Strict, frozen=True):
     kernel: str | None = None
     loss: str | None = None
     label: str | None = None
+    classes: tuple[str, ...] | None = None
+    """What the label says in words, from the lowest to the highest: they count as 0, 1, ..."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -237,6 +239,8 @@ def _canonical(spec: Spec) -> Spec:
         "ranges": {name: (low + 0.0, high + 0.0) for name, (low, high) in spec.ranges.items()},
         "target": spec.target.lower(),
     }
+    if spec.classes is not None:
+        changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
         changes["kernel"] = as_kernel(spec.kernel).name
     if spec.loss is not None:
@@ -252,6 +256,8 @@ def _canonical(spec: Spec) -> Spec:
 
 def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
     bins, classes, together = privacy.bins, privacy.classes, privacy.together
+    if spec.classes is not None:
+        classes = tuple(map(float, range(len(spec.classes))))
     if together is None:
         together = classes is not None
     return msgspec.structs.replace(

@@ -79,14 +79,15 @@ def _contributed_rows(
         raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
     if spec.privacy is None:
         return rows
-    from pairgossip.peer.spec.mechanism import declared
+    from pairgossip.peer.spec.mechanism import declared, ledger_rows
     from pairgossip.peer.storage.ledger import refuse_renamed, refuse_without, reports_of
 
     if home is not None:
         refuse_without(place, map(Path, _noted_ledgers(home)))
+    known = ledger_rows(rows, spec)
     if ledger is None:
-        refuse_renamed(place, rows, spec.observed)
-    reports = reports_of(place, rows, declared(spec), budget)
+        refuse_renamed(place, known, spec.observed)
+    reports = reports_of(place, known, declared(spec), budget)
     return tuple(tuple(map(float, report)) for report in reports)
 
 

@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.messages import BadFrame, Notice, Record, decode, 
 from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 6
+VERSION = 7
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (

@@ -7,6 +7,7 @@ import hashlib
 import io
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
+from pairgossip.kernels.rows import code_labels
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.tables import Table, read_columns
@@ -23,6 +25,8 @@ from pairgossip.text import format_count, format_rows
 def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = None) -> Rows:
     """Read the specification's columns; refuse, and never correct, what may not circulate."""
     table = _read_table(Path(path), spec, delimiter)
+    if spec.classes is not None:
+        table = _with_codes(table, spec, spec.classes)
     for name in spec.observed:
         low, high = spec.ranges[name]
         is_inside = (low <= table[name]) & (table[name] <= high)
@@ -43,26 +47,52 @@ def _read_table(path: Path, spec: Spec, delimiter: str | None) -> Table:
 
     Messages end up in terminals, logs and mails, where private values have no place.
     """
-    if spec.privacy is None:
-        return read_columns(path, spec.observed, delimiter)
     table = read_columns(path, (), delimiter)
-    for name in spec.observed:
+    words = {} if spec.classes is None else {str(spec.label): spec.classes}
+    table = replace(table, words=words)
+    numbers = spec.observed if spec.classes is None else spec.columns
+    if spec.privacy is not None:
+        _refuse_unshown(table, spec.observed, numbers)
+    table.refuse_unknown(spec.observed)
+    table.refuse_gaps(spec.observed)
+    return table.with_columns(numbers)
+
+
+def _refuse_unshown(table: Table, names: Sequence[str], numbers: Sequence[str]) -> None:
+    """Raise `InputError` for columns that are missing or hold no numbers, and quote nothing."""
+    for name in names:
         if name not in table.header:
             raise InputError(
                 f"There is no column '{name}' in {table.path}: the first line names the columns."
             )
-        bad = table.first_bad_cell(name)
-        if bad is not None:
+    for name in numbers:
+        bad = table.bad_lines(name)
+        if bad:
             raise InputError(
-                f"Column '{name}' of {table.path}, line {bad.line}, is not a number (the entry "
-                f"is private, so it is not shown): correct it."
+                f"Column '{name}' of {table.path}, {format_rows(bad, 'line')}, is not a number "
+                "(the entry is private, so it is not shown): correct it."
             )
-    return table.with_columns(spec.observed)
+
+
+def _with_codes(table: Table, spec: Spec, classes: Sequence[str]) -> Table:
+    """Return the table with the label as 0, 1, ... in the agreed order of its classes."""
+    label = str(spec.label)
+    codes = code_labels(
+        table.text(label),
+        classes,
+        f"Column '{label}' of {table.path} holds",
+        lambda rows: format_rows([table.lines[row] for row in rows], "line"),
+        is_private=spec.privacy is not None,
+    )
+    return replace(table, columns={**table.columns, label: codes})
 
 
 def rows_text(rows: Rows, spec: Spec) -> str:
-    """Write rows as CSV that reads back bit for bit."""
-    return _csv_text(spec.observed, ([repr(entry) for entry in row] for row in rows))
+    """Write rows as CSV that reads back bit for bit, classes in words."""
+    lines = ([repr(entry) for entry in row] for row in rows)
+    if (names := spec.classes) is not None:
+        lines = ([*map(repr, row[:-1]), names[int(row[-1])]] for row in rows)
+    return _csv_text(spec.observed, lines)
 
 
 def copy_text(rows: Rows, spec: Spec) -> str:
