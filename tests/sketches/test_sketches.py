@@ -95,6 +95,84 @@ def test_two_way_bins(name: str, target: str) -> None:
     assert relative_error(Pairs(censored, "concordance"), TwoWayBins(16)) < 0.01
 
 
+ASSOCIATIONS = ("kendall-b", "somers-d", "goodman-kruskal-gamma")
+
+
+@pytest.mark.parametrize("name", ["exponential", "lognormal", "few values"])
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_the_coefficient_is_as_near_as_the_difference(name: str, target: str) -> None:
+    assert relative_error(Pairs(draw(name, 0), "gini-coefficient", target)) < 1e-4
+
+
+@pytest.mark.parametrize("kernel", ASSOCIATIONS)
+@pytest.mark.parametrize("name", NAMES)
+def test_associations_with_16_bins(name: str, kernel: str) -> None:
+    first = draw(name, 0)
+    second = first + 2 * np.std(first) * draw("normal", 1)
+    for table in ([first, second], [second, first], [second, np.round(first)]):
+        assert relative_error(Pairs(np.column_stack(table), kernel, "u"), TwoWayBins(16)) < 0.015
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_scores_of_the_same_rows(name: str) -> None:
+    labels = np.random.default_rng(100).random(ROWS) < 0.35
+    scores = np.column_stack([draw(name, 0), draw("normal", 1)]) + np.outer(labels, [1.2, 0.4])
+    pairs = Pairs(scores, "auc-difference", labels=labels)
+    sketch, mean = fitted(pairs)
+    assert float(sketch.readout(mean)) == pytest.approx(pairs.exact(), abs=1e-3)
+
+
+def test_associations_on_real_rows() -> None:
+    wine, kinds = pg.datasets.wine()
+    assert relative_error(Pairs(wine[:, [0, 9]], "kendall-b")) < 0.002
+    assert relative_error(Pairs(wine[:, 0], "somers-d", labels=kinds)) < 0.001
+    assert relative_error(Pairs(pg.datasets.engel()["income"], "gini-coefficient")) < 1e-4
+    for kernel in ASSOCIATIONS:
+        assert relative_error(Pairs(pg.datasets.engel(), kernel)) < 0.025
+    cells, malignant = pg.datasets.breast_cancer_wisconsin()
+    pairs = Pairs(cells[:, :2], "auc-difference", labels=malignant)
+    assert relative_error(pairs) < 1e-12
+
+
+@given(
+    hnp.arrays(np.int64, st.tuples(st.integers(4, 30), st.just(2)), elements=st.integers(-3, 3)),
+    st.sampled_from(["v", "u"]),
+)
+@settings(max_examples=100, deadline=None)
+def test_functions_of_averages_of_few_values_are_exact(table: FloatArray, target: str) -> None:
+    rows = table.astype(float)
+    classes = np.arange(len(rows)) % 2
+    many: list[Pairs] = [Pairs(rows, kernel, target) for kernel in ASSOCIATIONS]
+    many.append(Pairs(rows, "auc-difference", target, classes))
+    many.append(Pairs(rows[:, 0] + 4, "gini-coefficient", target))
+    for pairs in many:
+        sketch, mean = fitted(pairs)
+        np.testing.assert_allclose(float(sketch.readout(mean)), pairs.exact(), atol=1e-12)
+
+
+def test_functions_of_ones_own() -> None:
+    """A sketch tells averages; what is made of them is the kernel's own."""
+    values, labels = draw("exponential", 0), np.arange(ROWS) % 2
+    table = np.column_stack([values, values + draw("normal", 1)])
+    deviation = pg.Combination(("variance",), lambda averages: np.sqrt(averages[..., 0]))
+    squared = pg.Combination(("gini",), lambda averages: averages[..., 0] ** 2)
+    gamma = pg.Combination(
+        ("kendall", "ranking-risk"), lambda averages: averages[..., 0] - averages[..., 1]
+    )
+    odds = pg.Combination(
+        pg.kernels.auc().components, lambda averages: averages[..., 0] - averages[..., 1]
+    )
+    agreeing, compared = pg.kernels.concordance().components
+    survival = pg.Ratio(compared, agreeing)
+    apart = pg.Combination(("distance",), lambda averages: 1 + averages[..., 0])
+    assert relative_error(Pairs(values, deviation, "u")) < 1e-12
+    assert relative_error(Pairs(values, squared)) < 1e-3
+    assert relative_error(Pairs(table, gamma, "u"), TwoWayBins(16)) < 0.02
+    assert relative_error(Pairs(values, odds, labels=labels)) < 0.01
+    assert relative_error(Pairs(table, survival), TwoWayBins(16)) < 0.01
+    assert relative_error(Pairs(table, apart)) < 0.01
+
+
 def test_few_different_numbers_are_told_apart() -> None:
     scores, labels = draw("few values", 0), np.arange(ROWS) % 4
     assert relative_error(Pairs(scores, "ranking-risk", labels=labels)) < 1e-12

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Combination, Formula, Kernel
-from pairgossip.sketches.bins import Bins
+from pairgossip.sketches.bins import OF_ONE_COLUMN, OF_SCORES, Bins
 from pairgossip.sketches.moments import Moments
 from pairgossip.sketches.sketch import BracketingSketch, Recipe, Sketch, formulas
 from pairgossip.sketches.smooth import Chebyshev, Directions
-from pairgossip.sketches.tables import TwoWayBins
+from pairgossip.sketches.tables import OF_ORDER, OF_SURVIVAL, TwoWayBins
 
 __all__ = [
     "Bins",
@@ -22,21 +22,22 @@ __all__ = [
     "default_sketch",
 ]
 
-_DEFAULTS: dict[tuple[Formula, ...], Recipe] = {
-    (Formula.VARIANCE,): Moments(),
-    (Formula.SCATTER_SQUARED,): Moments(),
-    (Formula.GINI,): Bins(),
-    (Formula.AUC_ORDERED, Formula.AUC_COMPARED): Bins(),
-    (Formula.KENDALL,): TwoWayBins(),
-    (Formula.RANKING_RISK,): TwoWayBins(),
-    (Formula.CONCORDANT, Formula.COMPARABLE): TwoWayBins(),
-    (Formula.DISTANCE,): Directions(),
-}
+_DEFAULTS: tuple[tuple[frozenset[Formula], Recipe], ...] = (
+    (frozenset({Formula.VARIANCE}), Moments()),
+    (frozenset({Formula.SCATTER_SQUARED}), Moments()),
+    (OF_ONE_COLUMN, Bins()),
+    (OF_SCORES, Bins()),
+    (OF_ORDER, TwoWayBins()),
+    (OF_SURVIVAL, TwoWayBins()),
+    (frozenset({Formula.DISTANCE}), Directions()),
+)
+"""Of which kernels' averages each sketch tells a function."""
 
 
 def default_sketch(kernel: Kernel | Combination) -> Recipe:
     """Return the sketch of a built-in kernel, or raise `InputError` naming the alternatives."""
-    known = _DEFAULTS.get(formulas(kernel))
+    asked = set(formulas(kernel))
+    known = next((recipe for told, recipe in _DEFAULTS if asked <= told), None)
     if known is None:
         raise InputError(
             f"Kernel '{kernel.name}' has no sketch: use method 'tracking' (any kernel, messages as "

@@ -1,8 +1,9 @@
-"""Bins of one column: Gini's mean difference, and the AUC with one set of bins per class."""
+"""Bins of one column: Gini's mean difference, and AUCs with one set of bins per class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,15 +11,24 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
-from pairgossip.sketches.sketch import check_half_ties, formulas, wrong_kernel
-from pairgossip.sketches.tables import AucTable
+from pairgossip.sketches.sketch import (
+    Sketch,
+    check_half_ties,
+    combine_averages,
+    formulas,
+    wrong_kernel,
+)
+from pairgossip.sketches.tables import AucPair, AucTable
+
+OF_ONE_COLUMN = frozenset({Formula.GINI, Formula.MIDPOINT})
+OF_SCORES = frozenset({Formula.AUC_ORDERED, Formula.SECOND_AUC_ORDERED, Formula.AUC_COMPARED})
 
 _TINY, _EPSILON = 1e-30, np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Counts and sums per bin, for Gini's mean difference (with squares) and the AUC (per class).
+    """Counts and sums per bin, for Gini's mean difference (with squares) and AUCs (per class).
 
     Pairs in different bins count exactly; those in one bin by how numbers spread in it.
 
@@ -39,19 +49,35 @@ class Bins:
         if self.range is not None:
             object.__setattr__(self, "range", check_range(self.range))
 
-    def fit(self, pairs: Pairs) -> GiniBins | _GiniLabels | AucTable:
-        """Return the sketch of Gini's mean difference or of the AUC."""
-        formula = formulas(pairs.kernel)
-        if formula == (Formula.GINI,):
-            bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
-            if isinstance(bins, Labels):
-                return _GiniLabels(bins, pairs.scale)
-            return GiniBins(bins, pairs.n, pairs.scale)
-        if formula == (Formula.AUC_ORDERED, Formula.AUC_COMPARED):
+    def fit(self, pairs: Pairs) -> Sketch:
+        """Return the sketch of Gini's mean difference or coefficient, or of one or two AUCs."""
+        known = set(formulas(pairs.kernel))
+        if known <= OF_ONE_COLUMN:
+            return combine_averages(self._fit_column(pairs), pairs.kernel)
+        if known <= OF_SCORES:
             check_half_ties(pairs.kernel)
-            scores = lay_bins(pairs.data[:, 0], self.bins, self.range, 2 * self.bins)
-            return AucTable(scores, Labels(np.unique(pairs.data[:, 1])), pairs.n)
-        raise wrong_kernel("Bins", pairs.kernel, ("gini", "auc"))
+            return combine_averages(self._fit_scores(pairs), pairs.kernel)
+        names = ("gini", "gini-coefficient", "auc", "auc-difference")
+        raise wrong_kernel("Bins", pairs.kernel, names)
+
+    def _fit_column(self, pairs: Pairs) -> GiniBins | GiniLabels:
+        bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
+        if isinstance(bins, Labels):
+            return GiniLabels(bins, pairs.scale)
+        return GiniBins(bins, pairs.n, pairs.scale)
+
+    def _fit_scores(self, pairs: Pairs) -> AucTable | AucPair:
+        classes = Labels(np.unique(pairs.data[:, -1]))
+        tables = [
+            AucTable(
+                lay_bins(column, self.bins, self.range, 2 * self.bins),
+                classes,
+                pairs.n,
+                pairs.scale,
+            )
+            for column in pairs.data[:, :-1].T
+        ]
+        return tables[0] if len(tables) == 1 else AucPair(*tables)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first; two classes are known."""
@@ -59,7 +85,8 @@ class Bins:
             return np.arange(0)
         if pairs.data.ndim == 1:
             return flooded_rows(pairs.data, 3 * self.bins)
-        return flooded_rows(pairs.data[:, 0], 2 * self.bins)
+        columns = pairs.data[:, :-1].T
+        return np.concatenate([flooded_rows(column, 2 * self.bins) for column in columns])
 
 
 @dataclass(frozen=True)
@@ -69,6 +96,8 @@ class GiniBins:
     grid: Grid
     n: int
     scale: float
+
+    statistic: ClassVar[tuple[Formula, ...]] = (Formula.GINI,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return counts, offsets and squared offsets per bin."""
@@ -83,6 +112,12 @@ class GiniBins:
         in_bin *= self.grid.widths
         near = self.scale * (self._across(mean) + (share**2 * in_bin).sum(axis=-1))
         return np.clip(near, *self.bracket(mean))
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
+        parts, grid = self._parts(mean), self.grid
+        middle = parts[..., 0] @ grid.middles + parts[..., 1] @ grid.widths
+        return _mean_differences(self.readout(mean), middle, wanted)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the interval that holds the mean difference, whatever the rows in each bin.
@@ -130,11 +165,13 @@ class GiniBins:
 
 
 @dataclass(frozen=True)
-class _GiniLabels:
+class GiniLabels:
     """The mean of |x - y| of numbers of which few are different: exact."""
 
     labels: Labels
     scale: float
+
+    statistic: ClassVar[tuple[Formula, ...]] = (Formula.GINI,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return a 1 in the place of each number."""
@@ -145,3 +182,14 @@ class _GiniLabels:
         values = self.labels.values
         differences = np.abs(np.subtract.outer(values, values))
         return self.scale * np.einsum("...i,ij,...j->...", mean, differences, mean)
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
+        return _mean_differences(self.readout(mean), mean @ self.labels.values, wanted)
+
+
+def _mean_differences(
+    differences: FloatArray, middles: FloatArray, wanted: tuple[Formula, ...]
+) -> FloatArray:
+    known = {Formula.GINI: differences, Formula.MIDPOINT: middles}
+    return np.stack([known[formula] for formula in wanted], axis=-1)

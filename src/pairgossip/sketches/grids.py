@@ -114,10 +114,15 @@ class Grid:
         return form.reshape(2 * self.bins, 2 * self.bins)
 
     @property
-    def apart(self) -> FloatArray:
-        """The form that is 1 where two numbers differ, as all are taken to do."""
+    def whole(self) -> FloatArray:
+        """The form that is 1 at all pairs."""
         counted = np.tile([1.0, 0.0], self.bins)
         return np.outer(counted, counted)
+
+    @property
+    def apart(self) -> FloatArray:
+        """The form that is 1 where two numbers differ, as all are taken to do."""
+        return self.whole
 
     @property
     def counts(self) -> slice:
@@ -204,6 +209,11 @@ class Labels:
     def signs(self) -> FloatArray:
         """The form of sign(x - y), which is exact."""
         return np.sign(np.subtract.outer(self.values, self.values))
+
+    @property
+    def whole(self) -> FloatArray:
+        """The form that is 1 at all pairs."""
+        return np.ones((self.bins, self.bins))
 
     @property
     def apart(self) -> FloatArray:

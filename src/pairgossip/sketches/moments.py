@@ -10,7 +10,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.kernels.data import column_count
-from pairgossip.sketches.sketch import formulas, wrong_kernel
+from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, wrong_kernel
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of squares rounding may take."""
@@ -30,18 +30,18 @@ class Moments:
 
     center: float = 0.0
 
-    def fit(self, pairs: Pairs) -> _Scatter:
+    def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
-        formula = formulas(pairs.kernel)
-        if formula == (Formula.VARIANCE,):
+        known = set(formulas(pairs.kernel))
+        if known == {Formula.VARIANCE}:
             sketch = _Scatter(self.center, 1, None, pairs.scale)
-        elif formula == (Formula.SCATTER_SQUARED,):
+        elif known == {Formula.SCATTER_SQUARED}:
             clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
             sketch = _Scatter(self.center, columns, clusters, 2 * pairs.scale)
         else:
             raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
         self._check_digits(sketch, pairs.data)
-        return sketch
+        return combine_averages(sketch, pairs.kernel)
 
     def _check_digits(self, sketch: _Scatter, data: FloatArray) -> None:
         """Raise `InputError` if the rows are so far from the center that their spread is lost."""
@@ -56,7 +56,7 @@ class Moments:
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first: one of each cluster."""
-        if formulas(pairs.kernel) == (Formula.VARIANCE,):
+        if pairs.data.ndim == 1:
             return np.arange(0)
         return np.unique(pairs.data[:, -1], return_index=True)[1]
 
@@ -72,6 +72,11 @@ class _Scatter:
     dimension: int
     clusters: FloatArray | None
     factor: float
+
+    @property
+    def statistic(self) -> tuple[Formula, ...]:
+        """Which kernel it is about."""
+        return (Formula.VARIANCE if self.clusters is None else Formula.SCATTER_SQUARED,)
 
     def features(self, rows: FloatArray) -> FloatArray:
         table = rows.reshape(len(rows), -1)
@@ -90,3 +95,6 @@ class _Scatter:
         share, sums, squares = parts[..., 0], parts[..., 1:-1], parts[..., -1]
         within = share * squares - (sums**2).sum(axis=-1)
         return np.asarray(self.factor * within.sum(axis=-1))
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        return np.stack([self.readout(mean)] * len(wanted), axis=-1)

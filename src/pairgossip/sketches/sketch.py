@@ -8,12 +8,15 @@ no row travels as such.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Formula, Kernel, Pairs
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs, Ratio
 from pairgossip.text import join_names
+
+_COUNT_TIES = (Formula.CONCORDANT, Formula.AUC_ORDERED, Formula.SECOND_AUC_ORDERED)
 
 
 @runtime_checkable
@@ -33,6 +36,42 @@ class BracketingSketch(Sketch, Protocol):
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the ends of intervals that hold the statistic, if means (..., r) are exact."""
+
+
+class AveragingSketch(Protocol):
+    """Features whose mean tells the averages of several kernels."""
+
+    @property
+    def statistic(self) -> tuple[Formula, ...]:
+        """Which kernel, or ratio of kernels, its own readout is about; empty if it has none."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of rows, shape (m, r)."""
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the kernels' averages for means of features, shape (..., kernels)."""
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A function of several kernels' averages, which all come from one sketch."""
+
+    part: AveragingSketch
+    kernel: Kernel | Combination
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of rows."""
+        return self.part.features(rows)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
+        return self.kernel.combine(self.part.averages(mean, formulas(self.kernel)))
+
+
+def combine_averages(part: AveragingSketch, kernel: Kernel | Combination) -> Sketch:
+    """Return the sketch of a kernel whose averages another one tells: itself, if it is its own."""
+    is_own = formulas(kernel) == part.statistic and isinstance(kernel, Kernel | Ratio)
+    return part if is_own and isinstance(part, Sketch) else Combined(part, kernel)
 
 
 @runtime_checkable
@@ -63,8 +102,9 @@ def wrong_kernel(sketch: str, kernel: Kernel | Combination, known: tuple[str, ..
 
 def check_half_ties(kernel: Kernel | Combination) -> None:
     """Raise `InputError` unless tied scores count one half, as they do in a bin on average."""
-    if kernel.components[0].parameter != 0.5:
-        raise InputError(
-            f"A sketch cannot tell tied scores from others in a bin, so it counts ties as 0.5, not "
-            f"{kernel.components[0].parameter:g}: use method 'tracking'."
-        )
+    for part in kernel.components:
+        if part.formula in _COUNT_TIES and part.parameter != 0.5:
+            raise InputError(
+                f"A sketch cannot tell tied scores from others in a bin, so it counts ties as 0.5, "
+                f"not {part.parameter:g}: use method 'tracking'."
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, lgamma, pi, sqrt
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -11,11 +12,11 @@ from numpy.polynomial import chebyshev
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import Formula, Kernel, Pairs
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.sketches.bins import GiniBins
 from pairgossip.sketches.grids import Extent, Grid, Range, check_range, flooded_rows
-from pairgossip.sketches.sketch import formulas, wrong_kernel
+from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, wrong_kernel
 
 _LARGEST_MISFIT = 0.01
 """How far a polynomial may be off, relative to the largest value of the kernel."""
@@ -44,7 +45,7 @@ class Chebyshev:
     def fit(self, pairs: Pairs) -> _Polynomials:
         """Return the sketch of any single kernel of one column that is smooth enough."""
         (kernel, *others) = pairs.kernel.components
-        if others or pairs.dimension != 1:
+        if others or isinstance(pairs.kernel, Combination) or pairs.dimension != 1:
             raise wrong_kernel("Chebyshev", pairs.kernel, ("smooth kernels of one column",))
         low, high = self.range or (float(pairs.data.min()), float(pairs.data.max()))
         Grid(np.array([low, high])).check(pairs.data)
@@ -134,14 +135,14 @@ class Directions:
         object.__setattr__(self, "directions", directions)
         object.__setattr__(self, "bins", whole("The number of bins", self.bins))
 
-    def fit(self, pairs: Pairs) -> _Projections:
+    def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of the mean distance."""
-        if formulas(pairs.kernel) != (Formula.DISTANCE,):
+        if set(formulas(pairs.kernel)) != {Formula.DISTANCE}:
             raise wrong_kernel("Directions", pairs.kernel, ("distance",))
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins) for column in projected.T]
         parts = tuple(GiniBins(grid, pairs.n, pairs.scale) for grid in grids)
-        return _Projections(axes, parts)
+        return combine_averages(_Projections(axes, parts), pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose projections all nodes must learn first."""
@@ -170,6 +171,8 @@ class _Projections:
     axes: FloatArray
     parts: tuple[GiniBins, ...]
 
+    statistic: ClassVar[tuple[Formula, ...]] = (Formula.DISTANCE,)
+
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of every projection, side by side."""
         projected = rows.reshape(len(rows), -1) @ self.axes.T
@@ -184,3 +187,7 @@ class _Projections:
         d = self.axes.shape[1]
         factor = sqrt(pi) * exp(lgamma((d + 1) / 2) - lgamma(d / 2))
         return np.asarray(factor * np.mean(readings, axis=0))
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the mean distance as often as wanted, shape (..., wanted)."""
+        return np.stack([self.readout(mean)] * len(wanted), axis=-1)

@@ -8,7 +8,7 @@ columns' features.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,28 @@ from pairgossip.checks import whole
 from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
-from pairgossip.sketches.sketch import check_half_ties, formulas, wrong_kernel
+from pairgossip.sketches.sketch import (
+    Sketch,
+    check_half_ties,
+    combine_averages,
+    formulas,
+    wrong_kernel,
+)
 
+_SIGNS = ("signs", "signs")
+_FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
+    Formula.KENDALL: ((1.0, _SIGNS),),
+    Formula.RANKING_RISK: ((0.5, ("apart", "apart")), (-0.5, _SIGNS)),
+    Formula.FIRST_APART: ((1.0, ("apart", "whole")),),
+    Formula.SECOND_APART: ((1.0, ("whole", "apart")),),
+    Formula.BOTH_APART: ((1.0, ("apart", "apart")),),
+    Formula.AUC_ORDERED: ((0.25, ("whole", "apart")), (0.25, _SIGNS)),
+    Formula.AUC_COMPARED: ((0.5, ("whole", "apart")),),
+}
+"""What kernels average, both ways of a pair: forms of the first column times the second's."""
+OF_ORDER = frozenset(_FORMS) - {Formula.AUC_ORDERED, Formula.AUC_COMPARED}
+_SIGNED = {Formula.KENDALL, Formula.RANKING_RISK, Formula.AUC_ORDERED}
+"""Those that may be 0 or less; the others count pairs, of which there must be some."""
 _ROUNDING = 1e-13
 """How far sums of shares may be off; a certified interval allows for it."""
 
@@ -32,6 +52,8 @@ class Table:
     n: int
     scale: float = 1.0
 
+    statistic: ClassVar[tuple[Formula, ...]] = ()
+
     def features(self, rows: FloatArray) -> FloatArray:
         """Return all products of the features of the two columns, shape (m, r)."""
         first, second = self.x.features(rows[:, 0]), self.y.features(rows[:, 1])
@@ -42,8 +64,29 @@ class Table:
         return mean.reshape(*mean.shape[:-1], len(self.x.signs), len(self.y.signs))
 
     def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        raise NotImplementedError
+        """Return the average of the kernel that it is about, for means of features."""
+        return np.asarray(self.averages(mean, self.statistic)[..., 0])
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the averages of kernels of order, NaN where none is counted, (..., wanted)."""
+        cells = self.cells(mean)
+        return np.stack([self.scale * self._average(cells, formula) for formula in wanted], axis=-1)
+
+    def _average(self, cells: FloatArray, formula: Formula) -> FloatArray:
+        forms = _FORMS[formula]
+        average = np.sum(
+            [factor * self._mean_form(cells, kinds) for factor, kinds in forms], axis=0
+        )
+        return average if formula in _SIGNED else np.where(average > 0, average, np.nan)
+
+    def _mean_form(self, cells: FloatArray, kinds: tuple[str, str]) -> FloatArray:
+        if kinds == _SIGNS:
+            return self.agreement(cells)
+        axes = (self.x, self.y)
+        # A row differs from itself in nothing, which only known ties tell.
+        tied = [axis.ties_known for axis, kind in zip(axes, kinds, strict=True) if kind == "apart"]
+        forms = (getattr(axis, kind) for axis, kind in zip(axes, kinds, strict=True))
+        return _form(cells, *forms) - (0.0 if any(tied) else 1 / self.n)
 
     def agreement(self, cells: FloatArray) -> FloatArray:
         """Return the mean of sign(x - x') sign(y - y') over all pairs, within its bounds."""
@@ -85,9 +128,7 @@ def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
 class _KendallTable(Table):
     """Kendall's tau-a."""
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        return self.scale * self.agreement(self.cells(mean))
+    statistic = (Formula.KENDALL,)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return an interval that holds the statistic."""
@@ -99,12 +140,7 @@ class _KendallTable(Table):
 class _RiskTable(Table):
     """The share of pairs whose scores and labels are in opposite order."""
 
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features."""
-        cells = self.cells(mean)
-        own = 0.0 if self.x.ties_known or self.y.ties_known else 1 / self.n
-        compared = _form(cells, self.x.apart, self.y.apart) - own
-        return np.asarray(self.scale * (compared - self.agreement(cells)) / 2)
+    statistic = (Formula.RANKING_RISK,)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return an interval that holds the statistic."""
@@ -116,6 +152,8 @@ class _RiskTable(Table):
 
 class AucTable(Table):
     """The AUC: of the pairs of different labels, how many are in order."""
+
+    statistic = (Formula.AUC_ORDERED, Formula.AUC_COMPARED)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
@@ -137,10 +175,38 @@ class AucTable(Table):
 
 
 @dataclass(frozen=True)
+class AucPair:
+    """Two scores of the same rows: a table of each, side by side."""
+
+    first: AucTable
+    second: AucTable
+
+    statistic: ClassVar[tuple[Formula, ...]] = ()
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return the features of both tables, shape (m, r)."""
+        tables = (self.first.features(rows[:, [0, 2]]), self.second.features(rows[:, [1, 2]]))
+        return np.hstack(tables)
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
+        first, second = np.split(mean, [len(self.first.x.signs) * 2], axis=-1)
+        known = [
+            self.second.averages(second, (Formula.AUC_ORDERED,))
+            if formula is Formula.SECOND_AUC_ORDERED
+            else self.first.averages(first, (formula,))
+            for formula in wanted
+        ]
+        return np.concatenate(known, axis=-1)
+
+
+@dataclass(frozen=True)
 class _ConcordanceTable(Table):
     """Harrell's concordance, from two tables: of all rows, and of those with an event."""
 
     events: bool = False
+
+    statistic: ClassVar[tuple[Formula, ...]] = (Formula.CONCORDANT, Formula.COMPARABLE)
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of all rows and of those with an event."""
@@ -149,30 +215,27 @@ class _ConcordanceTable(Table):
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
+        agreeing, compared = np.moveaxis(self.averages(mean, self.statistic), -1, 0)
+        return np.asarray(agreeing / compared)
+
+    def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the shares of concordant and comparable pairs, shape (..., wanted)."""
         halves = np.split(mean, 2, axis=-1) if self.events else [mean, mean]
         everyone, failed = map(self.cells, halves)
         # A failed row i and any row j are compared if y_j > y_i, and agree if also p_j > p_i. With
         # s the signs of the differences these are (|s_y| + s_y) / 2 and, times (1 + s_p) / 2, ...
         x, y = self.x, self.y
-        whole = np.outer(*2 * [_counted(x)])
         own = 0.0 if y.ties_known else failed[..., x.counts, y.counts].sum(axis=(-2, -1)) / self.n
-        compared = _form(everyone, whole, y.apart + y.signs, failed) - own
-        agreeing = compared + _form(everyone, x.signs, y.apart + y.signs, failed)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(compared > 0, agreeing / (2 * compared), np.nan)
+        compared = _form(everyone, x.whole, y.apart + y.signs, failed) - own
+        agreeing = (compared + _form(everyone, x.signs, y.apart + y.signs, failed)) / 2
+        compared = np.where(compared > 0, compared, np.nan)
+        known = {Formula.CONCORDANT: agreeing, Formula.COMPARABLE: compared}
+        return self.scale * np.stack([known[formula] for formula in wanted], axis=-1)
 
 
-def _counted(axis: Grid | Labels) -> FloatArray:
-    """Return 1 for every feature that is a count and 0 for the others."""
-    counted = np.zeros(len(axis.signs))
-    counted[axis.counts] = 1.0
-    return counted
-
-
+OF_SURVIVAL = frozenset(_ConcordanceTable.statistic)
 _TABLES: dict[tuple[Formula, ...], type[Table]] = {
-    (Formula.KENDALL,): _KendallTable,
-    (Formula.RANKING_RISK,): _RiskTable,
-    (Formula.CONCORDANT, Formula.COMPARABLE): _ConcordanceTable,
+    kind.statistic: kind for kind in (_KendallTable, _RiskTable)
 }
 
 
@@ -196,20 +259,23 @@ class TwoWayBins:
         if self.ranges is not None:
             object.__setattr__(self, "ranges", _check_ranges(self.ranges))
 
-    def fit(self, pairs: Pairs) -> Table:
-        """Return the sketch of Kendall's tau, the ranking risk or the concordance."""
-        kind = _TABLES.get(formulas(pairs.kernel))
-        if kind is None:
-            known = ("kendall", "ranking-risk", "concordance")
-            raise wrong_kernel("TwoWayBins", pairs.kernel, known)
+    def fit(self, pairs: Pairs) -> Sketch:
+        """Return the sketch of a statistic of how two columns order pairs."""
+        known = formulas(pairs.kernel)
+        if not (set(known) <= OF_ORDER or set(known) <= OF_SURVIVAL):
+            names = ("kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma", "ranking-risk")
+            raise wrong_kernel("TwoWayBins", pairs.kernel, (*names, "concordance"))
+        check_half_ties(pairs.kernel)
         x, y = (
             lay_bins(pairs.data[:, column], self.bins, declared, 2 * self.bins, "ranges")
             for column, declared in enumerate(self.ranges or (None, None))
         )
-        if kind is not _ConcordanceTable:
-            return kind(x, y, pairs.n, pairs.scale)
-        check_half_ties(pairs.kernel)
-        return _ConcordanceTable(x, y, pairs.n, events=pairs.data.shape[1] == 3)
+        if set(known) <= OF_SURVIVAL:
+            events = pairs.data.shape[1] == 3
+            table: Table = _ConcordanceTable(x, y, pairs.n, pairs.scale, events)
+        else:
+            table = _TABLES.get(known, Table)(x, y, pairs.n, pairs.scale)
+        return combine_averages(table, pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first."""
