@@ -311,7 +311,7 @@ class EstimationRequest(Request):
                 "{argument}, or leave the interval out."
             )
 
-    def _exact_error(self, rows: Pairs | Means | PrivatePairs) -> float:
+    def _exact_error(self, rows: Pairs | Averages | PrivatePairs) -> float:
         """Return the sampling error of the exact value, where nodes that know all compute it."""
         if self.interval is None or not self._method.collects or not isinstance(rows, Pairs):
             return float("nan")
@@ -420,7 +420,7 @@ def _warn_if_not_enough(run: Run) -> None:
     warnings.warn(notice, stacklevel=3)
 
 
-def _freedom(rows: Pairs | Means | PrivatePairs) -> float:
+def _freedom(rows: Pairs | Averages | PrivatePairs) -> float:
     """Return the degrees of freedom of a sampling error: rows less one, of the smaller class."""
     classes = getattr(rows, "classes", None)
     if classes is None:

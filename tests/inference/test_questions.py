@@ -173,3 +173,19 @@ def test_users_kernels_have_errors_too() -> None:
     left_out = [pg.exact(np.delete(SCORES, k), skew) for k in range(60)]
     jackknife = np.sqrt(59 / 60 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
     assert found.error == pytest.approx(jackknife, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["mann-whitney", "Brunner_Munzel", "kolmogorov-smirnov"])
+def test_tests_by_ranks_are_found_by_name(name: str) -> None:
+    found = pg.test(SCORES, name, labels=np.where(LABELS == 1, "ill", "well"))
+    again = pg.test(SCORES, name, labels=1 - LABELS)
+    assert found.p == pytest.approx(again.p) and 0 < found.p < 0.05
+    with pytest.raises(InputError, match="leave weights= out"):
+        pg.test(SCORES, name, labels=LABELS, weights=np.ones(60))
+
+
+def test_mann_whitney_is_scipys() -> None:
+    expected = stats.mannwhitneyu(
+        SCORES[LABELS == 1], SCORES[LABELS == 0], method="asymptotic", use_continuity=False
+    )
+    assert pg.test(SCORES, "mann-whitney", labels=LABELS).p == pytest.approx(expected.pvalue)

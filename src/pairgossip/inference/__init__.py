@@ -1,8 +1,9 @@
 """How sure a statistic is: sampling errors, intervals and tests."""
 
-from pairgossip.inference.answer import Answer, interval, quantile_of_t
+from pairgossip.inference.answer import Answer, interval
 from pairgossip.inference.projection import Projection, project
-from pairgossip.inference.questions import TestResult, exact, test
+from pairgossip.inference.questions import exact, test
+from pairgossip.order_statistics import TestResult
 
 __all__ = [
     "Answer",
@@ -11,6 +12,5 @@ __all__ = [
     "exact",
     "interval",
     "project",
-    "quantile_of_t",
     "test",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
+from pairgossip.order_statistics.laws import normal_quantile, t_quantile
 
 _FEW = 30
 """Below this many degrees of freedom intervals are as wide as Student's t says."""
@@ -84,7 +84,8 @@ def intervals(
     values: FloatArray, errors: FloatArray, level: float, scale: Scale, freedom: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the intervals about many values."""
-    wide = quantile_of_t((1 + check_level(level)) / 2, freedom) * errors
+    level = check_level(level)
+    wide = errors * (t_quantile(level, freedom) if freedom < _FEW else normal_quantile(level))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if scale == "logit":
             middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))
@@ -103,39 +104,3 @@ def check_level(level: float) -> float:
     if not 0 < found < 1:
         raise InputError(f"The level of an interval is {level}: give a number such as 0.95.")
     return found
-
-
-def quantile_of_t(share: float, freedom: float) -> float:
-    """Return the quantile of Student's t, or of the normal law from 30 degrees of freedom on."""
-    normal = NormalDist().inv_cdf(share)
-    if freedom >= _FEW:
-        return normal
-    # The quantile lies outside of the normal one: bisect.
-    inner, outer = 0.0, math.copysign(1.0, normal)
-    while abs(_tail_of_t(outer, freedom) - 0.5) < abs(share - 0.5):
-        outer *= 2
-    for _ in range(80):
-        middle = (inner + outer) / 2
-        too_far = abs(_tail_of_t(middle, freedom) - 0.5) > abs(share - 0.5)
-        inner, outer = (inner, middle) if too_far else (middle, outer)
-    return (inner + outer) / 2
-
-
-def _tail_of_t(t: float, freedom: float) -> float:
-    """Return P(T <= t) for a whole number of degrees of freedom, by the finite series."""
-    whole = max(1, int(freedom))
-    angle = math.atan(t / math.sqrt(whole))
-    cosine = math.cos(angle)
-    if whole % 2:
-        term, total = cosine, cosine if whole > 1 else 0.0
-        for k in range(3, whole - 1, 2):
-            term *= (k - 1) / k * cosine**2
-            total += term
-        covered = 2 / math.pi * (angle + math.sin(angle) * total)
-    else:
-        term, total = 1.0, 1.0
-        for k in range(2, whole - 1, 2):
-            term *= (k - 1) / k * cosine**2
-            total += term
-        covered = math.sin(angle) * total
-    return 0.5 + covered / 2

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer, check_level, interval
 from pairgossip.inference.projection import Projection, project
-from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.kernel import Progress
 from pairgossip.kernels.rows import prepare_rows
+from pairgossip.order_statistics import TESTS, TestResult
+from pairgossip.order_statistics.laws import two_sided
 from pairgossip.text import format_count
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -122,22 +124,6 @@ def exact(
     return answer(pairs, found, _sampling_error(pairs, found, clusters), level, clusters)
 
 
-class TestResult(NamedTuple):
-    """Whether a statistic differs from what it would be without an effect."""
-
-    value: float
-    error: float
-    """The standard error that the test is based on."""
-    z: float
-    """How many standard errors the value is off the null."""
-    p: float
-    """How often chance alone would bring it as far off."""
-
-    def __str__(self) -> str:
-        p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
-        return f"{self.value:.6g} (standard error {self.error:.2g}): z = {self.z:.3f}, {p}"
-
-
 def test(
     data: Any,
     kernel: Kernel | Combination | PairFunction | str,
@@ -158,7 +144,9 @@ def test(
     Parameters
     ----------
     data, kernel, kind, labels, groups, weights, within, between, missing, classes
-        As in `exact`. With ``"auc-difference"`` this is DeLong's paired test of two scores.
+        As in `exact`. With ``"auc-difference"`` this is DeLong's paired test of two scores. Or one
+        of the tests by ranks, ``"mann-whitney"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
+        ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null.
     null
         What the statistic is without an effect; known for the AUC (0.5), differences and rank
         correlations (0).
@@ -174,6 +162,11 @@ def test(
     """
     side = choice("alternative", alternative, ALTERNATIVES)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
+    if isinstance(kernel, str) and canonical(kernel) in TESTS:
+        others = {"groups": groups, "weights": weights, "within": within, "between": between}
+        _refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
+        rows = prepare_rows(missing, classes, given).columns
+        return TESTS[canonical(kernel)](check_data(rows["data"], rows.get("labels")))
     pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
     without = pairs.kernel.null if null is None else real("The null value", null, -1e300, 1e300)
     if without is None:
@@ -186,11 +179,21 @@ def test(
     found = project(pairs)
     error = _sampling_error(pairs, found, clusters)
     z = (found.value - without) / error
-    return TestResult(found.value, error, z, probability(z, side))
+    return TestResult(found.value, error, z, _probability(z, side))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
-TestResult.__test__ = False  # type: ignore[attr-defined]
+
+
+def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
+    """Raise `InputError` for what tests by ranks do not take."""
+    for argument, value in options.items():
+        if value is not None and not (isinstance(value, str) and value == "two-sided"):
+            raise InputError(
+                f"Test '{name}' is of plain rows, for differences on either side: leave "
+                "{argument} out, or test kernel 'auc' or 'kendall-b'.",
+                argument,
+            )
 
 
 def _prepare(
@@ -210,10 +213,10 @@ def _prepare(
     return pairs, check_groups(rows.get("groups"), pairs.n)
 
 
-def probability(z: float, alternative: str = "two-sided") -> float:
+def _probability(z: float, alternative: str) -> float:
     """Return how often a standard normal number is as far off as z."""
     if alternative == "two-sided":
-        return math.erfc(abs(z) / math.sqrt(2))
+        return two_sided(z)
     return math.erfc((z if alternative == "greater" else -z) / math.sqrt(2)) / 2
 
 

@@ -1,6 +1,6 @@
 """Statistics of order: quantiles, ranks, trimmed means, and tests by ranks."""
 
-from pairgossip.order_statistics.comparisons import TESTS, TestFound
+from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.ranking import TrimmedPairs, Window, rank_kernel
 from pairgossip.order_statistics.statistics import (
@@ -21,7 +21,7 @@ __all__ = [
     "Sampling",
     "Shift",
     "Statistic",
-    "TestFound",
+    "TestResult",
     "TrimmedMean",
     "TrimmedPairs",
     "Window",

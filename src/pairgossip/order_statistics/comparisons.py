@@ -20,7 +20,7 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
 
 
-class TestFound(NamedTuple):
+class TestResult(NamedTuple):
     """What a test finds."""
 
     value: float
@@ -30,7 +30,14 @@ class TestFound(NamedTuple):
     z: float
     """How far it is from what is expected of no difference, in the units of the test."""
     p: float
-    """How often it would be at least as far by chance; both sides count."""
+    """How often it would be at least as far by chance."""
+
+    def __str__(self) -> str:
+        p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
+        return f"{self.value:.6g} (standard error {self.error:.2g}): z = {self.z:.3f}, {p}"
+
+
+TestResult.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
 def _two_classes(name: str, data: FloatArray) -> Distribution:
@@ -72,7 +79,7 @@ def _chance_error(sample: Distribution) -> float:
     return math.sqrt((n + 1 - correction) / (12 * float(sample.size.prod())))
 
 
-def mann_whitney(data: FloatArray, continuity: bool = False) -> TestFound:
+def mann_whitney(data: FloatArray, continuity: bool = False) -> TestResult:
     """Test whether one class tends to be larger: its probability of superiority, which is the AUC.
 
     As `scipy.stats.mannwhitneyu(method="asymptotic")`; ``continuity`` moves the statistic by half
@@ -84,10 +91,10 @@ def mann_whitney(data: FloatArray, continuity: bool = False) -> TestFound:
     if continuity:
         away = max(0.0, away - 0.5 / float(sample.size.prod()))
     z = math.copysign(away / error, value - 0.5)
-    return TestFound(value, error, z, two_sided(z))
+    return TestResult(value, error, z, two_sided(z))
 
 
-def rank_sum(data: FloatArray) -> TestFound:
+def rank_sum(data: FloatArray) -> TestResult:
     """Test the same by Wilcoxon's sum of the higher class's ranks.
 
     As `scipy.stats.ranksums` without ties, which are counted here.
@@ -96,10 +103,10 @@ def rank_sum(data: FloatArray) -> TestFound:
     pairs, higher = float(sample.size.prod()), float(sample.size[1])
     away, error = pairs * (_superiority(sample) - 0.5), pairs * _chance_error(sample)
     expected = higher * (float(sample.size.sum()) + 1) / 2
-    return TestFound(expected + away, error, away / error, two_sided(away / error))
+    return TestResult(expected + away, error, away / error, two_sided(away / error))
 
 
-def brunner_munzel(data: FloatArray) -> TestFound:
+def brunner_munzel(data: FloatArray) -> TestResult:
     """Test the same where the classes may spread differently; z is Student's t.
 
     As `scipy.stats.brunnermunzel`; the error is DeLong's.
@@ -124,10 +131,10 @@ def brunner_munzel(data: FloatArray) -> TestFound:
     error = math.sqrt(variance)
     freedom = variance**2 / sum(share**2 / left for share, left in shares)
     t = (value - 0.5) / error
-    return TestFound(value, error, t, two_sided_by_t(t, freedom))
+    return TestResult(value, error, t, two_sided_by_t(t, freedom))
 
 
-def kolmogorov_smirnov(data: FloatArray) -> TestFound:
+def kolmogorov_smirnov(data: FloatArray) -> TestResult:
     """Test whether two classes have the same distribution, by the largest gap between them.
 
     z is the gap in units of its error; p is that of large samples, as `scipy.stats.kstwobign`.
@@ -136,10 +143,10 @@ def kolmogorov_smirnov(data: FloatArray) -> TestFound:
     lower, higher = sample.ends / sample.size[:, None]
     value = float(np.abs(lower - higher).max())
     error = math.sqrt(float(sample.size.sum() / sample.size.prod()))
-    return TestFound(value, error, value / error, beyond_kolmogorov(value / error))
+    return TestResult(value, error, value / error, beyond_kolmogorov(value / error))
 
 
-def spearman(data: FloatArray) -> TestFound:
+def spearman(data: FloatArray) -> TestResult:
     """Test whether two columns go together: the correlation of their mid-ranks.
 
     z and p are those of Student's t for columns that are independent, as in
@@ -162,7 +169,7 @@ def spearman(data: FloatArray) -> TestFound:
         )
     z = value * math.sqrt((n - 2) / (1 - value**2))
     error = math.sqrt(float(influence @ influence) / (n * (n - 1)))
-    return TestFound(value, error, z, two_sided_by_t(z, n - 2))
+    return TestResult(value, error, z, two_sided_by_t(z, n - 2))
 
 
 def _rank_correlation(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
@@ -203,7 +210,7 @@ def _mean_above(column: FloatArray, numbers: FloatArray) -> FloatArray:
     return np.asarray(above[cells] / len(column))
 
 
-TESTS: dict[str, Callable[[FloatArray], TestFound]] = {
+TESTS: dict[str, Callable[[FloatArray], TestResult]] = {
     "mann-whitney": mann_whitney,
     "mann-whitney-continuity": partial(mann_whitney, continuity=True),
     "wilcoxon-rank-sum": rank_sum,
