@@ -332,3 +332,91 @@ def test_all_members_are_counted_and_checked(cli: CommandLine, members: tuple[Pa
         file.write_text("score,ill\n0.5,maybe\n")
     said = cli.error("estimate", *members, "--spec", spec)
     assert all(f"Column 'ill' of {file} holds 'maybe' in line 2" in said for file in members)
+
+
+WARDS = "score,ward,times,sex\n0.3,a,1,f\n0.1,a,2,m\n0.7,b,1,f\n0.9,b,3,m\n,b,1,f\n0.4,,1,f\n"
+GINI = ("--column", "score", "--kernel", "gini")
+
+
+@pytest.fixture
+def wards(tmp_path: Path) -> Path:
+    file = tmp_path / "wards.csv"
+    file.write_text(WARDS)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("tokens", "rows", "arguments"),
+    [
+        (["--weight", "times"], [0.3, 0.1, 0.7, 0.9, 0.4], {"weights": [1, 2, 1, 3, 1]}),
+        (["--within", "ward"], [0.3, 0.1, 0.7, 0.9], {"within": list("aabb")}),
+        (["--between", "ward"], [0.3, 0.1, 0.7, 0.9], {"between": list("aabb")}),
+        (
+            ["--within", "ward", "--weight", "times"],
+            [0.3, 0.1, 0.7, 0.9],
+            {"weights": [1, 2, 1, 3], "within": list("aabb")},
+        ),
+    ],
+)
+def test_pairs_that_count_more_or_less(
+    cli: CommandLine, wards: Path, tokens: list[str], rows: list[float], arguments: dict[str, Any]
+) -> None:
+    answer = cli("exact", wards, *GINI, *tokens, *DROP)
+    value = pg.exact(rows, "gini", **arguments)
+    assert float(answer.out) == value != pg.exact(rows, "gini")
+    found = cli("estimate", wards, *GINI, *tokens, *DROP, *SHORT, "--json").json()
+    run = pg.estimate(rows, "gini", **arguments, iterations=200, trials=2, seed=0)
+    assert (found["exact"], found["estimate"]) == (run.target, run.mean[-1])
+    assert found["rows_dropped"] == 6 - len(rows)
+    names = {"--weight": "weights", "--within": "within", "--between": "between"}
+    columns = dict(zip(map(names.__getitem__, tokens[::2]), tokens[1::2], strict=True))
+    assert found["factors"] == columns
+    assert all(f"; {name}: {column}" in answer.err for name, column in columns.items())
+
+
+def test_weights_of_several_files(cli: CommandLine, wards: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("score,times,ward\n0.5,2,1\n0.6,4,1\n")
+    answer = cli("exact", wards, other, *GINI, "--weight", "times", "--within", "ward", *DROP)
+    assert float(answer.out) == pg.exact(
+        [0.3, 0.1, 0.7, 0.9, 0.5, 0.6], "gini", weights=[1, 2, 1, 3, 2, 4], within=list("aabb11")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "sentence"),
+    [
+        ("score,w\n1,a\n2,b\n", ["--weight", "w"], "{file} has 2 entries that are not numbers"),
+        ("score,w\n1,2\n2,0\n3,-1\n", ["--weight", "w"],
+         "Column 'w' holds weights that are not > 0, in lines 3 and 4: correct them, or leave "
+         "these rows out."),
+        ("score,w\n1,2\n2,x\n", ["--weight", "w"],
+         "Column 'w' of {file}, line 3, is not a number: 'x'."),
+        ("score,w\n1,a\n2,b\n3,a\n", ["--within", "w"],
+         "Column 'w' has strata of one row, which have no pair within, in line 3: correct them, or "
+         "leave these rows out."),
+        ("score,w\n1,a\n2,a\n", ["--between", "w"],
+         "All rows are of one stratum, so there is no pair between two: leave --between out."),
+        ("score,w\n1,a\n2,a\n", ["--between", "w", "--within", "w"],
+         "Pairs are within strata or between them: leave --between out."),
+        ("score,w\n1,a\n2,\n", ["--within", "w"],
+         "Column 'w' of {file}, line 3, is missing: fill it in, or leave the row out with "
+         "--missing drop."),
+        ("score,w\n1,a\n2,a\n", ["--within", "v"],
+         "There is no column 'v' in {file}: it has score, w."),
+    ],
+)  # fmt: skip
+def test_wrong_weights_and_strata(
+    cli: CommandLine, wards: Path, text: str, tokens: list[str], sentence: str
+) -> None:
+    wards.write_text(text)
+    assert cli.error("exact", wards, *GINI, *tokens).startswith(sentence.format(file=wards))
+
+
+def test_peers_weigh_all_pairs_alike(cli: CommandLine, members: tuple[Path, Path]) -> None:
+    spec = members[0].parent / "run.toml"
+    for option in ("--weight", "--within", "--between"):
+        assert cli.error("estimate", *members, "--spec", spec, option, "score") == (
+            f"{spec} is for peers, for which all pairs count alike: leave {option} out, or run "
+            "without --spec."
+        )

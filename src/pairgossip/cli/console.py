@@ -46,6 +46,7 @@ EXIT_INTERRUPTED = 130
 
 _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
+    "weights": "--weight",
     "n_jobs": "--jobs",
     "range": "--sketch-range",
     "ranges": "--sketch-range",

@@ -7,55 +7,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cyclopts import Parameter
 
 from pairgossip.checks import MISSING, REFUSE, choice
 from pairgossip.cli.console import tell, with_options
-from pairgossip.cli.options import NETWORK, STATISTIC, Classes
+from pairgossip.cli.options import STATISTIC, Classes
 from pairgossip.errors import InputError
 from pairgossip.text import format_rows, join_names
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.tables import Table
-
-
-@Parameter(name="*", group=NETWORK)
-@dataclass(frozen=True)
-class GroupOptions:
-    """Sites that hold several rows."""
-
-    group_by: str | None = None
-    """Column that says at which site each row is. The nodes of the network are then the sites:
-    with --graph-file those of the same names, or numbers, else in the order of the names."""
-    construction: str | None = None
-    """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
-    one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
-
-    def check(self, files: Sequence[Path], spec: Path | None) -> None:
-        """Raise `InputError` for a construction without sites, and for sites of a specification."""
-        if self.construction is not None and self.group_by is None and len(files) == 1:
-            raise InputError(
-                "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too, or a file for each site."
-            )
-        if self.group_by is not None and len(files) > 1:
-            raise InputError(
-                f"Each of the {len(files)} files is a site: leave --group-by out, or put all rows "
-                "into one file."
-            )
-        if self.construction is not None and spec is not None:
-            raise InputError(
-                f"{spec} is for peers, which exchange one row at a time: leave --construction out, "
-                "or run without --spec."
-            )
-        if self.group_by is not None and spec is not None:
-            raise InputError(
-                f"{spec} is for peers, whose links ring alike however many rows they join: leave "
-                "--group-by out, or run without --spec."
-            )
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -69,14 +34,17 @@ class RowOptions:
     classes: Classes = None
 
     @property
+    def factors(self) -> dict[str, str]:
+        """The columns that say how much pairs count, by the arguments of `estimate`."""
+        return {}
+
+    @property
     def names(self) -> list[str] | None:
         """The declared classes as they stand on the command line; None if there are none."""
         return None if self.classes is None else [name.strip() for name in self.classes.split(",")]
 
     def read_labels(self, tables: Sequence[Table], label: str | None) -> _Labels:
         """Return the labels of all rows: numbers if all entries are or classes are declared."""
-        import numpy as np
-
         from pairgossip.kernels.rows import code_labels
 
         if label is None:
@@ -86,19 +54,40 @@ class RowOptions:
                     "leave --classes out."
                 )
             return _Labels(None, None)
-        are_numbers = all(table.holds_numbers(label) for table in tables)
         names: list[Any] | None = self.names
-        if names is None and are_numbers:
-            return _Labels(np.concatenate([table.numbers(label) for table in tables]), None)
-        texts: list[Any] = [text for table in tables for text in table.text(label)]
+        texts = _read_entries(tables, label)
         if names is None:
             return _Labels(texts, None)
-        if are_numbers and all(_is_numeral(name) for name in names):  # 2 and 2.0 are the same
-            texts, names = [float(text) for text in texts], [float(name) for name in names]
+        if not isinstance(texts, list) and not all(map(_is_numeral, names)):
+            texts = [text for table in tables for text in table.text(label)]
+        elif not isinstance(texts, list):  # 2 and 2.0 are the same
+            names = [float(name) for name in names]
         owner = f"Column '{label}'{f' of {tables[0].path}' if len(tables) == 1 else ''} holds"
         places = _places(tables)
         codes = code_labels(texts, names, owner, lambda rows: format_places(places, rows))
         return _Labels(codes, tuple(names))
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class PairOptions(RowOptions):
+    """Which rows are used, what their labels count as, and which pairs of them count how much."""
+
+    weight: str | None = None
+    """Column that says how often each row counts, a number > 0: a pair counts as often as the
+    product of its rows says."""
+    within: str | None = None
+    """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
+    between: str | None = None
+    """Column of strata: only pairs of rows from two different strata count."""
+
+    @property
+    def factors(self) -> dict[str, str]:
+        """The columns that say how much pairs count, by the arguments of `estimate`."""
+        if self.within is not None and self.between is not None:
+            raise InputError("Pairs are within strata or between them: leave --between out.")
+        asked = {"weights": self.weight, "within": self.within, "between": self.between}
+        return {name: column for name, column in asked.items() if column is not None}
 
 
 class _Labels(NamedTuple):
@@ -125,6 +114,10 @@ class Observations(NamedTuple):
     """The declared classes, whose codes the labels are."""
     dropped: int = 0
     """How many rows were left out, as entries were missing."""
+    factors: Mapping[str, Any] = MappingProxyType({})
+    """How often rows count and of which strata they are, by the arguments of `estimate`."""
+    factor_columns: Mapping[str, str] = MappingProxyType({})
+    """The columns that say it."""
 
     @property
     def sites(self) -> tuple[str, ...] | None:
@@ -153,6 +146,7 @@ class Observations(NamedTuple):
             label += f" ({' < '.join(map(_format_class, self.classes))})"
         by = "one per file" if self.groups is not None else None
         sites = self.group_by or by
+        label += "".join(f"; {name}: {column}" for name, column in self.factor_columns.items())
         return f"{number}: {list_columns(self.columns)}{label}{f'; sites: {sites}' * bool(sites)}"
 
 
@@ -199,14 +193,17 @@ def read_observations(
     missing = choice("treatment of missing values", options.missing, MISSING)
     sites = name_sites(files)
     tables = read_each(files, lambda file: read_columns(file, ()))
-    others = [name for name in (label, group_by) if name is not None]
+    factors = options.factors
+    others = [name for name in (label, group_by, *factors.values()) if name is not None]
     if columns:
         names = _split_names(columns, tables[0])
     else:
         _check_same_columns(tables)
         tables[0].refuse_unknown(others)
         names = [name for name in tables[0].header if name not in others]
-        named = {"label": label, "site": group_by}
+        strata = factors.get("within", factors.get("between"))
+        weight = factors.get("weights")
+        named = {"label": label, "site": group_by, "weight": weight, "stratum": strata}
         _check_unnamed(tables[0], names, named, every_column=every_column)
     if label is not None and options.names is not None:
         tables = [replace(table, words={label: options.names}) for table in tables]
@@ -226,7 +223,41 @@ def read_observations(
         places=_places(tables),
         classes=labels.classes,
         dropped=dropped,
+        factors=_read_factors(tables, factors),
+        factor_columns=factors,
     )
+
+
+def _read_entries(tables: Sequence[Table], name: str) -> Any:
+    """Return a column of all files: an array of numbers if all entries are, else a list of text."""
+    import numpy as np
+
+    if all(table.holds_numbers(name) for table in tables):
+        return np.concatenate(read_each(tables, lambda table: table.numbers(name)))
+    return [text for table in tables for text in table.text(name)]
+
+
+def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[str, Any]:
+    """Read how often rows count, and their strata; complain about wrong ones by their lines."""
+    import numpy as np
+
+    found = {name: _read_entries(tables, column) for name, column in factors.items()}
+    if "weights" in found:
+        column = factors["weights"]
+        numbers = np.concatenate(read_each(tables, lambda table: table.numbers(column)))
+        _refuse_rows(tables, numbers <= 0, f"Column '{column}' holds weights that are not > 0")
+    if "within" in found:
+        _, strata, sizes = np.unique(found["within"], return_inverse=True, return_counts=True)
+        problem = f"Column '{factors['within']}' has strata of one row, which have no pair within"
+        _refuse_rows(tables, sizes[strata] < 2, problem)
+    return found
+
+
+def _refuse_rows(tables: Sequence[Table], wrong: Any, problem: str) -> None:
+    rows = [row for row, is_wrong in enumerate(wrong) if is_wrong]
+    if rows:
+        places = format_places(_places(tables), rows)
+        raise InputError(f"{problem}, in {places}: correct them, or leave these rows out.")
 
 
 _Read = TypeVar("_Read")

@@ -11,12 +11,13 @@ from cyclopts import Parameter
 
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json, write_line
-from pairgossip.cli.data import GroupOptions, RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data import PairOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     STATISTIC,
     Columns,
     FamilyParameters,
+    GroupOptions,
     KernelName,
     Label,
     MethodOptions,
@@ -58,7 +59,7 @@ def estimate_command(
     /,
     *,
     statistic: _StatisticOptions = _StatisticOptions(),
-    rows: RowOptions = RowOptions(),
+    rows: PairOptions = PairOptions(),
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
     groups: GroupOptions = GroupOptions(),
@@ -112,6 +113,7 @@ def estimate_command(
             graph=network.build(observations.nodes, parameters, how.seed, observations.sites),
             labels=observations.labels,
             groups=observations.groups,
+            **observations.factors,
             **arguments,
         )
     run = replace(run, rows_dropped=observations.dropped)
@@ -160,7 +162,7 @@ def exact_command(
     column: Annotated[Columns, Parameter(group=STATISTIC)] = None,
     label: Annotated[Label, Parameter(group=STATISTIC)] = None,
     kind: Annotated[TargetName, Parameter(group=STATISTIC)] = None,
-    rows: RowOptions = RowOptions(),
+    rows: PairOptions = PairOptions(),
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
@@ -172,8 +174,9 @@ def exact_command(
         pairgossip dataset engel --out incomes.csv
         pairgossip exact incomes.csv --column income --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --missing drop
+        pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
     """
-    from pairgossip.kernels import exact
+    from pairgossip.inference import exact
     from pairgossip.progress import in_steps, progress_bar
 
     observations = read_observations(files, column, label, options=rows)
@@ -185,6 +188,7 @@ def exact_command(
             "v" if kind is None else canonical(kind),
             observations.labels,
             in_steps(advance),
+            **observations.factors,
         )
     tell(observations.describe())
     write_line(repr(value))

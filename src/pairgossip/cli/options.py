@@ -300,6 +300,42 @@ class NetworkOptions:
         return load_graph(self.graph_file, parameters)
 
 
+@Parameter(name="*", group=NETWORK)
+@dataclass(frozen=True)
+class GroupOptions:
+    """Sites that hold several rows."""
+
+    group_by: str | None = None
+    """Column that says at which site each row is. The nodes of the network are then the sites:
+    with --graph-file those of the same names, or numbers, else in the order of the names."""
+    construction: str | None = None
+    """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
+    one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
+
+    def check(self, files: Sequence[Path], spec: Path | None) -> None:
+        """Raise `InputError` for a construction without sites, and for sites of a specification."""
+        if self.construction is not None and self.group_by is None and len(files) == 1:
+            raise InputError(
+                "--construction is about sites that hold several rows: give --group-by, the column "
+                "that says the site of each row, too, or a file for each site."
+            )
+        if self.group_by is not None and len(files) > 1:
+            raise InputError(
+                f"Each of the {len(files)} files is a site: leave --group-by out, or put all rows "
+                "into one file."
+            )
+        if self.construction is not None and spec is not None:
+            raise InputError(
+                f"{spec} is for peers, which exchange one row at a time: leave --construction out, "
+                "or run without --spec."
+            )
+        if self.group_by is not None and spec is not None:
+            raise InputError(
+                f"{spec} is for peers, whose links ring alike however many rows they join: leave "
+                "--group-by out, or run without --spec."
+            )
+
+
 def build_family(name: str, n: int | None, parameters: FamilyParameters, seed: int) -> Graph:
     """Build a graph by its family's name; the seed is for the random ones."""
     from pairgossip.graphs import FAMILIES, build

@@ -74,6 +74,12 @@ class Specified(NamedTuple):
                 f"{self.path} is for peers, which take complete rows only: leave --missing out, "
                 "or run without --spec."
             )
+        for name in options.factors:
+            raise InputError(
+                f"{self.path} is for peers, for which all pairs count alike: leave {{argument}} "
+                "out, or run without --spec.",
+                name,
+            )
         self.fill_in(options, classes=None if spec.classes is None else ",".join(spec.classes))
         sites = name_sites(files)
         parts = read_each(files, lambda file: np.array(read_rows(file, spec)))

@@ -203,6 +203,7 @@ def run_summary(run: Run, observations: Observations) -> _Facts:
         "label": observations.label,
         "classes": observations.classes,
         "rows_dropped": run.rows_dropped,
+        "factors": dict(observations.factor_columns),
         "statistic": run.kernel or "mean",
         "target": run.target_kind,
         "exact": exact,

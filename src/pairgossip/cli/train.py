@@ -12,7 +12,6 @@ from cyclopts import Group, Parameter
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data import (
-    GroupOptions,
     RowOptions,
     check_labels,
     read_observations,
@@ -21,6 +20,7 @@ from pairgossip.cli.options import (
     OUTPUT,
     STATISTIC,
     DescentOptions,
+    GroupOptions,
     Json,
     NetworkOptions,
     TableFiles,
