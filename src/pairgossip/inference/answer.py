@@ -28,7 +28,7 @@ class Answer(float):
     low, high, level
         An interval that covers the true value in this part of all samples.
     scale
-        On which scale the interval is symmetric: "plain", "logit" or "fisher".
+        On which scale the interval is symmetric: "plain", "log", "logit" or "fisher".
     """
 
     error: float
@@ -90,6 +90,8 @@ def intervals(
         if scale == "logit":
             middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))
             low, high = (1 / (1 + np.exp(-(middle + side * spread))) for side in (-1, 1))
+        elif scale == "log":
+            low, high = (values * np.exp(side * wide / values) for side in (-1, 1))
         elif scale == "fisher":
             middle, spread = np.arctanh(values), wide / (1 - values**2)
             low, high = (np.tanh(middle + side * spread) for side in (-1, 1))

@@ -55,6 +55,7 @@ def variance() -> Kernel:
         total=closed_forms.variance_total,
         row_totals=closed_forms.variance_rows,
         expression="(x - y)^2 / 2",
+        interval_scale="log",
         description="spread: the sample variance",
         same_as="U: numpy.var(x, ddof=1), V: numpy.var(x)",
     )
@@ -69,6 +70,7 @@ def gini() -> Kernel:
         total=closed_forms.gini_total,
         row_totals=closed_forms.gini_rows,
         expression="|x - y|",
+        interval_scale="log",
         description="spread: Gini's mean difference",
         same_as="U: R Hmisc::GiniMd",
     )
@@ -81,6 +83,7 @@ def distance() -> Kernel:
         name="distance",
         label_sizes=True,
         expression="||x - y||",
+        interval_scale="log",
         description="mean distance between two observations",
         same_as="U: mean of scipy.spatial.distance.pdist",
     )
@@ -226,6 +229,7 @@ def within_cluster_scatter(squared: bool = True) -> Kernel:
         total=closed_forms.squared_scatter_total if squared else None,
         row_totals=closed_forms.squared_scatter_rows if squared else None,
         expression=f"||x - y||{'^2' if squared else ''} 1{{c = c'}}",
+        interval_scale="log",
         description="clustering: within-cluster point scatter",
         same_as="V: 2 inertia_ of sklearn.cluster.KMeans / n with one cluster",
     )
@@ -249,6 +253,7 @@ def metric_learning_risk(threshold: float = 1.0) -> Kernel:
         label_sizes=False,
         columns=("features...", "label"),
         expression="max(0, 1 - (threshold - ||x - y||) (2 1{l = l'} - 1))",
+        interval_scale="log",
         description="metric learning: hinge loss of same-or-different by distance",
     )
 

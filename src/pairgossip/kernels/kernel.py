@@ -18,8 +18,9 @@ from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
 
-Scale = Literal["plain", "logit", "fisher"]
-"""On which scale intervals are symmetric: of shares the logit, of correlations Fisher's z."""
+Scale = Literal["plain", "log", "logit", "fisher"]
+"""On which scale intervals are symmetric: of sizes, which are positive and whose errors grow with
+them, the logarithm; of shares the logit; of correlations Fisher's z."""
 
 
 class Formula(IntEnum):
