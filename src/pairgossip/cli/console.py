@@ -26,6 +26,7 @@ from cyclopts.exceptions import (
 
 from pairgossip.errors import (
     InterruptedRun,
+    NotEnough,
     Notice,
     RowsDropped,
     SlowSchedule,
@@ -146,7 +147,7 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (InterruptedRun, RowsDropped, SlowSchedule, UnknownTarget):
+        for category in (InterruptedRun, NotEnough, RowsDropped, SlowSchedule, UnknownTarget):
             warnings.simplefilter("always", category)
         yield
     for warning in caught:

@@ -20,6 +20,7 @@ from pairgossip.cli.options import (
     GroupOptions,
     KernelName,
     Label,
+    Level,
     MethodOptions,
     NetworkOptions,
     SketchOptions,
@@ -34,7 +35,7 @@ from pairgossip.errors import InputError, canonical
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
-_ARGUMENTS = ("kernel", "target", "reference", "construction")
+_ARGUMENTS = ("kernel", "target", "reference", "interval", "construction")
 """The options of the statistic and the groups that are arguments of `estimate`."""
 
 
@@ -52,6 +53,7 @@ class _StatisticOptions:
     target, method and clock, and the ranges in which values must lie."""
     reference: float | None = None
     """The exact value, if you know it: then it is not computed."""
+    interval: Level = None
 
 
 def estimate_command(
@@ -82,6 +84,7 @@ def estimate_command(
         pairgossip estimate incomes.csv --column income --kernel gini
         pairgossip estimate incomes.csv --column income --kernel gini --graph cycle
         pairgossip estimate incomes.csv --column income --kernel gini --method sketch
+        pairgossip estimate incomes.csv --column income --kernel gini --interval 0.95
         pairgossip dataset engel --out derry.csv
         pairgossip estimate incomes.csv derry.csv --column income --kernel gini
     """

@@ -102,6 +102,13 @@ KERNEL = Parameter(
     help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them."
 )
 KernelName = Annotated[str | None, KERNEL]
+Level = Annotated[
+    float | None,
+    Parameter(
+        help="The level of an interval for the value in the population that rows are drawn from, "
+        "such as 0.95: also tell the sampling error."
+    ),
+]
 TargetName = Annotated[
     str | None,
     Parameter(
@@ -158,6 +165,9 @@ class MethodOptions(_RunOptions):
     order: str | None = None
     """Whether a synchronous node updates before the exchange (update-first, unless given) or
     after it (exchange-first)."""
+    until: str | None = None
+    """enough: end a trial when every node's gossip error is a tenth of its sampling error, if that
+    is before --iterations."""
     engine: str = "auto"
     """auto, fused, tokens or plain: the same numbers at different speeds."""
     record: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.saved import ordered_share
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs import GroupedGraph
+from pairgossip.inference import Answer
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit, Run
+from pairgossip.results.run import root_mean_square
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -148,6 +151,64 @@ def _privacy_rows(facts: _Facts | None) -> list[tuple[str, str]]:
     return rows
 
 
+def _error_facts(run: Run) -> _Facts:
+    """Return by name the two errors of a run, over nodes and trials; None unless asked for."""
+    answer = run.answer
+    errors = {
+        name: None if getattr(run, name) is None else root_mean_square(getattr(run, name))
+        for name in ("sampling_error", "site_error", "gossip_error")
+    }
+    interval = None if answer is None else (answer.low, answer.high)
+    return {"level": run.level, "interval": interval, **errors, "enough": run.enough}
+
+
+def _error_lines(run: Run, found: _Facts) -> Iterator[str]:
+    """Say each error of a run in its own words; nothing unless they were asked for."""
+    answer = run.answer
+    if answer is None:
+        return
+    noise = run.privacy_error
+    yield format_sampling_error(answer, shows_interval=noise is None)
+    if found["site_error"] is not None:
+        yield format_site_error(found["site_error"])
+    yield (
+        f"gossip error {format_value(found['gossip_error'], 3)}: how far nodes still are from the "
+        "value of these rows; falls with messages"
+    )
+    if noise is not None:
+        yield (
+            f"noise of private reports {format_value(noise.standard_error, 3)}: how far reports "
+            "alone put the value off; falls with rows and a larger epsilon"
+        )
+        yield f"sampling error and noise together, {_format_interval(answer)}"
+    if run.enough is not None and run.enough.all():
+        yield f"enough after {np.median(run.enough):,.0f} iterations (median over trials)"
+
+
+def format_sampling_error(answer: Answer, *, shows_interval: bool = True) -> str:
+    """Say what the error of an answer means, with its interval."""
+    interval = f" ({_format_interval(answer)})" if shows_interval else ""
+    return (
+        f"sampling error {format_value(answer.error, 3)}{interval}: how far these rows may be from "
+        "the population; falls with rows only"
+    )
+
+
+def format_site_error(error: float, interval: str = "") -> str:
+    """Say what the error is if whole sites are drawn."""
+    return (
+        f"sampling error by site {format_value(error, 3)}{interval}: the same if sites are drawn "
+        "whole, whose rows may be alike; falls with sites only"
+    )
+
+
+def _format_interval(answer: Answer) -> str:
+    """Format the level and the ends of an interval, if there is one."""
+    if not math.isfinite(answer.low + answer.high):
+        return "no interval: the value is unknown, or at the end of what it can be"
+    return str(answer).partition("(")[2].removesuffix(")")
+
+
 def _sketch_facts(run: Run) -> _Facts | None:
     """Return by name what the sketch that nodes averaged is worth; None without a sketch."""
     if run.sketch is None:
@@ -210,6 +271,7 @@ def run_summary(run: Run, observations: Observations) -> _Facts:
         "estimate": estimate,
         "relative_error": abs(estimate - exact) / abs(exact) if exact else math.nan,
         "rms_error": float(run.error[-1]),
+        **_error_facts(run),
         "spread": float(run.spread[-1]),
         "iterations": int(run.iterations[-1]),
         "exchanges": _whole(float(run.exchanges[-1])),
@@ -264,6 +326,8 @@ def print_run(run: Run, found: _Facts, columns: str) -> None:
         values = (run.mean[row], run.spread[row], run.error[row])
         curve.add_row(f"{run.iterations[row]:,}", *(format_value(float(value)) for value in values))
     write_table(curve)
+    for line in _error_lines(run, found):
+        write_line(line)
     _write_guarantee(found["privacy"], run.seed)
 
 

@@ -14,7 +14,7 @@ from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
 from pairgossip.graphs import GroupedGraph
-from pairgossip.inference.answer import intervals
+from pairgossip.inference.answer import Answer, interval, intervals
 from pairgossip.kernels.kernel import Scale
 from pairgossip.privacy import PrivacyError, PrivateMeans
 from pairgossip.results.provenance import Fingerprint, method_mark
@@ -148,9 +148,30 @@ class Run(Result):
             raise InputError(
                 "This run has no sampling errors: estimate again with {argument}.", "interval", 0.95
             )
-        noise = 0.0 if self.privacy_error is None else self.privacy_error.standard_error
-        errors = np.hypot(self.sampling_error, noise)
+        errors = np.hypot(self.sampling_error, self._noise)
         return intervals(self.estimates, errors, self.level, self.interval_scale, self.freedom)
+
+    @property
+    def answer(self) -> Answer | None:
+        """The mean estimate, its sampling error by all nodes and trials, and the interval.
+
+        The interval allows for the same as `interval`. None if nodes did not learn the error.
+        """
+        if self.level is None or self.sampling_error is None:
+            return None
+        return self.answer_about(float(self.mean[-1]), self._noise)
+
+    def answer_about(self, value: float, noise: float = 0.0) -> Answer:
+        """Return a value with the sampling error and an interval that allows for some noise too."""
+        assert self.level is not None and self.sampling_error is not None
+        error, scale = root_mean_square(self.sampling_error), self.interval_scale
+        ends = interval(value, math.hypot(error, noise), self.level, scale, self.freedom)
+        return Answer(value, error, *ends, self.level, scale)
+
+    @property
+    def _noise(self) -> float:
+        """The standard error of private reports."""
+        return 0.0 if self.privacy_error is None else self.privacy_error.standard_error
 
     @property
     def sketch_error(self) -> float | None:
@@ -268,6 +289,8 @@ class Run(Result):
         """Return the curves as a table, one row per trial and checkpoint."""
         with needed_for("Run.to_pandas"):
             import pandas
+        from pairgossip.results.storage import RUN_ERROR_CURVES
+
         rows, count = self.trials, len(self.iterations)
         columns: dict[str, Any] = {
             "trial": np.repeat(np.arange(rows), count),
@@ -286,6 +309,9 @@ class Run(Result):
             "spread": self.trial_spread.ravel(),
             "error": self.trial_error.ravel(),
         }
+        for name in RUN_ERROR_CURVES:
+            if getattr(self, name) is not None:
+                columns[name.removeprefix("trial_")] = getattr(self, name).ravel()
         if self.private_values is not None:
             columns["private_value"] = np.repeat(self.private_values, count)
         return pandas.DataFrame(columns)
@@ -294,7 +320,7 @@ class Run(Result):
         """Return all arrays with named dimensions; the checkpoints are labeled by iteration."""
         with needed_for("Run.to_xarray"):
             import xarray
-        from pairgossip.results.storage import RUN_FACTS
+        from pairgossip.results.storage import RUN_ERRORS, RUN_FACTS
 
         curves = ("trial", "iteration")
         variables: dict[str, Any] = {
@@ -318,6 +344,9 @@ class Run(Result):
             variables["time"] = (curves, self.times)
         if self.history is not None:
             variables["history"] = (("trial", "iteration", "node"), self.history)
+        for name in RUN_ERRORS:
+            if getattr(self, name) is not None:
+                variables[name] = (("trial", "node"), getattr(self, name))
         privacy: dict[str, Any] = {}
         if self.privacy is not None and self.privacy_error is not None:
             variables["private_values"] = (("trial",), self.private_values)
@@ -376,6 +405,11 @@ def _sites_of_rows(problem: Any) -> IntArray | None:
     """Return the site of every row, where nodes are sites with all their rows."""
     sets = getattr(problem, "sets", None)
     return getattr(problem, "site_of", None) if sets is None else sets.site_of
+
+
+def root_mean_square(errors: FloatArray) -> float:
+    """Return the size of errors over nodes and trials that know theirs; NaN if none does."""
+    return float(np.sqrt(_mean_of_known(errors.ravel() ** 2)))
 
 
 def _mean_of_known(values: FloatArray) -> FloatArray:

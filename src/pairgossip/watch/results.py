@@ -27,6 +27,7 @@ from pairgossip.results import Fit, Run
 from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
 from pairgossip.results.loading import load
 from pairgossip.results.result import AGAINST
+from pairgossip.results.run import root_mean_square
 from pairgossip.results.storage import read_header
 from pairgossip.text import clean_text
 from pairgossip.watch.server.requests import json_answer, make_route
@@ -169,6 +170,12 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
     if result.bracket is not None:
         low, high = result.bracket
         facts.append(("exact value for sure between", f"{low:.6g} and {high:.6g}"))
+    if (answer := result.answer) is not None and result.gossip_error is not None:
+        gossip = root_mean_square(result.gossip_error)
+        facts += [("sampling error", answer.error), ("gossip error", gossip)]
+        facts.append(
+            (f"{100 * answer.level:g} % interval", f"{answer.low:.6g} to {answer.high:.6g}")
+        )
     exact = "one per node" if np.ndim(result.target) else float(result.target)
     return [
         ("last mean", float(result.mean[-1])),

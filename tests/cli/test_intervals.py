@@ -1,0 +1,94 @@
+"""Sampling errors and intervals on the command line, and what each error is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.results.run import root_mean_square
+from pairgossip.tables import read_columns
+
+from .running import CommandLine
+
+RUN = ("--column", "income", "--kernel", "gini", "--iterations", 4000, "--trials", 2, "--jobs", 1)
+SAMPLING = (
+    r"sampling error [\d.]+ \(90 %: ([\d.]+) to ([\d.]+)\): how far these rows may be from the "
+    "population; falls with rows only\n"
+)
+GOSSIP = (
+    r"gossip error ([\d.]+): how far nodes still are from the value of these rows; falls with "
+    "messages\n"
+)
+
+
+def income(file: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return read_columns(file, ["income"]).numbers("income")
+
+
+def test_estimate_tells_both_errors_apart(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    saved, table = tmp_path / "run.npz", tmp_path / "run.csv"
+    outputs = ("--save", saved, "--csv", table)
+    answer = cli("estimate", incomes, *RUN, "--interval", 0.9, *outputs)
+    assert answer.code == 0
+    found = re.search(SAMPLING + GOSSIP, answer.out)
+    assert found is not None
+    run = pg.load(saved)
+    assert isinstance(run, pg.Run) and run.answer is not None and run.gossip_error is not None
+    low, high, gossip = map(float, found.groups())
+    assert (low, high) == pytest.approx((run.answer.low, run.answer.high), rel=0.02)
+    assert gossip == pytest.approx(root_mean_square(run.gossip_error), rel=0.01)
+    assert {"sampling_error", "gossip_error"} <= set(read_columns(table, ()).header)
+
+
+def test_programs_read_the_same_names(cli: CommandLine, incomes: Path) -> None:
+    found = cli("estimate", incomes, *RUN, "--interval", 0.9, "--json").json()
+    run = pg.estimate(
+        income(incomes), "gini", interval=0.9, iterations=4000, trials=2, seed=0, n_jobs=1
+    )
+    assert run.answer is not None and run.answer == found["estimate"]
+    assert found["interval"] == [run.answer.low, run.answer.high]
+    assert (found["sampling_error"], found["level"]) == (run.answer.error, 0.9)
+    assert found["site_error"] is None and found["gossip_error"] > 0
+    unasked = cli("estimate", incomes, *RUN, "--json").json()
+    assert all(unasked[name] is None for name in ("level", "interval", "sampling_error"))
+    assert "sampling error" not in cli("estimate", incomes, *RUN).out
+
+
+def test_a_run_ends_when_it_is_enough(cli: CommandLine, incomes: Path) -> None:
+    how = ("--method", "tracking", "--clock", "async", "--until", "Enough", "--iterations", "1e5")
+    answer = cli("estimate", incomes, *RUN[:4], "--trials", 1, *how)
+    assert re.search(r"enough after [\d,]+ iterations", answer.out) and not answer.err.strip()
+    short = cli("estimate", incomes, *RUN[:4], "--trials", 1, *how[:-1], 100)
+    assert short.err.endswith("of its sampling error: use --iterations 400 or more.\n")
+
+
+def test_sites_and_private_reports_have_errors_of_their_own(
+    cli: CommandLine, incomes: Path
+) -> None:
+    grouped = cli("estimate", incomes, *RUN, "--group-by", "class", "--interval", 0.9)
+    assert "\nsampling error by site " in grouped.out
+    private = cli("estimate", incomes, *RUN, "--epsilon", 4, "--range", "0,9", "--interval", 0.9)
+    lines = [line.partition(" ")[0] for line in private.out.splitlines() if " error " in line]
+    assert "noise of private reports " in private.out and lines.count("gossip") == 1
+    assert re.search(r"\nsampling error [\d.]+: how far", private.out)  # without an interval
+    assert re.search(
+        r"\nsampling error and noise together, 90 %: -?[\d.]+ to [\d.]+\n", private.out
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["--interval", "95"], "The level of an interval"),
+        (["--interval", "0.9", "--method", "u2"], "Method 'u2' does not let nodes learn"),
+        (["--until", "done"], "Unknown end 'done'"),
+    ],
+)
+def test_what_has_no_interval(
+    cli: CommandLine, incomes: Path, tokens: list[str], message: str
+) -> None:
+    assert cli.error("estimate", incomes, *RUN, *tokens).startswith(message)
