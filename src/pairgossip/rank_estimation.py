@@ -16,6 +16,7 @@ from pairgossip.graphs import Graph
 from pairgossip.inference import Answer
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels.data import check_data, check_two_classes
+from pairgossip.kernels.weighing import check_weights
 from pairgossip.order_statistics import (
     HodgesLehmann,
     Quantile,
@@ -221,7 +222,7 @@ class _Asked:
         self.sample = Sample(
             data if labels is None else data[:, 0],
             None if labels is None else data[:, 1],
-            _check_weights(weights, len(data)),
+            check_weights(weights, len(data)),
         )
         self.level = None if interval is None else check_level(interval)
         self._bins = whole("The number of bins", bins)
@@ -238,6 +239,7 @@ class _Asked:
         if self.level is not None:
             statistic.check(float(sample.size.sum()))
             _check_spread(sample.low)
+            _check_frequencies(self.sample.weights)
         if self.on_graph:
             return self.run(statistic)
         value = float(statistic.value(sample))
@@ -352,17 +354,9 @@ def _check_rows(x: Any, labels: Any) -> FloatArray:
     return data
 
 
-def _check_weights(weights: Any, rows: int) -> FloatArray | None:
-    """Return how many rows each row stands for."""
-    if weights is None:
-        return None
-    found = check_data(weights, name="weights")
-    if found.shape != (rows,):
-        raise InputError(f"weights need one number per row, {rows} in all, not {found.shape}.")
-    if found.min() <= 0:
-        wrong = int(np.argmin(found))
+def _check_frequencies(weights: FloatArray | None) -> None:
+    if weights is not None and np.any(weights != np.round(weights)):
         raise InputError(
-            f"weights must be above 0, but row {wrong} (counting from 0) has {found[wrong]:g}: "
-            "leave such rows out."
+            "Weights that are not whole numbers are no frequencies of rows, which intervals need: "
+            "give interval=None."
         )
-    return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.order_statistics import TESTS
@@ -101,6 +104,45 @@ def test_students_t_with_any_freedom() -> None:
             known = 2 * stats.t.sf(abs(t), freedom)
             assert two_sided_by_t(t, freedom) == pytest.approx(known, rel=1e-8)
         assert t_quantile(0.95, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-9)
+
+
+@groups
+def test_they_are_asked_for_by_name(data: FloatArray) -> None:
+    labels = np.where(data[:, 1] == 7, "yes", "no")
+    for name, test in TESTS.items():
+        if name != "spearman":
+            assert pg.test(data[:, 0], name.replace("-", "_"), labels=labels) == test(data)
+            moved = pg.test(data[:, 0], name, labels=labels, classes=["yes", "no"])
+            assert moved.p == pytest.approx(test(data).p, rel=1e-9)
+    assert pg.test(data, "spearman") == TESTS["spearman"](data)
+
+
+@groups
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_side(data: FloatArray, alternative: str) -> None:
+    high, low = split(data)
+    how = {"alternative": alternative, "method": "asymptotic", "use_continuity": False}
+    known = stats.mannwhitneyu(high, low, **how).pvalue
+    found = pg.test(data[:, 0], "mann-whitney", labels=data[:, 1], alternative=alternative)
+    assert found.p == pytest.approx(known, rel=1e-9)
+    known = stats.spearmanr(data[:, 0], data[:, 1], alternative=alternative).pvalue
+    assert pg.test(data, "spearman", alternative=alternative).p == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"null": 0.4}, "takes rows as they are: leave null= out"),
+        ({"weights": np.ones(75)}, "leave weights= out"),
+        ({"groups": np.arange(75)}, "leave groups= out"),
+        ({"alternative": "less"}, "both sides: leave alternative= out"),
+        ({"labels": None}, "takes one column of numbers and labels"),
+    ],
+)
+def test_what_only_kernels_take_is_refused(how: dict[str, Any], sentence: str) -> None:
+    data = two_groups(False)
+    with pytest.raises(InputError, match=sentence):
+        pg.test(data[:, 0], "kolmogorov-smirnov", **{"labels": data[:, 1], **how})
 
 
 @pytest.mark.parametrize("name", ["mann-whitney", "wilcoxon-rank-sum", "brunner-munzel"])

@@ -174,8 +174,9 @@ def test_bad_rows_are_refused(statistic: Ask, x: list[float], sentence: str) -> 
         (lambda: pg.quantile([1, 2, 3], interval=95), "between 0 and 1"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 1, 1]), "needs two classes"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 2, 3]), "needs two classes"),
-        (lambda: pg.quantile([1, 2, 3], weights=[1, 1]), "one number per row, 3 in all"),
-        (lambda: pg.quantile([1, 2, 3], weights=[1, 0, 1]), "row 1 .* has 0: leave such"),
+        (lambda: pg.quantile([1, 2, 3], weights=[1, 1]), "give one weight per row"),
+        (lambda: pg.quantile([1, 2, 3], weights=[1, 1.5, 1]), "no frequencies of rows"),
+        (lambda: pg.quantile([1, 2, 3], weights=[1, 0, 1]), "must be positive, but row 1"),
     ],
 )
 def test_bad_arguments_are_refused(call: Ask, sentence: str) -> None:
