@@ -177,7 +177,7 @@ def estimate(
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
-    _warn_if_not_enough(run)
+    warn_if_not_enough(run)
     return request.finish(run, setup.iterations)
 
 
@@ -405,7 +405,7 @@ class EstimationRequest(Request):
             return problem.exact(in_steps(advance))
 
 
-def _warn_if_not_enough(run: Run) -> None:
+def warn_if_not_enough(run: Run) -> None:
     """Tell the caller of `estimate` that some trials ended before all nodes had enough."""
     if run.enough is None or run.enough.all() or run.status == "interrupted":
         return

@@ -11,7 +11,7 @@ from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest
+from pairgossip.estimation import EstimationRequest, warn_if_not_enough
 from pairgossip.graphs import Graph
 from pairgossip.inference import Answer
 from pairgossip.inference.answer import check_level
@@ -35,7 +35,7 @@ from pairgossip.text import format_count, join_names
 
 _R = TypeVar("_R", bound=EstimationRequest)
 _OPTIONS = (
-    *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints"),
+    *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints", "until"),
     *("trials", "seed", "record", "engine", "n_jobs", "progress"),
 )
 """The arguments of `estimate` that make sense for all ways."""
@@ -71,14 +71,15 @@ def quantile(
         otherwise they first pass on the extremes and a few sampled numbers.
     options
         Arguments of `estimate`: ``groups``, ``clock``, ``law``, ``schedule``, ``relaxation``,
-        ``iterations``, ``checkpoints``, ``trials``, ``seed``, ``record``, ``engine``, ``n_jobs``
-        and ``progress``.
+        ``iterations``, ``checkpoints``, ``until``, ``trials``, ``seed``, ``record``, ``engine``,
+        ``n_jobs`` and ``progress``.
 
     Returns
     -------
     Answer or Run
         Without a graph a number that knows its interval. With one what `estimate` returns:
-        ``target`` is the exact quantile, and ``sketch_error`` what the bins cost.
+        ``target`` is the exact quantile, ``sketch_error`` what the bins cost, and
+        ``sampling_error`` and ``interval`` are what every node reads from the same averages.
 
     Examples
     --------
@@ -110,7 +111,8 @@ def trimmed_mean(
     ----------
     method
         On a graph ``"sketch"``, which averages bins, or ``"gotrim"``: nodes estimate their own
-        ranks, and average along the numbers whose ranks count. Its messages carry two numbers.
+        ranks, and average along the numbers whose ranks count. Its messages carry two numbers,
+        and tell no sampling error.
 
     Examples
     --------
@@ -251,7 +253,7 @@ class _Asked:
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
         asked = {"sample": self.sample, "bins": self._bins, "declared": self._declared}
-        how = {"method": "sketch", "statistic": statistic, **asked}
+        how = {"method": "sketch", "statistic": statistic, "interval": self.level, **asked}
         return _run(self.request(_BinsRequest, **how))
 
     def by_pairs(self, method: str, name: str) -> bool:
@@ -277,6 +279,7 @@ def _run(request: EstimationRequest) -> Run:
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
+    warn_if_not_enough(run)
     return request.finish(run, setup.iterations)
 
 
@@ -291,6 +294,17 @@ class _BinsRequest(EstimationRequest):
 
     def _check_statistic(self) -> None:
         """Accept that there is no kernel."""
+
+    def _check_interval(self) -> None:
+        """Accept a level that was checked: bins tell every interval."""
+        if self.until is not None:
+            self.until = choice("end", self.until, ("enough",))
+            if self.interval is None:
+                raise InputError(
+                    "Nodes have enough by their sampling errors, and ranks, or numbers alone, have "
+                    "none: leave {argument} out.",
+                    "until",
+                )
 
     def _rows(self) -> SketchedSample:
         return SketchedSample(self.sample, self.statistic, self.bins, self.declared)
@@ -313,6 +327,10 @@ class _TrimRequest(EstimationRequest):
 
     def _check_statistic(self) -> None:
         """Accept that there is no kernel."""
+
+    def _check_interval(self) -> None:
+        if self.until is not None:
+            raise self._refusal("tells nodes no sampling error: use {argument}.", value="sketch")
 
     def _rows(self) -> TrimmedPairs:
         return TrimmedPairs(self.data, self.statistic)

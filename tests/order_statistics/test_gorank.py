@@ -96,6 +96,7 @@ def test_rows_of_sites_have_ranks_too() -> None:
         ({"graph": "cycle", "method": "gotrim", "range": (-9, 9)}, "has no bins"),
         ({"graph": "cycle", "method": "gotrim", "schedule": "tree"}, "cannot follow schedule"),
         ({"graph": "cycle", "method": "gotrim", "clock": "slow"}, "Unknown clock"),
+        ({"graph": "cycle", "method": "gotrim", "until": "enough"}, "use method='sketch'"),
     ],
 )
 def test_what_gotrim_cannot_do_is_refused(how: dict[str, Any], sentence: str) -> None:

@@ -61,16 +61,11 @@ def test_bins_cost_little_beside_the_sampling_error(name: str, x: FloatArray) ->
     assert run.target == pytest.approx(exact.value, rel=1e-12)
     assert run.estimates == pytest.approx(run.sketch_value, rel=1e-9)
     assert run.sketch_error < 0.15 * exact.error
-
-
-@functions
-@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
-def test_nodes_read_the_interval_from_the_same_averages(name: str, x: FloatArray) -> None:
-    problem, exact = sketched(name, x), FUNCTIONS[name][0](x)
-    mean = problem.features.mean(axis=0, keepdims=True)
-    error, low, high = (float(part[0]) for part in problem.sampling(mean, 0.95))
-    assert error == pytest.approx(exact.error, rel=0.12)
-    assert (low, high) == pytest.approx((exact.low, exact.high), abs=0.4 * exact.error)
+    assert run.level == 0.95
+    assert run.sampling_error == pytest.approx(exact.error, rel=0.12)
+    for ends, end in zip(run.interval, (exact.low, exact.high), strict=True):
+        assert ends.shape == (1, 200)
+        assert ends == pytest.approx(end, abs=0.4 * exact.error)
 
 
 @functions
@@ -153,10 +148,33 @@ def test_a_run_is_saved_joined_and_drawn(tmp_path: Any) -> None:
     both.save(tmp_path / "run.npz")
     again = pg.load(tmp_path / "run.npz")
     assert again.estimates.tolist() == both.estimates.tolist()
+    assert again.interval[0].tolist() == both.interval[0].tolist()
+    assert np.isfinite(again.sampling_error).all()
     assert "trimmed mean 0.1" in repr(again)
     both.plot()
     with pytest.raises(pg.InputError, match="differ"):
         pg.join_trials([halves[0], pg.quantile(x, 0.5, "complete", trials=[1], **how)])
+
+
+def test_a_run_ends_when_nodes_have_enough() -> None:
+    run = pg.quantile(SAMPLES["normal"], 0.5, "complete", until="enough", iterations=50_000, seed=0)
+    assert 0 < run.enough[0] < 50_000
+    assert run.error[-1] < 0.3 * run.sampling_error.max()
+
+
+def test_numbers_alone_have_no_interval() -> None:
+    run = pg.quantile(SAMPLES["normal"], 0.5, "complete", interval=None, **on_a_tree)
+    with pytest.raises(pg.InputError, match="no sampling errors"):
+        _ = run.interval
+    with pytest.raises(pg.InputError, match="leave until= out"):
+        pg.ranks(SAMPLES["normal"], "complete", until="enough")
+
+
+def test_an_interval_without_rows_beyond_is_open() -> None:
+    run = pg.quantile(SAMPLES["normal"], 0.995, "complete", **on_a_tree)
+    assert np.isposinf(run.interval[1]).all()
+    assert np.isfinite(run.interval[0]).all()
+    assert np.isfinite(run.sampling_error).all()
 
 
 @pytest.mark.parametrize(

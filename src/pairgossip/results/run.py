@@ -79,6 +79,9 @@ class Run(Result):
     a standard error, which falls with more rows only, shape (trials, nodes)."""
     site_error: FloatArray | None = None
     """The same if sites are drawn whole, with groups whose rows are nodes."""
+    interval_low: FloatArray | None = None
+    """The lower ends of intervals that are not symmetric, shape (trials, nodes)."""
+    interval_high: FloatArray | None = None
     gossip_error: FloatArray | None = None
     """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
     about how far it still is from the statistic of these rows, which falls with messages."""
@@ -148,6 +151,8 @@ class Run(Result):
             raise InputError(
                 "This run has no sampling errors: estimate again with {argument}.", "interval", 0.95
             )
+        if self.interval_low is not None and self.interval_high is not None:
+            return self.interval_low, self.interval_high
         errors = np.hypot(self.sampling_error, self._noise)
         return intervals(self.estimates, errors, self.level, self.interval_scale, self.freedom)
 
@@ -165,8 +170,11 @@ class Run(Result):
         """Return a value with the sampling error and an interval that allows for some noise too."""
         assert self.level is not None and self.sampling_error is not None
         error, scale = root_mean_square(self.sampling_error), self.interval_scale
-        ends = interval(value, math.hypot(error, noise), self.level, scale, self.freedom)
-        return Answer(value, error, *ends, self.level, scale)
+        if self.interval_low is not None and self.interval_high is not None:
+            low, high = (float(np.mean(ends)) for ends in self.interval)
+        else:
+            low, high = interval(value, math.hypot(error, noise), self.level, scale, self.freedom)
+        return Answer(value, error, low, high, self.level, scale)
 
     @property
     def _noise(self) -> float:
@@ -381,7 +389,7 @@ class Run(Result):
 def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, Any]:
     """Return what nodes learned of their errors, if they were asked to."""
     kernel = setup.problem.kernel
-    if setup.level is None or kernel is None:
+    if setup.level is None:
         return {}
 
     def collect(name: str) -> FloatArray:
@@ -390,10 +398,12 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
     has_sites = isinstance(setup.graph, GroupedGraph) and setup.learns_rows
     return {
         "level": setup.level,
-        "interval_scale": kernel.interval_scale,
+        "interval_scale": "plain" if kernel is None else kernel.interval_scale,
         "freedom": setup.freedom,
         "sampling_error": collect("sampling_error"),
         "site_error": collect("site_error") if has_sites else None,
+        "interval_low": collect("interval_low") if kernel is None else None,
+        "interval_high": collect("interval_high") if kernel is None else None,
         "gossip_error": collect("gossip_error"),
         "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
         "trial_gossip_error": collect("trial_gossip_error")[:, :kept],

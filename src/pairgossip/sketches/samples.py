@@ -165,7 +165,12 @@ class SketchedSample(SketchedPairs):
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return the sampling error and interval that every node reads from its averages."""
         assert self.statistic is not None
-        return self.statistic.sampling(self.sketch.distribution(self._means(averaged)), level)
+        sample = self.sketch.distribution(self._means(averaged))
+        found = self.statistic.sampling(sample, level)
+        if self.sample.labels is None:
+            return found
+        known = sample.size.min(axis=-1) > 0
+        return Sampling(*(np.where(known, part, np.nan) for part in found))
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target, one number per node for ranks."""

@@ -31,6 +31,7 @@ from pairgossip.kernels.pairs import Averages
 from pairgossip.order_statistics.ranking import TrimmedPairs
 from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
+from pairgossip.sketches.samples import SketchedSample
 
 ENGINES = ("auto", "fused", "tokens", "plain")
 MESSAGES_OF_COLLECTING = 3
@@ -269,6 +270,7 @@ class TrialRecord(Record):
         self.estimates = np.full(nodes, np.nan)
         self.sampling_error, self.site_error, self.gossip_error = np.full((3, nodes), np.nan)
         self.trial_sampling_error, self.trial_gossip_error = np.full((2, checkpoints), np.nan)
+        self.interval_low, self.interval_high = np.full((2, nodes), np.nan)
         self.enough = 0
         """After how many iterations all nodes had enough; 0 if that did not happen."""
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
@@ -392,6 +394,12 @@ class EstimationTrial(Trial[TrialRecord]):
     def _sampling_errors(self) -> FloatArray:
         problem, averages = self._problem, self._engine.estimates()
         unknown = np.full(problem.n, np.nan)
+        if isinstance(problem, SketchedSample) and self._setup.level is not None:
+            if isinstance(self._engine, Flooding) and not self._engine.is_over:
+                return unknown
+            error, low, high = problem.sampling(averages, self._setup.level)
+            self.record.interval_low, self.record.interval_high = low, high
+            return error
         if self._rows is None:  # rows are collected: those who know all compute it
             learned = self._engine.learned()
             everyone = learned is not None and learned.min() == problem.n
