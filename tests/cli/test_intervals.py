@@ -92,3 +92,55 @@ def test_what_has_no_interval(
     cli: CommandLine, incomes: Path, tokens: list[str], message: str
 ) -> None:
     assert cli.error("estimate", incomes, *RUN, *tokens).startswith(message)
+
+
+SCORES = "first,second,ill,ward\n" + "".join(
+    f"{k * k % 17},{k * 5 % 11},{'yes' if k % 17 > 7 else 'no'},{k % 4}\n" for k in range(40)
+)
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    file = tmp_path / "scores.csv"
+    file.write_text(SCORES)
+    return file
+
+
+def test_exact_adds_lines_for_the_sampling_error(cli: CommandLine, scores: Path) -> None:
+    asked = ("exact", scores, "--kernel", "auc", "--column", "first", "--label", "ill")
+    lines = cli(*asked, "--interval", 0.9, "--group-by", "ward").out.splitlines()
+    table = read_columns(scores, ())
+    data, labels = table.numbers("first"), table.text("ill")
+    by_row = pg.exact(data, "auc", labels=labels, interval=0.9)
+    by_site = pg.exact(data, "auc", labels=labels, interval=0.9, groups=table.numbers("ward"))
+    assert float(lines[0]) == by_row.value and len(lines) == 3
+    assert lines[1].startswith(f"sampling error {by_row.error:.3g} ({str(by_row)[7:]}: how far")
+    assert lines[2].startswith(f"sampling error by site {by_site.error:.3g} (")
+    message = "Groups change the error of a statistic, not its value: give --interval 0.95 too."
+    assert cli(*asked, "--group-by", "ward").err.endswith(f"Error: {message}\n")
+
+
+def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
+    columns = ("--column", "first,second", "--label", "ill", "--classes", "no,yes")
+    asked = ("test", scores, "--kernel", "auc-difference", *columns, "--group-by", "ward")
+    found = cli(*asked, "--alternative", "Greater", "--json").json()
+    table = read_columns(scores, ["first", "second"])
+    labels, data = table.text("ill"), table.matrix()
+    expected = pg.test(data, "auc-difference", labels=labels, alternative="greater")
+    names = ("value", "sampling_error", "z", "p", "null")
+    assert [found[name] for name in names] == pytest.approx([*expected, 0.0])
+    assert found["alternative"] == "greater"
+    wards = table.numbers("ward")
+    by_site = pg.exact(data, "auc-difference", labels=labels, groups=wards, interval=0.95)
+    assert found["by_site"]["interval"] == [by_site.low, by_site.high]
+    shown = cli(*asked).out
+    assert "rows drawn" in shown and f"{expected.z:.4g}" in shown
+
+
+def test_a_null_may_be_below_zero(cli: CommandLine, scores: Path) -> None:
+    asked = ("test", scores, "--kernel", "kendall", "--column", "first,second")
+    found = cli(*asked, "--null", "-0.25", "--json").json()
+    assert found["null"] == -0.25 and found["z"] > cli(*asked, "--json").json()["z"]
+    message = "What 'gini' is without an effect is not known: give --null 0.0."
+    assert cli.error("test", scores, "--kernel", "gini", "--column", "first") == message
+    assert cli.error(*asked, "--alternative", "above").startswith("Unknown alternative 'above'")

@@ -21,6 +21,7 @@ def test_the_table_names_every_kernel(cli: CommandLine) -> None:
     for name in pg.kernels.CATALOG:
         assert name in answer.out
     assert "score, label" in answer.out
+    assert "scipy.stats.somersd" in answer.out  # what it is the same as
 
 
 def test_json_is_what_describe_says(cli: CommandLine) -> None:
@@ -29,6 +30,7 @@ def test_json_is_what_describe_says(cli: CommandLine) -> None:
     assert found["kendall"]["columns"] == ["x", "y"]
     assert found["distance"]["columns"] is None
     assert found["kendall"]["sketch"] == "TwoWayBins"
+    assert found["gini-coefficient"]["same_as"] == "V: R ineq::Gini"
     without = {name for name in found if found[name]["sketch"] is None}
     assert without == {"metric-learning-risk"}
 

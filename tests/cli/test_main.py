@@ -22,7 +22,7 @@ from .running import CommandLine, run_really
 
 COMMANDS = (
     *("completion", "dataset", "demo", "errata", "estimate", "exact", "graph", "kernels", "plot"),
-    *("score", "train"),
+    *("score", "test", "train"),
 )
 
 
@@ -76,7 +76,7 @@ def test_examples_can_be_copied(cli: CommandLine, chain: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    "command", ["exact", "estimate", "train", "score", "graph", "plot", "swarm run"]
+    "command", ["exact", "estimate", "test", "train", "score", "graph", "plot", "swarm run"]
 )
 def test_examples_fit_the_data_they_begin_with(
     cli: CommandLine, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

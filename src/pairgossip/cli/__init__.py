@@ -21,7 +21,8 @@ from pairgossip.cli.console import (
     with_options,
 )
 from pairgossip.cli.demo import demo_command
-from pairgossip.cli.estimate import estimate_command, exact_command
+from pairgossip.cli.estimate import estimate_command
+from pairgossip.cli.exact import exact_command, test_command
 from pairgossip.cli.graph import graph_command
 from pairgossip.cli.listing import dataset_command, errata_command, kernels_command
 from pairgossip.cli.options import Flag
@@ -115,6 +116,7 @@ for command in (
     plot_command,
     reproduce_command,
     score_command,
+    test_command,
     train_command,
     watch_command,
 ):

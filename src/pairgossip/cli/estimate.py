@@ -1,4 +1,4 @@
-"""`pairgossip estimate` and `exact`: a pairwise statistic of a file, by gossip or directly."""
+"""`pairgossip estimate`: a pairwise statistic of a file, by gossip."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from pairgossip.checks import RANDOM
-from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json, write_line
+from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data import PairOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
-    KERNEL,
     STATISTIC,
     Columns,
     FamilyParameters,
@@ -31,7 +30,7 @@ from pairgossip.cli.options import (
 from pairgossip.cli.outputs import RunOutputs
 from pairgossip.cli.privacy import PrivacyOptions
 from pairgossip.cli.specified import Specified
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
 """By what a specification calls mixing."""
@@ -155,43 +154,3 @@ def _apply_spec(
     method = _METHODS[str(spec.algorithm.mixing)]
     peers = {"method": method, "clock": "async", "schedule": RANDOM, "relaxation": None}
     return statistic, specified.fill_in(how, **peers)
-
-
-def exact_command(
-    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
-    /,
-    *,
-    kernel: Annotated[str, KERNEL, Parameter(group=STATISTIC)],
-    column: Annotated[Columns, Parameter(group=STATISTIC)] = None,
-    label: Annotated[Label, Parameter(group=STATISTIC)] = None,
-    kind: Annotated[TargetName, Parameter(group=STATISTIC)] = None,
-    rows: PairOptions = PairOptions(),
-) -> None:
-    """Print the exact value of a pairwise statistic, to all its digits.
-
-    It averages the kernel over all pairs of rows of a CSV file, or of several together: what
-    gossip estimates without ever collecting the data in one place.
-
-    For example:
-
-        pairgossip dataset engel --out incomes.csv
-        pairgossip exact incomes.csv --column income --kernel gini
-        pairgossip exact incomes.csv --column income --kernel gini --missing drop
-        pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
-    """
-    from pairgossip.inference import exact
-    from pairgossip.progress import in_steps, progress_bar
-
-    observations = read_observations(files, column, label, options=rows)
-    check_kernel_labels(observations, kernel)
-    with progress_bar(f"exact {kernel}", 1000) as advance:
-        value = exact(
-            observations.values,
-            kernel,
-            "v" if kind is None else canonical(kind),
-            observations.labels,
-            in_steps(advance),
-            **observations.factors,
-        )
-    tell(observations.describe())
-    write_line(repr(value))

@@ -26,6 +26,8 @@ def kernels_command(*, json: Json = False) -> None:
     pairs. Columns in order: the first --column is the first one listed; a last column named
     label or cluster can also be given with --label. From Python any function of two observations
     will do. The sketch is what --method sketch averages; kernels without one take tracking.
+    What a kernel is the same as in other software holds for V (over all pairs), U (over pairs of
+    different rows) or, without a letter, for both.
 
     For example:
 
@@ -41,16 +43,18 @@ def kernels_command(*, json: Json = False) -> None:
             }
         )
         return
-    headings = ("kernel", "columns, cost of exact", "sketch", "what it measures")
+    headings = ("kernel, columns, cost of exact", "sketch", "same as", "what it measures")
     table = new_table(headings, numbers=False)
-    table.columns[0].no_wrap = True
+    table.columns[0].max_width = max(len(kernel.name) for kernel in describe())
+    table.columns[2].overflow = "fold"  # names of functions have no blanks to break at
     for kernel in describe():
         columns = "any" if kernel.columns is None else ", ".join(map(_column, kernel.columns))
         table.add_row(
-            kernel.name,
-            f"{columns}\n{kernel.exact_cost}",
+            f"{kernel.name}\n{columns}\n{kernel.exact_cost}",
             _sketch(kernel.name) or "none",
+            kernel.same_as,
             f"{kernel.description}\n{kernel.expression}",
+            end_section=True,
         )
     write_table(table)
 

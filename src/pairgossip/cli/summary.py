@@ -194,10 +194,13 @@ def format_sampling_error(answer: Answer, *, shows_interval: bool = True) -> str
     )
 
 
-def format_site_error(error: float, interval: str = "") -> str:
-    """Say what the error is if whole sites are drawn."""
+def format_site_error(error: float | Answer) -> str:
+    """Say what the error is if whole sites are drawn, with the interval of an answer."""
+    size, interval = error, ""
+    if isinstance(error, Answer):
+        size, interval = error.error, f" ({_format_interval(error)})"
     return (
-        f"sampling error by site {format_value(error, 3)}{interval}: the same if sites are drawn "
+        f"sampling error by site {format_value(size, 3)}{interval}: the same if sites are drawn "
         "whole, whose rows may be alike; falls with sites only"
     )
 

@@ -1,0 +1,190 @@
+"""`pairgossip exact` and `test`: a pairwise statistic of a file, computed from all pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.data import Observations, RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.options import (
+    KERNEL,
+    OUTPUT,
+    STATISTIC,
+    Columns,
+    Json,
+    Label,
+    Level,
+    TableFiles,
+    TargetName,
+)
+from pairgossip.errors import canonical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True, kw_only=True)
+class _ExactOptions:
+    """What is computed."""
+
+    kernel: Annotated[str, KERNEL]
+    column: Columns = None
+    label: Label = None
+    kind: TargetName = None
+    group_by: str | None = None
+    """Column that says at which site each row is, or of which patient: the sampling error is also
+    told for sites that are drawn whole, as rows of one site may be alike."""
+
+    def read(self, files: list[Path], rows: RowOptions) -> tuple[Observations, dict[str, Any]]:
+        """Read the rows; return them, and the arguments of `exact` and `test` they make."""
+        observations = read_observations(files, self.column, self.label, self.group_by, rows)
+        check_kernel_labels(observations, self.kernel)
+        kind = "v" if self.kind is None else canonical(self.kind)
+        return observations, {
+            "data": observations.values,
+            "kernel": self.kernel,
+            "kind": kind,
+            "labels": observations.labels,
+        }
+
+
+def exact_command(
+    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    /,
+    *,
+    statistic: _ExactOptions,
+    interval: Annotated[Level, Parameter(group=STATISTIC)] = None,
+    rows: RowOptions = RowOptions(),
+) -> None:
+    """Print the exact value of a pairwise statistic, to all its digits.
+
+    It averages the kernel over all pairs of rows of a CSV file, or of several together: what
+    gossip estimates without ever collecting the data in one place. With --interval, a second line
+    has the sampling error: how far these rows may be from the population they are drawn from.
+
+    For example:
+
+        pairgossip dataset engel --out incomes.csv
+        pairgossip exact incomes.csv --column income --kernel gini
+        pairgossip exact incomes.csv --column income --kernel gini --missing drop
+        pairgossip exact incomes.csv --column income --kernel gini-coefficient --interval 0.95
+    """
+    from pairgossip.inference import Answer, exact
+    from pairgossip.progress import in_steps, progress_bar
+
+    observations, asked = statistic.read(files, rows)
+    # Without an interval groups are refused, but files may be computed together.
+    groups = None if interval is None and len(files) > 1 else observations.groups
+    with progress_bar(f"exact {statistic.kernel}", 1000) as advance:
+        value = exact(**asked, interval=interval, progress=in_steps(advance))
+    by_site = None if groups is None else exact(**asked, interval=interval, groups=groups)
+    tell(observations.describe())
+    write_line(repr(float(value)))
+    if isinstance(value, Answer):
+        from pairgossip.cli.summary import format_sampling_error, format_site_error
+
+        write_line(format_sampling_error(value))
+        if by_site is not None:
+            write_line(format_site_error(by_site))
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
+class _TestOptions:
+    """What it is compared with."""
+
+    null: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None
+    """What the statistic is without an effect. Known, unless given, for auc and concordance (0.5),
+    for auc-difference and for rank correlations (0)."""
+    alternative: str = "two-sided"
+    """two-sided, or greater or less than the null."""
+    interval: float = 0.95
+    """The level of the interval that is printed beside."""
+
+    def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
+        """Return by name what is found, if rows are drawn or whole groups of them."""
+        from pairgossip.inference import exact, test
+        from pairgossip.kernels import as_kernel
+
+        side = canonical(self.alternative)
+        found = test(**asked, null=self.null, alternative=side, groups=groups)
+        answer = exact(**asked, interval=self.interval, groups=groups)
+        return {
+            "value": answer.value,
+            "null": as_kernel(asked["kernel"]).null if self.null is None else self.null,
+            "alternative": side,
+            "sampling_error": found.error,
+            "level": answer.level,
+            "interval": (answer.low, answer.high),
+            "z": found.z,
+            "p": found.p,
+        }
+
+
+def test_command(
+    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    /,
+    *,
+    statistic: _ExactOptions,
+    test: _TestOptions = _TestOptions(),
+    rows: RowOptions = RowOptions(),
+    json: Annotated[Json, Parameter(group=OUTPUT)] = False,
+) -> None:
+    """Test whether a pairwise statistic differs from what it is without an effect.
+
+    The value is that of all pairs of rows of a CSV file, or of several together. Its sampling error
+    says how far these rows may be from the population they are drawn from, z how many such errors
+    the value is off the null, and p how often chance alone would bring it as far off.
+
+    Of the examples the first asks whether a column tells two classes apart better than a coin does
+    (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired
+    test, by which two models are compared whose scores of the same rows are two columns.
+
+    For example:
+
+        pairgossip dataset breast-cancer-wisconsin --out bcw
+        pairgossip test bcw --kernel auc --column mitoses --label class
+        pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
+    """
+    observations, asked = statistic.read(files, rows)
+    by_row = test.carry_out(asked, None)
+    groups = observations.groups
+    by_site = None if groups is None else test.carry_out(asked, groups)
+    if json:
+        columns = {"columns": observations.columns, "label": observations.label}
+        write_json(
+            {"statistic": canonical(statistic.kernel), **columns, **by_row, "by_site": by_site}
+        )
+        return
+    found = [by_row] if by_site is None else [by_row, by_site]
+    names = ("result", "") if by_site is None else ("result", "rows drawn", "sites drawn whole")
+    rows_of_table = [
+        (name, *(_format_fact(one, key) for one in found)) for name, key in _FACTS.items()
+    ]
+    write_rows(names, rows_of_table, f"test of {asked['kernel']}; {observations.describe()}")
+
+
+_FACTS = {
+    "value": "value",
+    "without an effect": "null",
+    "alternative": "alternative",
+    "sampling error": "sampling_error",
+    "interval": "interval",
+    "z": "z",
+    "p": "p",
+}
+"""What a table calls the facts of a test."""
+
+
+def _format_fact(found: dict[str, Any], name: str) -> str:
+    """Format a fact of a test for a table."""
+    if name == "interval":
+        low, high = (format_value(end, 4) for end in found[name])
+        return f"{100 * found['level']:g} %: {low} to {high}"
+    if name == "p" and found[name] < 1e-4:
+        return "below 0.0001"
+    return format_value(found[name], {"value": 8, "sampling_error": 3}.get(name, 4))
