@@ -20,7 +20,9 @@ from pairgossip.peer.protocol.messages import (
     decode,
     generations_before,
 )
+from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.protocol.state import Node, Pending, State
+from tests.peer.books import BookedMixing
 
 Row = tuple[str, int]
 MOST_GENERATIONS = 60
@@ -206,7 +208,9 @@ class Auditor:
         if len(held) != len(expected) or set(held) != expected:
             raise Violated(f"generation {generation}: records {Counter(held)}")
         if all(getattr(self.network.contexts[name].rule, "keeps_books", False) for name in here):
-            check_masses(masses, [node for name in here for node in states[name].nodes])
+            nodes = [node for name in here for node in states[name].nodes]
+            check_masses(masses, nodes)
+            check_products(masses, nodes, self.network.contexts[here[0]].rule)
 
     def _rows_of(self, names: Sequence[str], generation: int) -> list[Row]:
         return [(name, row) for name in names for row in range(self._rows(name, generation))]
@@ -220,12 +224,23 @@ class Auditor:
 
 def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:
     """I2: what all hold together is what all have added, by the books they keep of it."""
-    for held, added in zip(_sums(masses), _sums([node.private for node in nodes]), strict=True):
+    books = [node.private[-len(node.mass) :] for node in nodes]
+    for held, added in zip(_sums(masses), _sums(books), strict=True):
         if not math.isclose(held, added, rel_tol=1e-9, abs_tol=1e-9):
             raise Violated(f"mass {held} where {added} was added")
 
 
-def _sums(rows: Sequence[tuple[float, ...]]) -> Iterator[float]:
+def check_products(masses: Sequence[Mass], nodes: Sequence[Node], rule: Rule) -> None:
+    """I2 of products: all hold together what the means that rows keep make."""
+    if not isinstance(rule, BookedMixing):
+        return
+    held = _sums([mass[rule.averaged :] for mass in masses])
+    for total, due in zip(held, _sums([rule.products(n.private) for n in nodes]), strict=True):
+        if not math.isclose(total, due, rel_tol=1e-9, abs_tol=1e-9):
+            raise Violated(f"products {total} where the rows make {due}")
+
+
+def _sums(rows: Sequence[Sequence[float]]) -> Iterator[float]:
     return (math.fsum(column) for column in zip(*rows, strict=True))
 
 

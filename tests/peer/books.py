@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pairgossip.algorithms.row_products import local_products
 from pairgossip.arrays import FloatArray
 from pairgossip.peer.protocol.rules import Numbers, WeightedMixing
 
@@ -19,15 +20,21 @@ class BookedMixing(WeightedMixing):
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        mass, _ = super().sizes
-        return mass, mass
+        mass, private = super().sizes
+        return mass, private + mass
 
     def update(
         self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
-        after, _ = super().update(mass, (), own, held, is_own)
+        kept, books = private[: -len(mass)], private[-len(mass) :]
+        after, kept = super().update(mass, kept, own, held, is_own)
         added = (new - old for new, old in zip(after, mass, strict=True))
-        return after, tuple(a + b for a, b in zip(private, added, strict=True))
+        return after, (*kept, *(a + b for a, b in zip(books, added, strict=True)))
+
+    def products(self, private: Numbers) -> list[float]:
+        """What a node must have added to the products, by what it keeps of its visits."""
+        mass, _ = super().sizes
+        return local_products(np.array(private[:-mass])).tolist()
 
 
 @dataclass(frozen=True)

@@ -49,23 +49,54 @@ def test_an_implausible_mass_is_known(rule: Rule, bad: float) -> None:
 
 
 def test_a_weight_is_never_negative() -> None:
-    assert not WeightedMixing(GINI).is_plausible((1.0, -1e-9))
+    assert WeightedMixing(GINI).is_plausible((1.0, 1e-9, -4.0, -1.0))
+    assert not WeightedMixing(GINI).is_plausible((1.0, -1e-9, 4.0, 1.0))
+
+
+@pytest.mark.parametrize("rule", RULES[:2], ids=lambda rule: type(rule).__name__)
+def test_products_may_be_squares_of_the_largest_and_no_more(rule: Rule) -> None:
+    *mass, _ = rule.begin()[0]
+    assert rule.is_plausible((*mass, _LARGEST**2))
+    for bad in (math.nan, math.inf, 10 * _LARGEST**2):
+        assert not rule.is_plausible((*mass, bad))
 
 
 def test_paper_mixing_folds_in_one_over_the_picks() -> None:
     rule = PaperMixing(GINI)
-    mass, private = rule.update((7.0,), (0.0,), (1.0,), (4.0,), False)
-    assert (mass, private) == ((3.0,), (1.0,))  # the first pick discards what was there
+    mass, private = rule.update((7.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0,), (4.0,), False)
+    assert mass[:1] == (3.0,)  # the first pick discards what was there
     mass, private = rule.update(mass, private, (1.0,), (2.0,), False)
-    assert (mass, private) == ((2.0,), (2.0,))
+    assert mass[:1] == (2.0,)
     assert rule.readout(mass, private).tolist() == [2.0]
 
 
 def test_weighted_mixing_adds_value_and_weight() -> None:
     rule = WeightedMixing(GINI, weight=0.5)
-    mass, private = rule.update((1.0, 1.0), (), (1.0,), (4.0,), False)
-    assert (mass, private) == ((2.5, 1.5), ())
+    mass, private = rule.update((1.0, 1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0,), (4.0,), False)
+    assert mass[:2] == (2.5, 1.5)
     assert rule.readout(mass, private) == pytest.approx([2.5 / 1.5])
+
+
+@pytest.mark.parametrize("mixing", [PaperMixing, WeightedMixing])
+def test_products_of_odd_and_even_visits_are_added(
+    mixing: type[PaperMixing | WeightedMixing],
+) -> None:
+    rule = mixing(GINI)
+    mass, private = rule.begin()
+    mass = (*mass[:-2], 100.0, 10.0)
+    for held in (4.0, 3.0, 2.0):  # both ways: 6, 4, 2
+        mass, private = rule.update(mass, private, (1.0,), (held,), False)
+    assert private == (4.0, 4.0, 3.0)
+    assert mass[rule.averaged :] == (100.0 + 4.0 * 4.0, 10.0 + 4.0)
+
+
+def test_products_see_a_kernel_in_both_directions() -> None:
+    rule = WeightedMixing(as_kernel("auc"))
+    own, held = (0.0, 0.0), (1.0, 1.0)
+    there, back = rule.values(own, held, False), rule.values(held, own, False)
+    assert there.tolist() != back.tolist()
+    _, private = rule.update(*rule.begin(), own, held, False)
+    assert private == (*(there + back).tolist(), 0.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("mixing", [PaperMixing, WeightedMixing])

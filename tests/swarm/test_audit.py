@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,20 +119,38 @@ def test_lost_mass_is_found(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
 
     def lighten(state: State) -> State:
-        *sums, weight = state.nodes[0].mass
-        return swapped(state, 0, mass=(*sums, weight - 1e-4))
+        total, weight, *products = state.nodes[0].mass
+        return swapped(state, 0, mass=(total, weight - 1e-4, *products))
 
     change(homes[0], lighten)
     (violation,) = audit(homes).violations
     assert violation.startswith("The peers hold a weight of ")
 
 
+@pytest.mark.parametrize("place", [2, 3])
+def test_lost_products_are_found(tmp_path: Path, place: int) -> None:
+    homes = exchanging(tmp_path)
+
+    def lose(state: State) -> State:
+        mass = list(state.nodes[0].mass)
+        mass[place] *= 1 - 1e-4
+        return swapped(state, 0, mass=tuple(mass))
+
+    change(homes[0], lose)
+    assert audit(homes).violations == (
+        "The peers hold other products of rows in all than their visits have added.",
+    )
+
+
 def test_half_an_exchange_is_found(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
     change(homes[0], lambda state: replace(state, exchanges=state.exchanges - 1))
     violations = audit(homes).violations
-    assert violations[0] == "An exchange was made by one side only."
-    assert violations[1].startswith("The peers hold a weight of ")
+    assert violations[:2] == (
+        "ann has counted 36 updates in 11 exchanges.",
+        "An exchange was made by one side only.",
+    )
+    assert violations[2].startswith("The peers hold a weight of ")
 
 
 def test_a_restored_backup_is_found(tmp_path: Path) -> None:
@@ -144,7 +163,7 @@ def test_a_restored_backup_is_found(tmp_path: Path) -> None:
 
 def test_a_number_that_is_none_is_found(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
-    change(homes[1], lambda state: swapped(state, 2, mass=(float("nan"), state.nodes[2].mass[1])))
+    change(homes[1], lambda state: swapped(state, 2, mass=(math.nan, *state.nodes[2].mass[1:])))
     assert audit(homes).violations == ("bob has a number that is not finite in row 2.",)
 
 

@@ -38,14 +38,14 @@ class State(NamedTuple):
 
 def init(clusters: IntArray, sizes: FloatArray, components: int) -> State:
     """No node has had a visit."""
-    n, width = len(clusters), components * (components + 1) // 2 + components
+    n = len(clusters)
     return State(
         np.zeros(n, dtype=np.int64),
         np.zeros((n, 2, components)),
         clusters,
         sizes,
         np.zeros((len(sizes), 2, components)),
-        np.zeros((n, width)),
+        np.zeros((n, numbers_per_node(components))),
     )
 
 
@@ -90,3 +90,33 @@ def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: fl
     center = 2 * (slopes * averages).sum(axis=1)
     square = (twice * slopes[:, first] * slopes[:, second] * products).sum(axis=1)
     return square - 2 * center * (slopes * sums).sum(axis=1) + center**2 * spread
+
+
+def numbers_per_node(components: int) -> int:
+    """How many numbers a node averages besides the statistic: products, then sums."""
+    return components * (components + 1) // 2 + components
+
+
+def local_update(private: FloatArray, both: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a visited node that is its own cluster does alone.
+
+    It keeps the means of its odd and of its even visits and how many it had, 2K + 1 numbers, and
+    has met a pair whose values in both directions add up to ``both``. Returns what it keeps from
+    now on, and what it adds to its averages of products and sums.
+    """
+    components, visits = len(both), int(private[-1])
+    half = visits % 2
+    means = private[:-1].reshape(2, components).copy()
+    change = (both - means[half]) / (visits // 2 + 1)
+    means[half] += change
+    crossed = np.outer(change, means[1 - half])
+    products = (crossed + crossed.T)[np.triu_indices(components)] / 2
+    return np.append(means, visits + 1.0), np.append(products, change / 2)
+
+
+def local_products(private: FloatArray) -> FloatArray:
+    """Return what a node has added in all, by what it keeps."""
+    odd, even = private[:-1].reshape(2, -1)
+    crossed = np.outer(odd, even)
+    products = (crossed + crossed.T)[np.triu_indices(len(odd))] / 2
+    return np.append(products, (odd + even) / 2)

@@ -11,8 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from pairgossip.algorithms.row_products import local_products
 from pairgossip.peer.protocol.messages import Mass, Record
-from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.status import estimate_of
@@ -73,7 +76,9 @@ def audit(homes: Sequence[Home]) -> Audit:
     total = sum(one.state.exchanges for one in views.values()) + len(decided)
     if total % 2:
         violations.append("An exchange was made by one side only.")
-    weight, due = _weight([mass for _, mass in held], views), _weight_due(views)
+    masses = [mass for _, mass in held]
+    violations += _products(masses, views)
+    weight, due = _weight(masses, views), _weight_due(views)
     if weight is not None and not math.isclose(weight, due, rel_tol=_TOLERANCE):
         violations.append(
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
@@ -173,9 +178,10 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
 
 def _weight(masses: Sequence[Mass], views: _Views) -> float | None:
     rules = [one.context.rule for one in views.values()]
-    if not all(isinstance(rule, WeightedMixing) for rule in rules):
+    weighted = [rule for rule in rules if isinstance(rule, WeightedMixing)]
+    if len(weighted) < len(rules):
         return None
-    return math.fsum(mass[-1] for mass in masses)
+    return math.fsum(mass[rule.averaged - 1] for rule in weighted[:1] for mass in masses)
 
 
 def _weight_due(views: _Views) -> float:
@@ -194,14 +200,27 @@ def _updates_due(one: PeerSnapshot) -> int:
 
 
 def _updates(views: _Views) -> list[str]:
-    """Find peers whose rows count other updates than their exchanges, where rows do count."""
+    """Find peers whose rows count other updates than their exchanges."""
     sentences = []
     for one in views.values():
-        if isinstance(one.context.rule, PaperMixing | DualAveraging):
-            count = sum(node.private[-1] for node in one.state.nodes)
-            if count != _updates_due(one):
-                sentences.append(
-                    f"{one.identity.name} has counted {count:.0f} updates in "
-                    f"{one.state.exchanges} exchanges."
-                )
+        count = sum(node.private[-1] for node in one.state.nodes)
+        if count != _updates_due(one):
+            sentences.append(
+                f"{one.identity.name} has counted {count:.0f} updates in "
+                f"{one.state.exchanges} exchanges."
+            )
     return sentences
+
+
+def _products(masses: Sequence[Mass], views: _Views) -> list[str]:
+    """Compare what sampling errors are read from with what the rows have added to it."""
+    rules = [one.context.rule for one in views.values()]
+    if not rules or not isinstance(rules[0], StatisticRule):
+        return []
+    nodes = [node for one in views.values() for node in one.state.nodes]
+    added = np.array([local_products(np.array(node.private)) for node in nodes])
+    held = np.array([mass[rules[0].averaged :] for mass in masses])
+    scale = (np.abs(added) + np.abs(held)).sum(axis=0)
+    if (np.abs((added - held).sum(axis=0)) > _TOLERANCE * scale).any():
+        return ["The peers hold other products of rows in all than their visits have added."]
+    return []

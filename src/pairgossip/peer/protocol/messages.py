@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-VERSION = 2
+VERSION = 3
 """Of all that neighbors must have in common besides the specification: how frames, messages and
 records are written, and what an exchange does. Count it up whenever any of that changes."""
 MOST_ROWS = 1_000_000

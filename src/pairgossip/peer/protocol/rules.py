@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pairgossip.algorithms import gossip_dual_averaging_async, gosta_async, weighted_gosta
+from pairgossip.algorithms import (
+    gossip_dual_averaging_async,
+    gosta_async,
+    row_products,
+    weighted_gosta,
+)
 from pairgossip.algorithms.dual_averaging import ProximalMap
 from pairgossip.algorithms.gossip_dual_averaging_async import StepSize
 from pairgossip.arrays import FloatArray
@@ -33,7 +38,7 @@ class Rule(Protocol):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many numbers the mass and the private part have."""
+        """How many numbers the mass and the private part have; the last private one counts."""
 
     def begin(self) -> tuple[Numbers, Numbers]:
         """Return mass and private part of a node that has met nobody."""
@@ -64,8 +69,12 @@ class _Zeros:
 
 
 @dataclass(frozen=True)
-class _Statistic(_Zeros):
-    """What the rules that estimate share: the kernel's values of a pair."""
+class StatisticRule(_Zeros):
+    """What the rules that estimate share: the kernel's values of a pair, and products of rows.
+
+    A mass is what the averages are read from, then what the sampling error is read from: see
+    `row_products`. Privately a node keeps the means of its visits, and counts them.
+    """
 
     kernel: Kernel | Combination
     scale: float = 1.0
@@ -73,6 +82,34 @@ class _Statistic(_Zeros):
     """Whether a row paired with itself counts, as in the V-statistic."""
     debiased: DebiasedKernel | None = None
     """Under privacy: the kernel as a function of reports, which rows then are."""
+
+    @property
+    def averaged(self) -> int:
+        """How many numbers of the mass the averages are read from."""
+        raise NotImplementedError
+
+    def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
+        """Fold the pair's value into what the averages are read from."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
+        """What the averages are read from and the products; the means and the count of visits."""
+        components = len(self.kernel.components)
+        return self.averaged + row_products.numbers_per_node(components), 2 * components + 1
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Fold in the pair, and bring the products of the node's own row up to date."""
+        value = self.values(own, held, is_own)
+        both = 2 * value
+        if not (is_own or self.kernel.symmetric):
+            both = value + self.values(held, own, False)
+        after, change = row_products.local_update(np.array(private), both)
+        averaged, products = np.array(mass[: self.averaged]), np.array(mass[self.averaged :])
+        folded = self._fold(averaged, int(after[-1]), value)
+        return (*folded.tolist(), *(products + change).tolist()), tuple(after.tolist())
 
     def values(self, own: Numbers, held: Numbers, is_own: bool) -> FloatArray:
         """The kernel of one pair, component by component."""
@@ -89,57 +126,58 @@ class _Statistic(_Zeros):
             [evaluate(component, first, second)[0] for component in components]
         )
 
+    def is_plausible(self, mass: Numbers) -> bool:
+        """Products may be as large as squares of what is averaged."""
+        averaged, products = mass[: self.averaged], mass[self.averaged :]
+        return (
+            len(mass) == self.sizes[0]
+            and all(abs(entry) <= _LARGEST for entry in averaged)
+            and all(abs(entry) <= _LARGEST**2 for entry in products)
+        )
+
 
 @dataclass(frozen=True)
-class PaperMixing(_Statistic):
+class PaperMixing(StatisticRule):
     """GoSta-async as in the paper: estimates are averaged, each node counts its own picks."""
 
     @property
-    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        """The estimate; the number of picks."""
-        return len(self.kernel.components), 1
+    def averaged(self) -> int:
+        """The estimates."""
+        return len(self.kernel.components)
 
-    def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
-    ) -> tuple[Numbers, Numbers]:
+    def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
         """Fold the pair into the average with weight one over the picks."""
-        picks = np.array([int(private[0]) + 1])
-        value = self.values(own, held, is_own)
-        z = gosta_async.local_update(np.array(mass), picks, value)
-        return tuple(z.tolist()), (float(picks[0]),)
+        return gosta_async.local_update(averaged, np.array([visits]), value)
 
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
-        """Return the estimate, NaN before the first pick."""
-        return np.array(mass) if private[0] else np.full(len(mass), np.nan)
+        """Return the estimates, NaN before the first pick."""
+        estimates = np.array(mass[: self.averaged])
+        return estimates if private[-1] else np.full(len(estimates), np.nan)
 
 
 @dataclass(frozen=True)
-class WeightedMixing(_Statistic):
+class WeightedMixing(StatisticRule):
     """Sums and weights are averaged: frozen and restarted peers then do no lasting harm."""
 
     weight: float = 1.0
     """One over how often the node is picked, in any unit that all members share."""
 
     @property
-    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        """The weighted sums and the weight; nothing private."""
-        return len(self.kernel.components) + 1, 0
+    def averaged(self) -> int:
+        """The weighted sums and the weight."""
+        return len(self.kernel.components) + 1
 
-    def update(
-        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
-    ) -> tuple[Numbers, Numbers]:
+    def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
         """Add the pair and its weight."""
-        value = self.values(own, held, is_own)
-        after = weighted_gosta.local_update(np.array(mass), self.weight, value)
-        return tuple(after.tolist()), private
+        return weighted_gosta.local_update(averaged, self.weight, value)
 
     def is_plausible(self, mass: Numbers) -> bool:
         """Weights are never negative."""
-        return super().is_plausible(mass) and mass[-1] >= 0.0
+        return super().is_plausible(mass) and mass[self.averaged - 1] >= 0.0
 
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
         """Return the sums over the weight, NaN before there is any."""
-        return weighted_gosta.readout(np.array(mass))
+        return weighted_gosta.readout(np.array(mass[: self.averaged]))
 
 
 @dataclass(frozen=True)

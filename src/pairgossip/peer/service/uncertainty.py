@@ -209,8 +209,8 @@ class Uncertainty:
         if isinstance(self._rule, WeightedMixing):
             return node.mass[0], node.mass[1]  # numerator and denominator, or sum and weight
         if isinstance(self._rule, PaperMixing):
-            picks = node.private[0]
-            bottom = node.mass[1] if len(node.mass) > 1 else 1.0
+            picks = node.private[-1]
+            bottom = node.mass[1] if self._rule.averaged > 1 else 1.0
             return picks * node.mass[0], picks * bottom
         return 0.0, 0.0  # a model is no quotient
 
