@@ -71,7 +71,7 @@ def exact_command(
         pairgossip dataset engel --out incomes.csv
         pairgossip exact incomes.csv --column income --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --missing drop
-        pairgossip exact incomes.csv --column income --kernel gini-coefficient --interval 0.95
+        pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
     """
     from pairgossip.inference import Answer, exact
     from pairgossip.progress import in_steps, progress_bar
