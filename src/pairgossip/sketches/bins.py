@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +12,14 @@ from pairgossip.checks import whole
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
+    Points,
     Sketch,
     check_half_ties,
     combine_averages,
     formulas,
     wrong_kernel,
 )
-from pairgossip.sketches.tables import AucPair, AucTable
+from pairgossip.sketches.tables import AucPair, AucTable, JointAucPair
 
 OF_ONE_COLUMN = frozenset({Formula.GINI, Formula.MIDPOINT})
 OF_SCORES = frozenset({Formula.AUC_ORDERED, Formula.SECOND_AUC_ORDERED, Formula.AUC_COMPARED})
@@ -39,10 +40,14 @@ class Bins:
     range
         The smallest and the largest number there can be, if all nodes know it; otherwise nodes
         first pass on the extremes and a few sampled numbers, from which all lay the same bins.
+    errors
+        Whether to average also what the sampling error of two scores' difference needs: how
+        often both scores are in which bins, of half as many.
     """
 
     bins: int = 16
     range: tuple[float, float] | None = None
+    errors: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", whole("The number of bins", self.bins))
@@ -61,13 +66,13 @@ class Bins:
         raise wrong_kernel("Bins", pairs.kernel, names)
 
     def _fit_column(self, pairs: Pairs) -> GiniBins | GiniLabels:
-        bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins)
+        bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
         if isinstance(bins, Labels):
             return GiniLabels(bins, pairs.scale)
         return GiniBins(bins, pairs.n, pairs.scale)
 
     def _fit_scores(self, pairs: Pairs) -> AucTable | AucPair:
-        classes = Labels(np.unique(pairs.data[:, -1]))
+        classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
         tables = [
             AucTable(
                 lay_bins(column, self.bins, self.range, 2 * self.bins),
@@ -75,9 +80,20 @@ class Bins:
                 pairs.n,
                 pairs.scale,
             )
-            for column in pairs.data[:, :-1].T
+            for column in columns
         ]
-        return tables[0] if len(tables) == 1 else AucPair(*tables)
+        if len(tables) == 1:
+            return tables[0]
+        first, second = tables
+        if not self.errors:
+            return AucPair(first, second)
+        x, y, _ = pairs.data.T
+        return JointAucPair(first, second, (self._coarser(first.x, x), self._coarser(second.x, y)))
+
+    def _coarser(self, bins: Grid | Labels, column: FloatArray) -> Grid | Labels:
+        if isinstance(bins, Labels):
+            return bins
+        return lay_bins(column, max(self.bins // 2, 1), self.range, 0, powers=2)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first; two classes are known."""
@@ -101,7 +117,7 @@ class GiniBins:
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return counts, offsets and squared offsets per bin."""
-        return self.grid.powers(rows, 2).reshape(len(rows), -1)
+        return self.grid.features(rows)
 
     def readout(self, mean: FloatArray) -> FloatArray:
         """Return the statistic for means of features."""
@@ -118,6 +134,11 @@ class GiniBins:
         parts, grid = self._parts(mean), self.grid
         middle = parts[..., 0] @ grid.middles + parts[..., 1] @ grid.widths
         return _mean_differences(self.readout(mean), middle, wanted)
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return three points per bin that have its mean and variance, and their row means."""
+        weights = mean @ np.linalg.inv(self.grid.point_features)
+        return _points_of_column(self.grid.points, weights, wanted)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the interval that holds the mean difference, whatever the rows in each bin.
@@ -186,6 +207,26 @@ class GiniLabels:
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return mean differences and means of the column, as wanted, shape (..., wanted)."""
         return _mean_differences(self.readout(mean), mean @ self.labels.values, wanted)
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the numbers themselves, and their row means."""
+        return _points_of_column(self.labels.values, mean, wanted)
+
+
+def _points_of_column(
+    places: FloatArray, weights: FloatArray, wanted: tuple[Formula, ...]
+) -> Points:
+    middles = weights @ places
+    known = {
+        Formula.GINI: 2 * weights @ np.abs(np.subtract.outer(places, places)),
+        Formula.MIDPOINT: places + middles[:, None],
+    }
+    own = {Formula.GINI: np.zeros(len(places)), Formula.MIDPOINT: 2 * places}
+    return Points(
+        weights,
+        np.stack([known[formula] for formula in wanted], axis=-1),
+        np.stack([own[formula] for formula in wanted], axis=-1),
+    )
 
 
 def _mean_differences(

@@ -17,6 +17,12 @@ _SAMPLED_ROWS = 15
 _NARROWEST = 1e-12
 """The smallest spread about the center that counts, as a part of the whole range."""
 
+_POINTS = {1: np.array([-1.0, 1.0]) / math.sqrt(12), 2: np.array([-0.5, 0.0, 0.5])}
+"""Offsets of points that stand for the numbers in a bin, by the highest power that is averaged.
+
+Two points spread as numbers do that are evenly in the bin; three as the mean square says.
+"""
+
 Range = tuple[float, float]
 
 
@@ -58,11 +64,13 @@ class Grid:
     """
 
     edges: FloatArray
+    powers: int = 1
+    """The highest power of offsets in the bin that is averaged."""
 
     ties_known: ClassVar[bool] = False
 
     @classmethod
-    def over(cls, extent: Extent, bins: int) -> Grid:
+    def over(cls, extent: Extent, bins: int, powers: int = 1) -> Grid:
         """Lay this many bins over an extent; fewer if there are not as many numbers in it."""
         low, high, center, scale = extent
         if not low < high:  # constant numbers: one value in the middle of a bin
@@ -72,7 +80,7 @@ class Grid:
         first, last = np.arcsinh((np.array([low, high]) - center) / scale)
         edges = center + scale * np.sinh(np.linspace(first, last, bins + 1))
         edges[0], edges[-1] = low, high
-        return cls(np.unique(np.clip(edges, low, high)))
+        return cls(np.unique(np.clip(edges, low, high)), powers)
 
     @property
     def bins(self) -> int:
@@ -101,22 +109,23 @@ class Grid:
 
     @property
     def signs(self) -> FloatArray:
-        """The form S with sign(x - y) near phi(x)' S phi(y), phi the counts and offsets per bin.
+        """The form S with sign(x - y) near phi(x)' S phi(y), phi the features.
 
         Exact for numbers in different bins. In one bin it is twice the difference of offsets,
         which is right on average where the two densities are linear in the bin: then the first
         number is the larger with probability 1/2 plus the difference of the mean offsets.
         """
-        form = np.zeros((self.bins, 2, self.bins, 2))
+        form = np.zeros(2 * (self.bins, self.powers + 1))
         number = np.arange(self.bins)
         form[:, 0, :, 0] = np.sign(np.subtract.outer(number, number))
         form[number, 1, number, 0], form[number, 0, number, 1] = 2.0, -2.0
-        return form.reshape(2 * self.bins, 2 * self.bins)
+        return form.reshape(len(self.whole), -1)
 
     @property
     def whole(self) -> FloatArray:
         """The form that is 1 at all pairs."""
-        counted = np.tile([1.0, 0.0], self.bins)
+        counted = np.zeros(self.bins * (self.powers + 1))
+        counted[self.counts] = 1.0
         return np.outer(counted, counted)
 
     @property
@@ -127,27 +136,40 @@ class Grid:
     @property
     def counts(self) -> slice:
         """Which of the features are counts."""
-        return slice(None, None, 2)
+        return slice(None, None, self.powers + 1)
+
+    @property
+    def points(self) -> FloatArray:
+        """A few numbers per bin that stand for all in it."""
+        places = self.middles[:, None] + _POINTS[self.powers] * self.widths[:, None]
+        return places.ravel()
+
+    @property
+    def point_features(self) -> FloatArray:
+        """The features of the points, a square matrix: means of features tell their weights."""
+        powers = _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
+        return np.asarray(np.kron(np.eye(self.bins), powers), dtype=np.float64)
 
     def features(self, values: FloatArray) -> FloatArray:
-        """Return counts and offsets per bin, shape (m, 2 bins)."""
-        return self.powers(values, 1).reshape(len(values), -1)
-
-    def powers(self, values: FloatArray, highest: int) -> FloatArray:
-        """Return, per bin, powers 0 to ``highest`` of the offset in it, shape (m, bins, powers).
+        """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
 
         An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
         """
         within = np.searchsorted(self.edges, values, side="right") - 1
         bins: IntArray = np.clip(within, 0, self.bins - 1)
         offsets = (values - self.middles[bins]) / self.widths[bins]
-        features = np.zeros((len(values), self.bins, highest + 1))
-        features[np.arange(len(values)), bins] = offsets[:, None] ** np.arange(highest + 1)
-        return features
+        features = np.zeros((len(values), self.bins, self.powers + 1))
+        features[np.arange(len(values)), bins] = offsets[:, None] ** np.arange(self.powers + 1)
+        return features.reshape(len(values), -1)
 
 
 def lay_bins(
-    values: FloatArray, bins: int, declared: Range | None, most: int, argument: str = "range"
+    values: FloatArray,
+    bins: int,
+    declared: Range | None,
+    most: int,
+    argument: str = "range",
+    powers: int = 1,
 ) -> Grid | Labels:
     """Lay bins over a declared range, or over where the numbers are.
 
@@ -157,7 +179,8 @@ def lay_bins(
     known = np.unique(values)
     if declared is None and len(known) <= most:
         return Labels(known)
-    grid = Grid.over(Extent.of(values) if declared is None else Extent.declared(*declared), bins)
+    extent = Extent.of(values) if declared is None else Extent.declared(*declared)
+    grid = Grid.over(extent, bins, powers)
     grid.check(values, argument)
     return grid
 
@@ -224,6 +247,16 @@ class Labels:
     def counts(self) -> slice:
         """Which of the features are counts: all."""
         return slice(None)
+
+    @property
+    def points(self) -> FloatArray:
+        """The numbers that stand for all: the values themselves."""
+        return self.values
+
+    @property
+    def point_features(self) -> FloatArray:
+        """The features of the points."""
+        return np.eye(self.bins)
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return a 1 in the place of each value, shape (m, bins)."""

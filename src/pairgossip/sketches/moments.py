@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,7 +10,13 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.kernels.data import column_count
-from pairgossip.sketches.sketch import Sketch, combine_averages, formulas, wrong_kernel
+from pairgossip.sketches.sketch import (
+    Points,
+    Sketch,
+    combine_averages,
+    formulas,
+    wrong_kernel,
+)
 
 _LOST = 16 * np.finfo(np.float64).eps
 """Which part of a mean of squares rounding may take."""
@@ -26,15 +32,20 @@ class Moments:
     center
         Subtracted from every number first. Numbers far from zero that differ little lose digits
         without it.
+    errors
+        Whether to average third and fourth powers too, which the sampling error of a variance
+        needs.
     """
 
     center: float = 0.0
+    errors: bool = field(default=False, repr=False)
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
         known = set(formulas(pairs.kernel))
         if known == {Formula.VARIANCE}:
-            sketch = _Scatter(self.center, 1, None, pairs.scale)
+            kind = _Variance if self.errors else _Scatter
+            sketch = kind(self.center, 1, None, pairs.scale)
         elif known == {Formula.SCATTER_SQUARED}:
             clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
             sketch = _Scatter(self.center, columns, clusters, 2 * pairs.scale)
@@ -46,11 +57,12 @@ class Moments:
     def _check_digits(self, sketch: _Scatter, data: FloatArray) -> None:
         """Raise `InputError` if the rows are so far from the center that their spread is lost."""
         numbers = data.reshape(len(data), -1)[:, : sketch.dimension]
-        lost = _LOST * float(np.mean((numbers - self.center) ** 2))
-        if lost > _MOST_LOST * float(np.mean((numbers - numbers.mean(axis=0)) ** 2)):
+        power = 4 if isinstance(sketch, _Variance) else 2
+        lost = _LOST * float(np.mean((numbers - self.center) ** power))
+        if lost > _MOST_LOST * float(np.mean((numbers - numbers.mean(axis=0)) ** power)):
             raise InputError(
                 f"The rows are about {numbers.mean():.6g} and spread so little around it that "
-                f"squares about {self.center:g} lose the digits that count: subtract that, "
+                f"powers about {self.center:g} lose the digits that count: subtract that, "
                 f"or in Python give sketch=pg.sketches.Moments(center={numbers.mean():.6g})."
             )
 
@@ -98,3 +110,29 @@ class _Scatter:
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         return np.stack([self.readout(mean)] * len(wanted), axis=-1)
+
+
+class _Variance(_Scatter):
+    """The variance with its sampling error, from third and fourth powers as well."""
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        shifted = rows.reshape(len(rows), -1) - self.center
+        return np.asarray(shifted ** np.arange(1, 5))
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return three points with the moments that the powers tell, and their row means."""
+        m, second, third, fourth = mean.T
+        m2 = second - m**2
+        m3 = third - 3 * m * second + 2 * m**3
+        m4 = fourth - 4 * m * third + 6 * m**2 * second - 3 * m**4
+        # Points at a, 0 and -b off the mean, with a - b = m3 / m2 and a b = m4 / m2 - (a - b)^2.
+        skewed = m3 / m2
+        root = np.sqrt(4 * m4 / m2 - 3 * skewed**2)
+        a, b = (root + skewed) / 2, (root - skewed) / 2
+        above, below = m2 / (a * root), m2 / (b * root)
+        offsets = np.stack([a, np.zeros_like(a), -b], axis=1)
+        row_means = offsets**2 + m2[:, None]
+        return Points(
+            np.stack([above, 1 - above - below, below], axis=1),
+            np.stack([row_means] * len(wanted), axis=-1),
+        )

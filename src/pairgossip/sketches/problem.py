@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,16 @@ from pairgossip.kernels import Pairs
 from pairgossip.kernels.kernel import Progress
 from pairgossip.kernels.pairs import Averages
 from pairgossip.privacy import PrivacyError, PrivatePairs, ReportedPairs
-from pairgossip.sketches import BracketingSketch, Recipe, Sketch, default_sketch
+from pairgossip.sketches import (
+    Bins,
+    BracketingSketch,
+    Moments,
+    Recipe,
+    Sketch,
+    TwoWayBins,
+    default_sketch,
+)
+from pairgossip.sketches.errors import find_points, sampling_errors
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
@@ -48,6 +58,8 @@ class SketchedPairs(_Sketched):
     site_of
         The site of every row, where nodes are sites: a site adds up its rows' features, and
         averages how many they are along with them.
+    errors
+        Whether nodes are to learn their sampling errors, for which some sketches average more.
 
     Attributes
     ----------
@@ -55,12 +67,18 @@ class SketchedPairs(_Sketched):
         What nodes agree on in the end: the statistic of the exact mean.
     """
 
-    def __init__(self, pairs: Pairs, sketch: Any, site_of: IntArray | None) -> None:
+    def __init__(
+        self, pairs: Pairs, sketch: Any, site_of: IntArray | None, errors: bool = False
+    ) -> None:
         self.pairs, self.kernel, self.target = pairs, pairs.kernel, pairs.target
         self.data = pairs.data
         recipe = default_sketch(pairs.kernel) if sketch is None else _check_sketch(sketch)
         self.name = _name(recipe)
+        if errors and isinstance(recipe, Bins | Moments | TwoWayBins):
+            recipe = replace(recipe, errors=True)
         self.sketch = recipe.fit(pairs) if isinstance(recipe, Recipe) else recipe
+        if errors:
+            find_points(self.sketch, pairs.kernel)
         self.site_of = site_of
         if isinstance(recipe, Recipe):
             rows = recipe.flooded(pairs)
@@ -77,6 +95,11 @@ class SketchedPairs(_Sketched):
         return np.concatenate(
             [self.sketch.readout(self._means(averaged[at : at + _READ_AT_ONCE])) for at in parts]
         )
+
+    def sampling_errors(self, averaged: FloatArray) -> FloatArray:
+        """Return each node's sampling error, from the averages it has; NaN where there is none."""
+        means, pairs = self._means(averaged), self.pairs
+        return sampling_errors(self.sketch, pairs.kernel, pairs.target, means, pairs.n)
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""

@@ -9,7 +9,7 @@ no row travels as such.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
@@ -50,6 +50,27 @@ class AveragingSketch(Protocol):
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the kernels' averages for means of features, shape (..., kernels)."""
+
+
+class Points(NamedTuple):
+    """A few weighted points per node that stand for all rows, and the row means there."""
+
+    weights: FloatArray
+    """Which part of all rows each stands for, shape (nodes, points); a few may be negative."""
+    row_means: FloatArray
+    """The means of h(x, y) + h(y, x) over all rows y, shape (nodes, points, kernels)."""
+    own: FloatArray | float = 0.0
+    """2 h(x, x), shape (points, kernels)."""
+    classes: IntArray | None = None
+    """The class of every point, where rows have one."""
+
+
+@runtime_checkable
+class PointSketch(AveragingSketch, Protocol):
+    """A sketch that also tells how rows differ, and so the sampling error."""
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points and row means of kernels that means tell, shape (nodes, r)."""
 
 
 @dataclass(frozen=True)

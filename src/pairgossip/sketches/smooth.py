@@ -140,7 +140,7 @@ class Directions:
         if set(formulas(pairs.kernel)) != {Formula.DISTANCE}:
             raise wrong_kernel("Directions", pairs.kernel, ("distance",))
         axes, projected = self._project(pairs)
-        grids = [Grid.over(Extent.of(column), self.bins) for column in projected.T]
+        grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
         parts = tuple(GiniBins(grid, pairs.n, pairs.scale) for grid in grids)
         return combine_averages(_Projections(axes, parts), pairs.kernel)
 

@@ -7,7 +7,7 @@ columns' features.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import Formula, Pairs
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
+    Points,
     Sketch,
     check_half_ties,
     combine_averages,
@@ -88,6 +89,29 @@ class Table:
         forms = (getattr(axis, kind) for axis, kind in zip(axes, kinds, strict=True))
         return _form(cells, *forms) - (0.0 if any(tied) else 1 / self.n)
 
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of every cell, by columns, and the row means of kernels there."""
+        cells, at = self.cells(mean), (self.x.point_features, self.y.point_features)
+        means = [self.row_means(cells, formula, *at) for formula in wanted]
+        return self._points(_weights(cells, *at), np.stack(means, axis=-1))
+
+    def row_means(
+        self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
+    ) -> FloatArray:
+        """Return the means over all rows, both ways, at these features of the two columns."""
+        parts = [
+            2 * factor * _turn(cells, x @ getattr(self.x, first), y @ getattr(self.y, second))
+            for factor, (first, second) in _FORMS[formula]
+        ]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def _points(self, weights: FloatArray, row_means: FloatArray) -> Points:
+        """Return what is known at the points of cells in rows."""
+        nodes, width, height, kernels = row_means.shape
+        classes = np.tile(np.arange(height), width)
+        shape = (nodes, width * height)
+        return Points(weights.reshape(shape), row_means.reshape(*shape, kernels), classes=classes)
+
     def agreement(self, cells: FloatArray) -> FloatArray:
         """Return the mean of sign(x - x') sign(y - y') over all pairs, within its bounds."""
         known, unknown = self.known(cells), self.unknown(cells)
@@ -115,8 +139,17 @@ def _form(
     cells: FloatArray, first: FloatArray, second: FloatArray, others: FloatArray | None = None
 ) -> FloatArray:
     """Return the mean over pairs of a form of the first column times one of the second."""
-    turned = first @ (cells if others is None else others) @ second.T
+    turned = _turn(cells if others is None else others, first, second)
     return np.asarray((cells * turned).sum(axis=(-2, -1)))
+
+
+def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    return np.asarray(first @ cells @ second.T)
+
+
+def _weights(cells: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the weights of points with these features whose mean features are the cells."""
+    return np.asarray(np.linalg.inv(x).T @ cells @ np.linalg.inv(y))
 
 
 def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
@@ -180,24 +213,67 @@ class AucPair:
 
     first: AucTable
     second: AucTable
+    joint: tuple[Grid | Labels, Grid | Labels] | None = None
+    """Bins of either score that are counted together, where it matters how they go together."""
 
     statistic: ClassVar[tuple[Formula, ...]] = ()
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of both tables, shape (m, r)."""
-        tables = (self.first.features(rows[:, [0, 2]]), self.second.features(rows[:, [1, 2]]))
+        """Return the features of both tables, and of both scores together, shape (m, r)."""
+        columns = ([0, 2], [1, 2])
+        tables = [
+            table.features(rows[:, held])
+            for table, held in zip((self.first, self.second), columns, strict=True)
+        ]
+        if self.joint is not None:
+            x, y = (axis.features(rows[:, at]) for at, axis in enumerate(self.joint))
+            together = np.einsum("mi,mj,mk->mijk", x, y, self.first.y.features(rows[:, 2]))
+            tables.append(together.reshape(len(rows), -1))
         return np.hstack(tables)
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
-        first, second = np.split(mean, [len(self.first.x.signs) * 2], axis=-1)
-        known = [
-            self.second.averages(second, (Formula.AUC_ORDERED,))
-            if formula is Formula.SECOND_AUC_ORDERED
-            else self.first.averages(first, (formula,))
-            for formula in wanted
-        ]
-        return np.concatenate(known, axis=-1)
+        held = self._split(mean)
+        return np.concatenate(
+            [
+                table.averages(held[at], (formula,))
+                for at, table, formula in map(self._table, wanted)
+            ],
+            axis=-1,
+        )
+
+    def _table(self, formula: Formula) -> tuple[int, AucTable, Formula]:
+        """Return which of the tables knows a kernel, and what the kernel is there."""
+        if formula is Formula.SECOND_AUC_ORDERED:
+            return 1, self.second, Formula.AUC_ORDERED
+        return 0, self.first, formula
+
+    def _split(self, mean: FloatArray) -> list[FloatArray]:
+        sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
+        return np.split(mean, np.cumsum(sizes), axis=-1)
+
+
+class JointAucPair(AucPair):
+    """The same where both scores are counted together, which tells how sure the difference is."""
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of both scores and the class, and the row means of kernels there."""
+        assert self.joint is not None
+        held, classes = self._split(mean), self.first.y.point_features
+        inverse = [np.linalg.inv(axis.point_features) for axis in self.joint]
+        shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
+        weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
+        means = np.empty((*shape, len(wanted)))
+        for place, (at, table, formula) in enumerate(map(self._table, wanted)):
+            scores = table.x.features(self.joint[at].points)
+            found = table.row_means(table.cells(held[at]), formula, scores, classes)
+            means[..., place] = np.expand_dims(found, 2 - at)
+        flat = (len(mean), -1)
+        return Points(
+            weights.reshape(flat),
+            means.reshape(*flat, len(wanted)),
+            classes=np.tile(np.arange(shape[3]), shape[1] * shape[2]),
+        )
 
 
 @dataclass(frozen=True)
@@ -232,6 +308,28 @@ class _ConcordanceTable(Table):
         known = {Formula.CONCORDANT: agreeing, Formula.COMPARABLE: compared}
         return self.scale * np.stack([known[formula] for formula in wanted], axis=-1)
 
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of every cell, failed rows and others apart, and their row means."""
+        halves = np.split(mean, 2, axis=-1) if self.events else [mean, mean]
+        everyone, failed = map(self.cells, halves)
+        kinds = [(failed, 1.0), (everyone - failed, 0.0)] if self.events else [(everyone, 1.0)]
+        at = self.x.point_features, self.y.point_features
+        weights = [_weights(cells, *at) for cells, _ in kinds]
+        means = [self._row_means(everyone, failed, event, wanted) for _, event in kinds]
+        return self._points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
+
+    def _row_means(
+        self, everyone: FloatArray, failed: FloatArray, event: float, wanted: tuple[Formula, ...]
+    ) -> FloatArray:
+        """Return the means at points of cells: a failed row is compared with all later ones."""
+        x, y = self.x.point_features, self.y.point_features
+        later, earlier = (y @ (self.y.apart + sign * self.y.signs) / 2 for sign in (-1, 1))
+        whole, signs = x @ self.x.whole, x @ self.x.signs
+        compared = event * _turn(everyone, whole, later) + _turn(failed, whole, earlier)
+        ordered = _turn(failed, signs, earlier) - event * _turn(everyone, signs, later)
+        known = {Formula.CONCORDANT: compared + ordered, Formula.COMPARABLE: 2 * compared}
+        return np.stack([known[formula] for formula in wanted], axis=-1)
+
 
 OF_SURVIVAL = frozenset(_ConcordanceTable.statistic)
 _TABLES: dict[tuple[Formula, ...], type[Table]] = {
@@ -249,10 +347,13 @@ class TwoWayBins:
         How many bins each column has; 4 bins^2 numbers are averaged, or twice that with events.
     ranges
         The range of either column, if all nodes know them.
+    errors
+        Whether to average squares per cell too, which sampling errors need: 9 bins^2 numbers.
     """
 
     bins: int = 8
     ranges: tuple[Range, Range] | None = None
+    errors: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", whole("The number of bins", self.bins))
@@ -266,8 +367,9 @@ class TwoWayBins:
             names = ("kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma", "ranking-risk")
             raise wrong_kernel("TwoWayBins", pairs.kernel, (*names, "concordance"))
         check_half_ties(pairs.kernel)
+        powers = 2 if self.errors else 1
         x, y = (
-            lay_bins(pairs.data[:, column], self.bins, declared, 2 * self.bins, "ranges")
+            lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
             for column, declared in enumerate(self.ranges or (None, None))
         )
         if set(known) <= OF_SURVIVAL:
@@ -282,8 +384,13 @@ class TwoWayBins:
         if self.ranges is not None:
             return np.arange(0)
         return np.concatenate(
-            [flooded_rows(pairs.data[:, column], 2 * self.bins) for column in range(2)]
+            [flooded_rows(pairs.data[:, column], self._most) for column in range(2)]
         )
+
+    @property
+    def _most(self) -> int:
+        """How many values of a column are told apart at no more cost than bins have."""
+        return (3 if self.errors else 2) * self.bins
 
 
 def _check_ranges(declared: Any) -> tuple[Range, Range]:

@@ -1,0 +1,175 @@
+"""Sampling errors from a sketch, against those of the rows themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.inference import project
+from pairgossip.kernels import Pairs
+from pairgossip.sketches import Chebyshev
+from pairgossip.sketches.problem import SketchedPairs
+
+SIZES = (235, 676, 2000)
+ORDERS = (
+    "kendall",
+    "kendall-b",
+    "somers-d",
+    "goodman-kruskal-gamma",
+    "ranking-risk",
+    "concordance",
+)
+
+
+def column(name: str, n: int) -> FloatArray:
+    generator = np.random.default_rng(n)
+    if name == "tied":
+        return generator.integers(1, 40, n).astype(float)
+    return np.asarray(
+        generator.exponential(size=n) if name == "exponential" else 9 + generator.normal(size=n)
+    )
+
+
+def table(name: str, n: int) -> FloatArray:
+    """Two columns that go together; the tied ones have some 20 different values."""
+    first = column("normal" if name == "tied" else name, n)
+    both = np.column_stack([first + np.random.default_rng(n + 1).normal(size=n), first])
+    return np.round(2 * both) if name == "tied" else both
+
+
+def sketched(pairs: Pairs, site_of: Any = None) -> tuple[SketchedPairs, float]:
+    """Return the problem, and the sampling error that nodes tell in the end."""
+    problem = SketchedPairs(pairs, None, site_of, errors=True)
+    (error,) = problem.sampling_errors(problem.features.mean(axis=0, keepdims=True))
+    return problem, float(error)
+
+
+def error_ratio(pairs: Pairs) -> float:
+    return sketched(pairs)[1] / project(pairs).error()
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", ["exponential", "normal", "tied"])
+@pytest.mark.parametrize("target", ["v", "u"])
+def test_errors_of_one_column(name: str, n: int, target: str) -> None:
+    values = column(name, n)
+    assert error_ratio(Pairs(values, "variance", target)) == pytest.approx(1, abs=1e-9)
+    assert error_ratio(Pairs(values, "gini", target)) == pytest.approx(1, abs=0.003)
+    assert error_ratio(Pairs(values, "gini-coefficient", target)) == pytest.approx(1, abs=0.003)
+
+
+@pytest.mark.parametrize("kernel", ORDERS)
+@pytest.mark.parametrize("name", ["exponential", "normal", "tied"])
+def test_errors_of_orders(name: str, kernel: str) -> None:
+    for n, target in zip(SIZES, "vuv", strict=True):
+        expected = 1e-9 if name == "tied" else 0.03
+        ratio = error_ratio(Pairs(table(name, n), kernel, target))
+        assert ratio == pytest.approx(1, abs=expected)
+
+
+@pytest.mark.parametrize("name", ["exponential", "normal", "tied"])
+def test_errors_with_events(name: str) -> None:
+    events = np.random.default_rng(0).random(SIZES[0]) < 0.6
+    rows = np.column_stack([table(name, SIZES[0]), events])
+    assert error_ratio(Pairs(rows, "concordance")) == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", ["exponential", "normal", "tied"])
+def test_errors_of_scores(name: str, n: int) -> None:
+    labels = np.random.default_rng(n).random(n) < 0.35
+    scores = table(name, n) + np.outer(labels, [1.2, 0.4])
+    assert error_ratio(Pairs(scores[:, 0], "auc", labels=labels)) == pytest.approx(1, abs=0.03)
+    difference = error_ratio(Pairs(scores, "auc-difference", labels=labels))
+    assert difference == pytest.approx(1, abs=0.01)
+    # Of two scores that hardly differ, little is left; ties in a bin are not seen.
+    noise = 0.3 * np.random.default_rng(1).normal(size=n)
+    close = np.column_stack([scores[:, 0], scores[:, 0] + noise])
+    least, most = (0.9, 1.5) if name == "tied" else (0.95, 1.06)
+    assert least < error_ratio(Pairs(close, "auc-difference", labels=labels)) < most
+
+
+def test_errors_on_real_rows() -> None:
+    engel, (wine, kinds) = pg.datasets.engel(), pg.datasets.wine()
+    for kernel in ("gini", "gini-coefficient"):
+        assert error_ratio(Pairs(engel["income"], kernel)) == pytest.approx(1, abs=0.001)
+    for kernel in ORDERS:
+        assert error_ratio(Pairs(engel, kernel)) == pytest.approx(1, abs=0.025)
+        assert error_ratio(Pairs(wine[:, [0, 9]], kernel)) == pytest.approx(1, abs=0.015)
+    best = kinds == kinds.max()
+    assert error_ratio(Pairs(wine[:, 0], "auc", labels=best)) == pytest.approx(1, abs=0.01)
+    scores = Pairs(wine[:, [0, 9]], "auc-difference", labels=best)
+    assert error_ratio(scores) == pytest.approx(1, abs=0.01)
+
+
+def test_errors_of_functions_of_ones_own() -> None:
+    deviation = pg.Combination(("variance",), lambda averages: np.sqrt(averages[..., 0]))
+    assert error_ratio(Pairs(column("normal", 235), deviation)) == pytest.approx(1, abs=1e-6)
+    both = pg.Combination(
+        ("kendall", "ranking-risk"), lambda averages: averages[..., 0] - averages[..., 1]
+    )
+    assert error_ratio(Pairs(table("exponential", 235), both)) == pytest.approx(1, abs=0.01)
+
+
+def test_every_node_has_its_own_error() -> None:
+    rows, labels = table("normal", 235), np.arange(235) % 2
+    for pairs in (Pairs(rows, "kendall-b"), Pairs(rows, "auc-difference", labels=labels)):
+        problem, error = sketched(pairs)
+        # One that knows its own row only has none, others have that of what they know.
+        alone = problem.sampling_errors(problem.features)
+        assert np.isnan(alone).all()
+        parts = [problem.features[:count].mean(axis=0) for count in (40, 130, 235)]
+        found = problem.sampling_errors(np.stack(parts))
+        assert found[-1] == pytest.approx(error, rel=1e-9)
+        one_by_one = [problem.sampling_errors(part[None])[0] for part in parts]
+        np.testing.assert_allclose(found, one_by_one, rtol=1e-9)
+        assert len({*found}) == 3 and (found > 0).all()
+
+
+@pytest.mark.parametrize("kernel", ["gini", "variance"])
+def test_sites_tell_the_error_of_rows(kernel: str) -> None:
+    pairs = Pairs(column("exponential", 235), kernel)
+    site_of = np.sort(np.random.default_rng(0).integers(0, 7, 235))
+    assert sketched(pairs, site_of)[1] == pytest.approx(sketched(pairs)[1], rel=1e-9)
+
+
+def test_classes_that_do_not_overlap_tell_no_error() -> None:
+    scores, labels = np.arange(60.0), np.arange(60) > 29
+    assert np.isnan(sketched(Pairs(scores, "auc", labels=labels))[1])
+
+
+class Own:
+    def features(self, rows: FloatArray) -> FloatArray:
+        return rows[:, None]
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        return mean[..., 0]
+
+
+def test_sketches_that_tell_no_error_are_refused() -> None:
+    sentence = "does not tell how rows differ, .* use method 'tracking', or leave interval= out"
+    rows, values = table("normal", 60), column("exponential", 60)
+    scatter = Pairs(rows, "within-cluster-scatter", labels=np.arange(60) % 2)
+    many: list[tuple[Pairs, Any]] = [
+        (Pairs(rows, "distance"), None),
+        (scatter, None),
+        (Pairs(values, "variance"), Chebyshev(4)),
+        (Pairs(values, "variance"), Own()),
+    ]
+    for pairs, sketch in many:
+        SketchedPairs(pairs, sketch, None)
+        with pytest.raises(InputError, match=sentence):
+            SketchedPairs(pairs, sketch, None, errors=True)
+
+
+def test_fourth_powers_need_a_center() -> None:
+    far = 1e4 + column("normal", 60)
+    assert sketched(Pairs(far - 1e4, "variance"))[1] > 0
+    SketchedPairs(Pairs(far, "variance"), None, None)
+    with pytest.raises(InputError, match="lose the digits that count"):
+        sketched(Pairs(far, "variance"))
