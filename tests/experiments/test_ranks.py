@@ -34,7 +34,7 @@ def section(results: dict[str, Any]) -> Section:
 def test_the_verdicts(section: Section) -> None:
     found = verdicts(section)
     # Networks so small have not settled yet, and four trials are noisy.
-    for noisy in ("rate", "layout", "ranks"):
+    for noisy in ("rate", "layout", "ranks", "theory"):
         del found[f"ranks-{noisy}"]
     assert found == {
         "ranks-trimmed": "holds",
@@ -88,6 +88,13 @@ def test_other_errors_are_noticed(results: dict[str, Any]) -> None:
     assert swift["ranks-test"] == "does not hold"
     slow = doctored(results, async_in_order=10.0)
     assert slow["ranks-layout"] == "holds in part"  # on the complete graph it should not matter
+
+
+def test_another_theory_is_noticed(results: dict[str, Any]) -> None:
+    facts = results["facts"]
+    off = {name: [2.0 * error for error in curve] for name, curve in facts["theory"].items()}
+    found = verdicts(RANKS.report(results | {"facts": facts | {"theory": off}}))
+    assert found["ranks-theory"] == "does not hold"
 
 
 def test_another_rate_is_noticed(results: dict[str, Any]) -> None:

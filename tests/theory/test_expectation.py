@@ -14,7 +14,7 @@ from pairgossip import InputError
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
 from pairgossip.kernels import Pairs
-from pairgossip.theory import expected_estimates
+from pairgossip.theory import expected_estimates, row_mean_error
 from pairgossip.theory.expectation import _geometric_sum
 from tests.problems import SMALL_GRAPHS, rows, skewed
 
@@ -173,3 +173,32 @@ def test_nearly_equal_ratios_lose_no_digits(a: float, offset: float, terms: int)
 def test_many_terms_of_equal_ratios() -> None:
     got = _geometric_sum(np.ones((1, 2)), np.array([[1.0], [0.5]]), 10**9)
     np.testing.assert_allclose(got, [[1e9, 1e9], [2.0, 2.0]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
+@pytest.mark.parametrize("name", ["star", "watts-strogatz", "complete"])
+def test_the_error_of_row_means_is_what_runs_show(name: str, law: str) -> None:
+    """Rows lie in order: where they began is forgotten."""
+    graph = SMALL_GRAPHS[name]
+    x, at = np.sort(rows(graph.n)), np.array([2_000, 8_000])
+    run = pg.estimate(
+        x, "gini", graph, method="u1", law=law, iterations=8_000, checkpoints=at, trials=150, seed=0
+    )
+    expected = row_mean_error(Pairs(x, "gini").matrix(), graph, at, law)
+    np.testing.assert_allclose(run.error, expected, rtol=0.1)
+
+
+def test_the_error_of_row_means_by_brute_force() -> None:
+    """Two visits are as good as independent but for how often the same visitor comes back."""
+    graph, n, t = SMALL_GRAPHS["watts-strogatz"], SMALL_GRAPHS["watts-strogatz"].n, 60
+    H = Pairs(rows(n), skewed).matrix()
+    W = np.eye(n) - graph.laplacian_dense("uniform-edges")
+    centered = H - H.mean(axis=1, keepdims=True)
+    again = [np.diag(np.linalg.matrix_power(W, d)) for d in range(t)]
+    spread = np.mean(centered**2, axis=1)
+    pairs = sum(
+        again[abs(s - u)] - (1 - again[abs(s - u)]) / (n - 1) for s in range(t) for u in range(t)
+    )
+    bias = expected_estimates(centered, graph, [t], method="u1")[0]
+    squares = bias**2 + spread * pairs / t**2
+    assert row_mean_error(H, graph, [t])[0] == pytest.approx(np.sqrt(squares.mean()), rel=1e-10)

@@ -19,7 +19,7 @@ from pairgossip.theory.bounds import (
     u2_gossip_bound,
 )
 from pairgossip.theory.curves import TheoryCurves, theory_curves
-from pairgossip.theory.expectation import expected_estimates
+from pairgossip.theory.expectation import expected_estimates, row_mean_error
 from pairgossip.theory.optimization import (
     DescentConstants,
     Rate,
@@ -63,6 +63,7 @@ __all__ = [
     "mixing_horizon",
     "optimal_step_constant",
     "readout",
+    "row_mean_error",
     "separable_lower_bound",
     "theory_curves",
     "u1_gossip_bound",

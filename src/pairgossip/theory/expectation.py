@@ -80,6 +80,32 @@ def expected_estimates(
     return np.array([at(t) for t in steps])
 
 
+def row_mean_error(
+    pair_values: FloatArray,
+    graph: Graph,
+    iterations: Sequence[int] | IntArray,
+    law: str = "uniform-edges",
+) -> FloatArray:
+    """Return the root mean square error over nodes and runs of synchronous U1-gossip, as GoRank.
+
+    Its squares are those of the exact bias and of the variance. Of two observations that visit
+    node k, d exchanges apart, the second is the first again with probability W^d(k, k), W the
+    expected swap, and otherwise any other, once observations have mixed: so the variance of the
+    node's mean is that of its row of ``pair_values`` times 1/t plus 2/t^2 times the sum over d < t
+    of (t - d) (n W^d(k, k) - 1) / (n - 1).
+    """
+    n, spectrum = graph.n, gossip_spectrum(graph, law)
+    centered = pair_values - pair_values.mean(axis=1, keepdims=True)
+    expected = _u1(centered, spectrum, ORDERS[0])
+    spreads, mu = np.mean(centered**2, axis=1), spectrum.swap[1:]
+    shares = spectrum.vectors[:, 1:] ** 2 * (n / (n - 1))
+    found = []
+    for t in (int(step) for step in iterations):
+        returns = shares @ (mu * (t * (1 - mu) - (1 - mu**t)) / (1 - mu) ** 2)
+        found.append(np.mean(expected(t) ** 2 + spreads * (1 / t + 2 * returns / t**2)))
+    return np.sqrt(found)
+
+
 def known_expectation(method: Method, clock: str) -> Expectation:
     """Return what theory knows a method by, or raise `InputError` if it does not know it."""
     known = method.expectations.get(clock)

@@ -26,6 +26,7 @@ _TENTH = 0.1
 _SLOPE, _SLOPE_OFF = -0.5, 0.12
 _SLOWER = 1.2
 """How many times larger the error is where rows are not shuffled."""
+_AGREE = 0.2
 _PERCENT = 100.0
 _LEAST = 1e-9
 """Errors of few different numbers are rounding."""
@@ -66,6 +67,7 @@ def _report(results: fw.Results) -> fw.Section:
         [_table(results, errors)],
         [
             _rate_claim(results, errors),
+            _theory_claim(errors, facts),
             *(_bins_claim(task, errors) for task in ("ranks", "trimmed")),
             _test_claim(errors),
             _tree_claim(errors),
@@ -131,8 +133,11 @@ def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> 
         for panel, name in zip(row, NETWORKS, strict=True):
             _draw(panel, results, errors[name][task], f"{name}-{task}")
             y = _UNITS[task] if panel is row[0] else ""
-            x = "exchanges" if task == TASKS[-1] else ""
-            panel.finish(x, y, f"{_TITLES[task]}, {name}")
+            panel.finish("exchanges" if task == TASKS[-1] else "", y, f"{_TITLES[task]}, {name}")
+            if task == "ranks":
+                expected = np.array(facts["theory"][name]) * _unit(task, "sync", facts)
+                x = _exchanges(results[f"{name}-ranks-sync"])
+                panel.plot(x, expected, "GoRank, by theory", EXACT, ":", legend=False)
             if task == "rank-sum":
                 panel.level(_TENTH, "a tenth of the sd", EXACT, ":", legend=False)
     fullest = sheet.rows[-1][1]
@@ -141,10 +146,10 @@ def _picture(results: fw.Results, errors: _Errors, facts: Mapping[str, Any]) -> 
     return fw.Picture(
         "ranks",
         "Root mean square errors over nodes and trials against exchanges: of every node's own rank "
-        "(above), of the rank sum of one group in units of its standard deviation (middle; dotted "
-        "is what a test can afford), and of a trimmed mean of contaminated numbers (below). Stars: "
-        "bins added up along a tree, which is done after 4n - 4 messages. Bins need longer "
-        "messages; see the table.",
+        "(above; dotted is what theory says of synchronous GoRank), of the rank sum of one group "
+        "in units of its standard deviation (middle; dotted is what a test can afford), and of a "
+        "trimmed mean of contaminated numbers (below). Stars: bins added up along a tree, which is "
+        "done after 4n - 4 messages. Bins need longer messages; see the table.",
         sheet,
     )
 
@@ -222,6 +227,21 @@ def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
         fw.grade(abs(slope - _SLOPE) <= _SLOPE_OFF for slope in slopes.values()),
         f"Over the last tenfold of exchanges the exponents are {fw.list_values(slopes, '.2f')}; "
         f"{_SLOPE:g} within {_SLOPE_OFF:g} was asked for.",
+    )
+
+
+def _theory_claim(errors: _Errors, facts: Mapping[str, Any]) -> fw.Claim:
+    ratios = {}
+    for name, by in errors.items():
+        expected = facts["theory"][name][-1] * _unit("ranks", "sync", facts)
+        ratios[name] = _final(by["ranks"], "sync") / expected
+    return fw.Claim(
+        "ranks-theory",
+        "The error of synchronous GoRank is in the end what theory says, which knows the network "
+        "and the rows and is fitted to nothing.",
+        "theory: bias, and how soon a visitor comes back to a node",
+        fw.grade(abs(ratio - 1) <= _AGREE for ratio in ratios.values()),
+        f"It is {fw.list_values(ratios)} times as large; {_AGREE:g} off was allowed.",
     )
 
 

@@ -19,11 +19,12 @@ from pairgossip.errors import SlowSchedule
 from pairgossip.estimation import estimate
 from pairgossip.experiments.framework import Case, Computation, Plan, geometric_grid
 from pairgossip.graphs import Graph, complete, random_geometric, watts_strogatz
-from pairgossip.kernels import Kernel, exact
-from pairgossip.order_statistics import TESTS
+from pairgossip.kernels import Kernel, Pairs, exact
+from pairgossip.order_statistics import TESTS, rank_kernel
 from pairgossip.rank_estimation import quantile, ranks, trimmed_mean
 from pairgossip.results import Run
 from pairgossip.sketches import Bins
+from pairgossip.theory import row_mean_error
 
 NETWORKS = ("complete", "watts-strogatz", "geometric")
 TASKS = ("ranks", "rank-sum", "trimmed")
@@ -162,7 +163,7 @@ def cases(plan: Plan) -> Sequence[Case]:
 def _case(plan: Plan, place: Place, task: str, key: str, way: Way) -> Case:
     last, how = plan.choose(*_EXCHANGES), dict(way.how)
     trials = plan.repeat(_TIMES_TRIALS)
-    grid: IntArray = geometric_grid(place.nodes, last, plan.choose(*_CHECKPOINTS))
+    grid = _grid(place, plan)
     if key == "bins-tree":  # up and down once to know the range, and once more
         trials, last = 1, 2 * (2 * place.nodes - 2)
         grid = np.array([last - 1, last])
@@ -209,4 +210,15 @@ def _facts(plan: Plan) -> Mapping[str, Any]:
         "mean": float(numbers.mean()),
         "median": float(quantile(numbers, 0.5)),
         "sampling": float(trimmed_mean(numbers, SHARE).error),
+        "theory": {name: _expected_errors(build(name, plan), plan) for name in NETWORKS},
     }
+
+
+def _expected_errors(place: Place, plan: Plan) -> FloatArray:
+    """Return what theory says of synchronous GoRank at the checkpoints, in ranks."""
+    pairs = Pairs(place.groups[:, 0], rank_kernel(place.nodes))
+    return row_mean_error(pairs.matrix(), place.graph, _grid(place, plan))
+
+
+def _grid(place: Place, plan: Plan) -> IntArray:
+    return geometric_grid(place.nodes, plan.choose(*_EXCHANGES), plan.choose(*_CHECKPOINTS))
