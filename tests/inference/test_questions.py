@@ -189,3 +189,40 @@ def test_mann_whitney_is_scipys() -> None:
         SCORES[LABELS == 1], SCORES[LABELS == 0], method="asymptotic", use_continuity=False
     )
     assert pg.test(SCORES, "mann-whitney", labels=LABELS).p == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize("name", ["energy-distance", "mmd"])
+def test_two_samples_are_compared_by_permuting_labels(name: str) -> None:
+    random = np.random.default_rng(6)
+    data = random.normal(size=(80, 2)) + 0.9 * LABELS[np.arange(80) % 60, None]
+    labels = LABELS[np.arange(80) % 60]
+    found = pg.test(data, name, labels=labels)
+    assert found.value == pytest.approx(pg.exact(data, name, labels=labels))
+    assert found.p == 1 / 1000 and found.z > 3
+    assert pg.test(data, name, labels=labels).p == found.p
+    p_values = [
+        pg.test(random.normal(size=30), name, labels=np.arange(30) % 2, seed=k).p for k in range(40)
+    ]
+    assert 2 <= np.sum(np.array(p_values) < 0.25) <= 20
+    with pytest.raises(InputError, match="leave weights= out"):
+        pg.test(data, name, labels=labels, weights=np.ones(80))
+    with pytest.raises(InputError, match="there is nothing to test"):
+        pg.test(np.zeros(10), name, labels=HALF)
+    with pytest.raises(InputError, match="needs labels 0 and 1, but they are 1 and 2"):
+        pg.test(data, name, labels=labels + 1)
+
+
+def test_the_energy_distance_is_scipys() -> None:
+    # scipy's is the square root of half of it, of one column.
+    expected = stats.energy_distance(SCORES[LABELS == 1], SCORES[LABELS == 0]) ** 2
+    assert pg.exact(SCORES, "energy-distance", labels=LABELS) == pytest.approx(expected)
+
+
+def test_ratings_of_tomograms_have_the_published_error() -> None:
+    """Hanley and McNeil 1982: area 0.8932, of which other software prints 0.0307 after DeLong."""
+    normal, abnormal = (33, 6, 6, 11, 2), (3, 2, 2, 11, 33)
+    ratings = np.repeat(np.tile(np.arange(1, 6), 2), [*normal, *abnormal])
+    answer = pg.exact(ratings, "auc", labels=np.repeat([0, 1], [58, 51]), interval=0.95)
+    assert round(answer, 4) == 0.8932 and round(answer.error, 4) == 0.0307
+    assert round(answer - 1.959964 * answer.error, 5) == 0.83295
+    assert round(answer + 1.959964 * answer.error, 5) == 0.95339

@@ -52,6 +52,22 @@ def _hinge(x: Row, y: Row) -> float:
     return max(0.0, 1.0 - (1.0 - math.dist(x[:-1], y[:-1])) * (1 if _same(x, y) else -1))
 
 
+def _distance(x: Row, y: Row) -> float:
+    return math.dist(x[:-1], y[:-1])
+
+
+def _likeness(x: Row, y: Row) -> float:
+    return math.exp(-(_distance(x, y) ** 2) / 2)
+
+
+def _compared(side: int | None, function: Scalar | None) -> Scalar:
+    def value(x: Row, y: Row) -> float:
+        counted = x[-1] != y[-1] if side is None else x[-1] == y[-1] == side
+        return float(counted) * (1.0 if function is None else function(x, y))
+
+    return value
+
+
 SCALARS: dict[str, tuple[Scalar, ...]] = {
     "variance": (lambda x, y: (x[0] - y[0]) ** 2 / 2,),
     "gini": (lambda x, y: abs(x[0] - y[0]),),
@@ -66,6 +82,10 @@ SCALARS: dict[str, tuple[Scalar, ...]] = {
     "kendall-b": (_agree, _apart, lambda x, y: float(x[1] != y[1])),
     "somers-d": (_agree, _apart),
     "goodman-kruskal-gamma": (_agree, lambda x, y: _apart(x, y) * (x[1] != y[1])),
+    "energy-distance": tuple(
+        _compared(side, sums) for side in (None, 0, 1) for sums in (_distance, None)
+    ),
+    "mmd": tuple(_compared(side, sums) for side in (None, 0, 1) for sums in (_likeness, None)),
     "auc-difference": (
         _auc,
         lambda x, y: _auc(x, y, 1),
@@ -76,6 +96,8 @@ COMBINE: dict[str, Callable[..., float]] = {
     "gini-coefficient": lambda difference, mean: difference / mean / 2,
     "kendall-b": lambda agree, x, y: agree / math.sqrt(x * y),
     "auc-difference": lambda first, second, compared: (first - second) / compared,
+    "energy-distance": lambda a, p, b, q, c, r: 2 * a / p - b / q - c / r,
+    "mmd": lambda a, p, b, q, c, r: b / q + c / r - 2 * a / p,
 }
 """How averages become the statistic, where it is not the only one, or the quotient of two."""
 
@@ -84,13 +106,15 @@ WIDTHS = {
     "gini": (1,),
     "gini-coefficient": (1,),
     "auc-difference": (3,),
+    "energy-distance": (2, 3),
+    "mmd": (2, 3),
     "distance": (1, 2, 3),
     "concordance": (2, 3),
     "within-cluster-scatter": (2, 3, 4),
     "metric-learning-risk": (2, 3, 4),
 }
 """How many columns a kernel may take, where it is not two."""
-TWO_CLASSES = ("auc", "auc-difference")
+TWO_CLASSES = ("auc", "auc-difference", "energy-distance", "mmd")
 
 
 def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str, name: str = "") -> float:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pairgossip import kernels
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import CATALOG, Kernel, Pairs, Ratio, exact
+from pairgossip.kernels import CATALOG, Formula, Kernel, Pairs, Ratio, exact
 from pairgossip.kernels.kernel import evaluate
 
 from .reference import random_data, samples
@@ -112,7 +112,8 @@ def test_the_user_array_is_copied() -> None:
 def test_built_in_kernels_are_fusible(name: str) -> None:
     for target in ("v", "u"):
         pairs = Pairs(random_data(name, 5), name, target)
-        assert pairs.fusible or (target == "u" and not pairs.kernel.zero_diagonal)
+        known = all(part.formula is not Formula.NONE for part in pairs.kernel.components)
+        assert pairs.fusible == (known and (target == "v" or pairs.kernel.zero_diagonal))
 
 
 def test_what_is_not_fusible() -> None:

@@ -12,6 +12,7 @@ from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer, check_level, interval
+from pairgossip.inference.permutations import permute_labels
 from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.kernel import Progress
@@ -138,6 +139,7 @@ def test(
     between: Any = None,
     missing: str = REFUSE,
     classes: Sequence[Any] | None = None,
+    seed: int = 0,
 ) -> TestResult:
     """Test whether a pairwise statistic differs from a value.
 
@@ -152,6 +154,8 @@ def test(
         correlations (0).
     alternative
         ``"two-sided"``, ``"greater"`` or ``"less"``.
+    seed
+        Of the permutations of labels by which ``"energy-distance"`` and ``"mmd"`` are tested.
 
     Examples
     --------
@@ -176,6 +180,10 @@ def test(
             0.0,
         )
     pairs.check()
+    if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
+        others = {"groups": groups, "weights": weights, "within": within, "between": between}
+        _refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
+        return permute_labels(pairs, seed)
     found = project(pairs)
     error = _sampling_error(pairs, found, clusters)
     z = (found.value - without) / error

@@ -22,6 +22,7 @@ from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe
 from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, Ratio, as_kernel
 from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets, exact, row_means
+from pairgossip.kernels.two_samples import energy_distance, mmd
 
 __all__ = [
     "CATALOG",
@@ -41,6 +42,7 @@ __all__ = [
     "concordance",
     "describe",
     "distance",
+    "energy_distance",
     "exact",
     "gini",
     "gini_coefficient",
@@ -48,6 +50,7 @@ __all__ = [
     "kendall",
     "kendall_b",
     "metric_learning_risk",
+    "mmd",
     "ranking_risk",
     "row_means",
     "somers_d",

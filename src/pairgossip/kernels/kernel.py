@@ -172,6 +172,9 @@ class Combination:
         How messages call it, its formula as text, what it means, and what other software calls it.
     interval_scale, null
         On which scale its intervals are symmetric, and what it is without an effect, if known.
+    contrast
+        Where it compares the averages of one kernel within two classes and between them, that
+        kernel: it is degenerate without an effect, and tested by permuting the labels.
     """
 
     kernels: tuple[Any, ...]
@@ -183,6 +186,7 @@ class Combination:
     same_as: str = ""
     interval_scale: Scale = "plain"
     null: float | None = None
+    contrast: Kernel | None = None
 
     def __post_init__(self) -> None:
         given = tuple(self.kernels)

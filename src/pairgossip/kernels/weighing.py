@@ -154,6 +154,7 @@ def _multiply(kernel: Kernel | Combination, factor: _Factor) -> Combination:
         same_as=kernel.same_as,
         interval_scale=kernel.interval_scale,
         null=kernel.null,
+        contrast=kernel.contrast if isinstance(kernel, Combination) else None,
     )
 
 
