@@ -268,7 +268,7 @@ class EstimationRequest(Request):
             if isinstance(rows, PrivatePairs):
                 return PrivateSketch(rows, site_of)
             assert isinstance(rows, Pairs)
-            return SketchedPairs(rows, self.sketch, site_of)
+            return SketchedPairs(rows, self.sketch, site_of, errors=self.interval is not None)
         if self._method.collects and rows.n > LARGEST_COLLECTION:
             raise self._refusal(
                 f"keeps track of who knows which of {rows.n:,} rows, which is done up to "
@@ -305,7 +305,12 @@ class EstimationRequest(Request):
             return
         self.interval = check_level(self.interval)
         method = self._method
-        if not (method.tracks_rows or method.collects):
+        if self.privacy is not None and method.sketches:
+            raise self._refusal(
+                "averages private reports, of which it does not know the sampling error: use "
+                "{argument}."
+            )
+        if not (method.tracks_rows or method.sketches or method.collects):
             raise self._refusal(
                 "does not let nodes learn how far rows differ, and so no sampling error: use "
                 "{argument}, or leave the interval out."

@@ -96,6 +96,21 @@ def test_nodes_learn_the_sampling_error(kernel: str, method: str, clock: str) ->
     assert high.mean() == pytest.approx(exact.high, rel=0.05)
 
 
+@pytest.mark.parametrize("schedule", ["random", "tree"])
+@pytest.mark.parametrize("kernel", ["gini", "auc", "variance"])
+def test_a_sketch_tells_the_sampling_error(kernel: str, schedule: str) -> None:
+    random = np.random.default_rng(7)
+    labels = (random.random(200) < 0.4).astype(float) if kernel == "auc" else None
+    data = random.exponential(size=200) if labels is None else random.normal(size=200) + labels
+    run = pg.estimate(
+        data, kernel, labels=labels, method="sketch", schedule=schedule, until="enough", seed=0
+    )
+    exact = pg.exact(data, kernel, labels=labels, interval=0.95)
+    assert run.sampling_error is not None and run.gossip_error is not None
+    np.testing.assert_allclose(run.sampling_error, exact.error, rtol=0.05)
+    assert (run.gossip_error <= run.sampling_error / 10).all()
+
+
 @pytest.mark.parametrize("construction", ["lexicographic", "whole-sets"])
 def test_sites_learn_the_error_of_drawing_sites(construction: str) -> None:
     random = np.random.default_rng(2)

@@ -31,6 +31,7 @@ from pairgossip.kernels.pairs import Averages
 from pairgossip.order_statistics.ranking import TrimmedPairs
 from pairgossip.privacy import PrivateSets
 from pairgossip.privacy.moments import PrivacyError
+from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.samples import SketchedSample
 
 ENGINES = ("auto", "fused", "tokens", "plain")
@@ -394,9 +395,11 @@ class EstimationTrial(Trial[TrialRecord]):
     def _sampling_errors(self) -> FloatArray:
         problem, averages = self._problem, self._engine.estimates()
         unknown = np.full(problem.n, np.nan)
+        if isinstance(self._engine, Flooding) and not self._engine.is_over:
+            return unknown
+        if isinstance(problem, SketchedPairs):
+            return problem.sampling_errors(averages)
         if isinstance(problem, SketchedSample) and self._setup.level is not None:
-            if isinstance(self._engine, Flooding) and not self._engine.is_over:
-                return unknown
             error, low, high = problem.sampling(averages, self._setup.level)
             self.record.interval_low, self.record.interval_high = low, high
             return error
