@@ -305,7 +305,7 @@ def test_a_table_and_a_figure(gini: Plan, sharp: Plan, custom: Plan) -> None:
         ({"graph": pg.graphs.cycle(7)}, "7"),
         (
             {"graph": pg.graphs.grouped(pg.graphs.cycle(4), np.arange(64) % 4)},
-            "nodes with one row each, not for rows at sites: give graph= with",
+            "made for the graph of the sites: give it, and groups=",
         ),
         ({"kernel": "ginny"}, "did you mean 'gini'"),
         ({"kernel": None}, "needs a kernel"),
@@ -318,3 +318,28 @@ def test_wrong_input_is_one_sentence(arguments: dict[str, Any], sentence: str) -
     given: dict[str, Any] = {"data": ROWS, "kernel": "gini"} | arguments
     with pytest.raises(InputError, match=sentence):
         pg.plan(**given)
+
+
+def test_a_plan_for_sites_is_what_their_runs_need() -> None:
+    sites = np.arange(64) % 6
+    made = pg.plan(ROWS, "gini", "cycle", groups=sites, error=0.05)
+    assert made.title == "gini to 5 % RMS error over nodes, cycle of 6 sites, 64 rows"
+    assert made.target == pg.exact(ROWS, "gini")
+    tree = find(made, "sketch (tree)")
+    assert "a site's summed features" in find(made, "sketch (random)").shows
+    run = run_as_planned(tree, 1, 1, graph="cycle", groups=sites)
+    assert (tree.messages, tree.bytes) == (run.messages[-1], run.bytes[-1])
+    for name in ("sketch (random)", "gosta (async)"):
+        row = find(made, name)
+        assert row.messages is not None
+        run = run_as_planned(row, 1, 40, graph="cycle", groups=sites)
+        assert run.messages[-1] == pytest.approx(row.messages, rel=0.05)
+        assert run.error[-1] / made.target == pytest.approx(0.05, rel=0.3)
+    collect = find(made, "collect (random)")
+    run = run_as_planned(collect, 10, 40, graph="cycle", groups=sites)
+    assert collect.bytes == pytest.approx(run.bytes[-1], rel=0.1)
+
+
+def test_one_site_has_nobody_to_write_to() -> None:
+    with pytest.raises(InputError, match="A network of one node sends no messages"):
+        pg.plan([1.0, 2.0], "gini", groups=["a", "a"])

@@ -94,3 +94,20 @@ def test_the_advice_names_the_law_and_lets_collecting_end(cli: CommandLine, inco
     advised = made["options"].split()
     found = cli("estimate", incomes, *kernel, "--graph", "star", *advised, "--json").json()
     assert found["rms_error"] < 1e-12 * found["exact"]
+
+
+def test_each_file_is_a_site(cli: CommandLine, tmp_path: Path) -> None:
+    files = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"
+    for number, file in enumerate(files):
+        file.write_text("x\n" + "".join(f"{value + number}\n" for value in range(5)))
+    made = cli("plan", *files, "--kernel", "gini", "--error", "0.1", "--json").json()
+    assert made["title"].endswith("complete of 3 sites, 15 rows") and made["rows_dropped"] == 0
+    together = tmp_path / "all.csv"
+    rows = [(value + number, file.stem) for number, file in enumerate(files) for value in range(5)]
+    together.write_text("x,site\n" + "".join(f"{value},{site}\n" for value, site in rows))
+    by_column = ("--kernel", "gini", "--error", "0.1", "--group-by", "site", "--json")
+    assert cli("plan", together, *by_column).json() == made
+    found = cli("estimate", *files, "--kernel", "gini", *made["options"].split(), "--json").json()
+    assert found["relative_error"] < 0.1
+    assert "leave --group-by out" in cli.error("plan", *files, "--kernel", "gini",
+                                               "--group-by", "x")  # fmt: skip

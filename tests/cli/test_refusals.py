@@ -112,7 +112,6 @@ def test_every_refusal_is_one_sentence(cli: CommandLine, line: str, said: str) -
 @pytest.mark.parametrize(
     "line",
     [
-        "plan a.csv b.csv --kernel gini",
         "score m.json a.csv b.csv",
         "swarm run --peers 2 --data a.csv b.csv --kernel gini",
         "swarm run --peers 2 --data a.csv --data b.csv --kernel gini",
@@ -134,5 +133,5 @@ def test_many_tables_are_counted(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cork").touch()  # as the shell fills in a pattern, names may have no ending
     assert "was also given cork and 2 more" in cli.error(
-        "plan", "bray", "cork", "derry", "dublin", "--kernel", "gini"
+        "score", "model", "bray", "cork", "derry", "dublin"
     )

@@ -59,10 +59,6 @@ Whole = Annotated[int, Parameter(converter=_read_whole(LARGEST_NUMBER))]
 Seed = Annotated[int, Parameter(converter=_read_whole(2**128 - 1))]
 Flag = Annotated[bool, Parameter(show_default=False)]
 Json = Annotated[Flag, Parameter(help="Print one JSON object instead of tables.")]
-TableFile = Annotated[
-    Path,
-    Parameter(help="A CSV file whose first line names its columns; - for standard input."),
-]
 TableFiles = Annotated[
     list[Path],
     Parameter(

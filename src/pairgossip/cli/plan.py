@@ -14,16 +14,18 @@ from pairgossip.cli.data import RowOptions, check_kernel_labels, read_observatio
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
+    NETWORK,
     OUTPUT,
     STATISTIC,
     Columns,
     FamilyParameters,
+    GroupOptions,
     Json,
     Label,
     NetworkOptions,
     Seed,
     SketchOptions,
-    TableFile,
+    TableFiles,
     TargetName,
 )
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
@@ -49,13 +51,14 @@ class _PlannedStatistic:
 
 
 def plan_command(
-    file: Annotated[TableFile, Parameter(group=STATISTIC)],
+    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
     /,
     *,
     statistic: _PlannedStatistic,
     rows: RowOptions = RowOptions(),
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
+    group_by: Annotated[str | None, Parameter(group=NETWORK)] = None,
     sketch: SketchOptions = SketchOptions(),
     law: Annotated[str, Parameter(group=METHOD)] = UNIFORM_EDGES,
     seed: Annotated[Seed, Parameter(group=METHOD)] = 0,
@@ -64,7 +67,8 @@ def plan_command(
 ) -> None:
     """Compare all methods: how many messages and bytes each needs to reach an error.
 
-    Row k of a CSV file is the observation of node k of a network. What is known from theory is
+    Row k of a CSV file is the observation of node k of a network, or with --group-by, or with a
+    file for each, a node is a site that holds several rows. What is known from theory is
     exact or counted, the rest simulated, or fitted to a short run and extrapolated. It also says
     who gets to see what of the rows, and ends with the options of `pairgossip estimate` for the
     method with the fewest messages.
@@ -76,6 +80,8 @@ def plan_command(
 
     Parameters
     ----------
+    group_by
+        Column that says at which site each row is, as for `pairgossip estimate`.
     law
         Which edge comes next where chance decides: uniform-edges, or node-clocks (a node calls a
         neighbor).
@@ -86,15 +92,17 @@ def plan_command(
     """
     from pairgossip.planning import plan
 
+    GroupOptions(group_by).check(files, None)
     check_figures([out])
-    check_outputs([out], [file, network.graph_file])
-    observations = read_observations([file], statistic.column, statistic.label, options=rows)
+    check_outputs([out], [*files, network.graph_file])
+    observations = read_observations(files, statistic.column, statistic.label, group_by, rows)
     check_kernel_labels(observations, statistic.kernel)
     made = plan(
         observations.values,
         statistic.kernel,
-        network.build(observations.nodes, parameters, seed),
+        network.build(observations.nodes, parameters, seed, observations.sites),
         labels=observations.labels,
+        groups=observations.groups,
         target=statistic.target or "v",
         law=law,
         error=statistic.error,
@@ -105,7 +113,7 @@ def plan_command(
         write_figure(_draw(made), out)
         tell(f"Wrote {out}")
     if json:
-        write_json(_record(made, sketch, law))
+        write_json(_record(made, sketch, law) | {"rows_dropped": observations.dropped})
     else:
         _print(made, sketch, law)
 

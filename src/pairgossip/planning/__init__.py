@@ -32,6 +32,7 @@ def plan(
     graph: Graph | str = "complete",
     *,
     labels: Any = None,
+    groups: Any = None,
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
     target: str = "v",
@@ -48,8 +49,10 @@ def plan(
 
     Parameters
     ----------
-    data, kernel, graph, labels, missing, classes, target, law
-        As for `estimate`; the law of random edges. Node k holds row k.
+    data, kernel, graph, labels, groups, missing, classes, target, law
+        As for `estimate`; the law of random edges. Node k holds row k, or with groups a site all
+        its rows: its sketch, or its set of rows, travels as one, and token methods exchange single
+        rows, those of one site for free.
     error
         The root mean square error over nodes to reach, as a part of the exact value: 0.01 for 1 %.
     sketch
@@ -75,7 +78,8 @@ def plan(
     ('sketch (tree)', 6)
     """
     _check_error(error)
-    prepared = prepare_rows(missing, classes, {"data": data, "labels": labels}).columns
+    columns = {"data": data, "labels": labels, "groups": groups}
+    prepared = prepare_rows(missing, classes, columns).columns
     request = EstimationRequest(
         **prepared, kernel=kernel, graph=graph, target=target, law=law, seed=seed
     )
@@ -84,11 +88,14 @@ def plan(
     pairs.check()
     network, _ = request.place(pairs.n)
     if isinstance(network, GroupedGraph):
-        raise InputError(
-            "A plan is made for nodes with one row each, not for rows at sites: give {argument} "
-            "with one node per row.",
-            "graph",
-        )
+        if groups is None:
+            raise InputError(
+                "A plan is made for the graph of the sites: give it, and {argument}, the site of "
+                "every row.",
+                "groups",
+            )
+        network = network.sites
+        _check_size(network.n)
     exact = pairs.exact()
     _check_exact(exact, pairs)
     shared = {**prepared, "kernel": kernel, "target": request.target}
@@ -147,4 +154,5 @@ def _fewest_pairs(pairs: Pairs, case: Case) -> int | None:
 
 def _title(pairs: Pairs, graph: Graph, error: float) -> str:
     name, family = pairs.kernel.name, graph.family or "graph"
-    return f"{name} to {100 * error:.3g} % RMS error over nodes, {family} of {graph.n:,} nodes"
+    where = f"{graph.n:,} nodes" if pairs.n == graph.n else f"{graph.n:,} sites, {pairs.n:,} rows"
+    return f"{name} to {100 * error:.3g} % RMS error over nodes, {family} of {where}"

@@ -32,7 +32,7 @@ from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.engine.trials import BLOCK, BYTES_PER_NUMBER
 from pairgossip.errors import InputError, SlowSchedule, needed_for
 from pairgossip.estimation import EstimationRequest
-from pairgossip.graphs import Graph
+from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.orders import Sweep
 from pairgossip.kernels import PairProblem
 from pairgossip.kernels.pairs import Averages
@@ -171,6 +171,8 @@ def _predict_sketch(
 ) -> PlannedMethod:
     values, floor = problem.linearized()
     shows = _TREE_SHOWS if row.schedule == TREE else row.shows
+    if problem.n < len(problem.data):
+        shows = shows.replace("a row's features to its node's", "a site's summed features to its")
     if len(problem.holders):
         shows += f"; {len(problem.holders)} numbers of the rows to all nodes"
     row = replace(row, shows=shows, remaining_error=floor / case.size)
@@ -316,7 +318,7 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
     assert not isinstance(setup.problem, Averages)
     exchanges = _exchanges_until_known(case, setup, np.arange(n))
     digest, one_row = -(-n // 8), BYTES_PER_NUMBER * setup.problem.dimension + BYTES_PER_NAME
-    sent = 2 * exchanges * digest + n * (n - 1) * one_row
+    sent = 2 * exchanges * digest + len(setup.problem.data) * (n - 1) * one_row
     messages = MESSAGES_OF_COLLECTING * exchanges
     return replace(row, exchanges=exchanges, messages=messages, bytes=sent, basis="simulated")
 
@@ -324,7 +326,8 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
 def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
     problem = setup.problem
     assert not isinstance(problem, Averages)
-    relaxation = 1 / case.graph.normalized_gap(setup.law)
+    graph = setup.graph
+    relaxation = 1 / graph.normalized_gap(setup.law)
     wanted = max(_LONG * relaxation, _LONG_PER_NODE * problem.n)
     longest, trials = (_PILOT, _TRIALS) if problem.fusible else (_SLOW_PILOT, _SLOW_TRIALS)
     most = min(int(wanted), longest)
@@ -332,11 +335,14 @@ def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
     if not pilot.reached and most < _MIXED * relaxation:
         raise _too_slow(int(pilot.exchanges[-1]))
     exchanges = pilot.fit()
+    # Exchanges between the rows of one site send nothing.
+    share = graph.network_fraction(setup.law) if isinstance(graph, GroupedGraph) else 1.0
+    messages = round(2 * exchanges * share)
     return replace(
         row,
         exchanges=exchanges,
-        messages=2 * exchanges,
-        bytes=2 * exchanges * _payload(setup, problem),
+        messages=messages,
+        bytes=messages * _payload(setup, problem),
         basis="simulated" if pilot.reached else "fitted",
     )
 
