@@ -71,7 +71,12 @@ def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served
     visit(page, served)
     status(page, "ready")
     assert done(page) == 0
-    assert readout(page, "exact") == "500.7"
+    assert (readout(page, "exact"), readout(page, "sampling")) == ("500.7", "42.54")
+    note = page.locator("section.chart", has_text="by a 95 % interval, between 423.9 and 591.4")
+    expect(note.get_by_role("button", name="sampling error")).to_be_visible()
+    page.select_option("#interval", "none")
+    expect(note).to_have_count(0)
+    assert not readout(page, "sampling")[0].isdigit()
     assert colors(page)["painted"] > 2_000
     quiet(page)
 
@@ -121,7 +126,8 @@ def test_the_axis_fits_the_measured_error(page: Page, served: Served) -> None:
     assert run.theory().deviation_bound.max() > highest
     assert float(page.locator("#curves").get_attribute("data-high") or "nan") <= highest
     # With nothing measured to see, the bound has the picture to itself.
-    page.get_by_role("button", name="error", exact=True).click()
+    for name in ("error", "sampling error"):
+        page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(
         f"() => Number(document.getElementById('curves').dataset.high) > {highest}"
     )

@@ -159,6 +159,22 @@ def test_estimates() -> None:
     assert "exact expectation" not in found  # nobody has asked for theory
 
 
+def test_the_sampling_error_has_a_band_and_a_line_of_its_own() -> None:
+    made = pg.estimate(X, "gini", "cycle", iterations=400, trials=2, seed=0, interval=0.9)
+    assert made.answer is not None
+    content = _result_content(made)
+    low, high = curves(content, "estimate")["sampling error, 90 % interval"]["band"]
+    exact = made.answer_about(float(np.mean(made.target)))
+    assert (low[-1], high[-1]) == (exact.low, exact.high) and low[0] < made.target < high[0]
+    line = curves(content, "error")["sampling error"]["values"]
+    np.testing.assert_array_equal(line, np.full(len(made.iterations), made.answer.error))
+    facts = dict(content["facts"])
+    assert facts["sampling error"] == made.answer.error and facts["gossip error"] > 0
+    assert facts["90 % interval"] == f"{made.answer.low:.6g} to {made.answer.high:.6g}"
+    figure = made.plot("estimate", ax=Figure().subplots())
+    assert figure.get_legend_handles_labels()[1][-1] == "sampling error, 90 % interval"
+
+
 def test_axes() -> None:
     sync, later = _result_content(run()), _result_content(run(clock="async"))
     assert set(sync["axes"]) == {"exchanges", "iterations", "messages", "bytes"}

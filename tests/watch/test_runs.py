@@ -72,6 +72,7 @@ def test_speeds() -> None:
         ({"speed": "0"}, "The speed is '0': give exchanges per second, up to 10,000,000, or max."),
         ({"speed": "inf"}, "The speed is 'inf': give exchanges per second"),
         ({"graph": "erdos-renyi", "graph-p": "-1"}, "'graph-p' is '-1': give a number >= 0."),
+        ({"interval": "95"}, "The setting 'interval' is '95': give 0.95, or none."),
         ({"step": "0"}, "The setting 'step' is '0': give a number above 0."),
         ({"loss": "auc-logistic"}, "Give a kernel to estimate or a loss to learn with, not both."),
         (
@@ -101,6 +102,16 @@ ROWS = np.linspace(0, 234, 60).astype(int)
 def one_run(**fields: str | list[str]) -> WatchedRun:
     (run,) = build_runs(Settings.read({**INCOMES, **fields}), Uploads())
     return run
+
+
+def test_the_exact_value_has_its_sampling_error() -> None:
+    rows = pg.datasets.engel()["income"][ROWS]
+    for method in ("gosta", "sketch"):
+        shown = one_run(kernel="gini", method=method, interval="0.9").describe()["sampling"]
+        answer = pg.exact(rows, "gini", interval=0.9)
+        assert (shown["error"], shown["low"], shown["level"]) == (answer.error, answer.low, 0.9)
+    assert one_run(kernel="gini", interval="none").describe()["sampling"] is None
+    assert one_run(method="averaging").describe()["sampling"] is None
 
 
 def run_in_slices(run: WatchedRun) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: distinct for color-blind readers.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MEASURED, _EXPECTED, _BOUND, EXACT = *COLORS[:3], "#444444"
+_MEASURED, _EXPECTED, _BOUND, _SAMPLING, EXACT = *COLORS[:4], "#444444"
 
 _AXIS_LABELS = {
     "exchanges": "exchanges",
@@ -46,6 +46,7 @@ class Curve(NamedTuple):
     """One value per checkpoint, and how it is drawn."""
 
     label: str
+    """Empty if only the band is drawn."""
     y: FloatArray
     color: str = _MEASURED
     style: str = "-"
@@ -189,6 +190,9 @@ def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
     if run.privacy_error is not None and run.privacy_error.size > 0:
         reports = np.full(len(run.iterations), run.privacy_error.size)
         curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))
+    if (answer := run.answer) is not None:
+        rows = np.full(len(run.iterations), answer.error)
+        curves.append(Curve("sampling error", rows, _SAMPLING, "-."))
     # The errors of constant data are all zero.
     return Chart("RMS error over nodes", bool(np.nanmax(run.error) > 0), tuple(curves))
 
@@ -202,7 +206,17 @@ def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
     exact = float(np.mean(run.target))
     if np.isfinite(exact):
         curves.append(Curve("exact value", np.full(len(run.mean), exact), EXACT, ":"))
+        if run.answer is not None:
+            curves.append(_sampling_band(run, exact))
     return Chart(f"estimate ({run.kernel or 'mean'})", False, tuple(curves))
+
+
+def _sampling_band(run: Run, exact: float) -> Curve:
+    """Return the interval about the exact value, as the nodes' sampling errors say; no line."""
+    answer, count = run.answer_about(exact), len(run.iterations)
+    band = (np.full(count, answer.low), np.full(count, answer.high))
+    label = f"sampling error, {100 * answer.level:g} % interval"
+    return Curve("", np.full(count, np.nan), _SAMPLING, band=band, band_label=label)
 
 
 def _bias(fit: Fit) -> Chart:

@@ -201,7 +201,7 @@ def _axes(result: Run | Fit) -> dict[str, dict[str, Any]]:
 def _chart_content(chart: Chart) -> dict[str, Any]:
     curves = [
         {
-            "label": curve.label,
+            "label": curve.label or curve.band_label,
             "values": curve.y,
             "dash": _DASHES[curve.style],
             "aside": curve.aside,

@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from pairgossip.engine.trials import Trial
 from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
+from pairgossip.inference import Answer, exact
 from pairgossip.kernels import as_kernel
 from pairgossip.kernels.pairs import Averages
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
@@ -43,6 +45,8 @@ _LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
 _LARGEST_COLLECTION = 1_000
 """Up to this many nodes what all know of all rows is compared several times a second."""
+_LARGEST_BLOCKED = 2_000
+"""Up to this many rows what each adds to a statistic without closed form takes no time."""
 _SLOWER = "Ordered exchanges would be slower than random ones on this graph, so they are random."
 _MOST_JUDGED = 64
 """The number of nodes whose models are judged: enough for a curve, few enough for a film."""
@@ -199,6 +203,7 @@ class _WatchedEstimation(WatchedRun):
         if isinstance(setup.problem, SketchedPairs):
             self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
+        self.answer: Answer | None = None
         super().__init__(setup, root)
 
     @property
@@ -228,6 +233,7 @@ class _WatchedEstimation(WatchedRun):
         return {
             "kind": "estimation",
             "exact": exact,
+            "sampling": None if self.answer is None else vars(self.answer),
             "colored": "estimate",
             "middle": "exact value" if exact is not None else "the node's own exact value",
         }
@@ -428,9 +434,23 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         progress=False,
     )
     watched = _WatchedEstimation(request.setup(), request.root)
+    watched.answer = _answer(settings, rows)
     if watched.schedule != request.schedule:
         watched.remark = f"{_SLOWER} {watched.remark}".strip()
     return watched
+
+
+def _answer(settings: Settings, rows: Observations) -> Answer | None:
+    """Return the exact value with its sampling error; None where the rows do not tell it."""
+    if settings.kernel is None or settings.interval is None:
+        return None
+    parts = as_kernel(settings.kernel).components
+    if len(rows.values) > _LARGEST_BLOCKED and any(part.row_totals is None for part in parts):
+        return None
+    with suppress(InputError):
+        how = {"labels": rows.labels, "interval": settings.interval}
+        return exact(rows.values, settings.kernel, settings.target, **how)
+    return None
 
 
 def _learning(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:

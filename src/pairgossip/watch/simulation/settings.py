@@ -26,7 +26,7 @@ _FASTEST = 1e7
 _WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
 _SHARED = (
     *("data", "nodes", "column", "label", "kernel", "loss", "target", "law", "step", "ball"),
-    *("iterations", "seed", "speed", "follow"),
+    *("interval", "iterations", "seed", "speed", "follow"),
 )
 _OF_A_RUN = (
     *("graph", "method", "clock", "schedule"),
@@ -62,6 +62,8 @@ class Settings:
     step: float | None
     ball: float | None
     """The radius of the ball that models are kept in."""
+    interval: float | None
+    """The level of the interval about the exact value; None for none."""
     iterations: int | None
     seed: int
     runs: tuple[RunChoice, ...]
@@ -92,6 +94,7 @@ class Settings:
             law=choice("edge law", _text(fields, "law") or "uniform-edges", LAWS),
             step=_positive(fields, "step"),
             ball=_positive(fields, "ball"),
+            interval=_level(_text(fields, "interval") or "0.95"),
             iterations=_whole(fields, "iterations", 1, _MOST_ITERATIONS),
             seed=_whole(fields, "seed", 0, _LARGEST_SEED) or 0,
             runs=tuple(runs),
@@ -110,6 +113,13 @@ def read_speed(text: str) -> float:
             f"The speed is {text[:40]!r}: give exchanges per second, up to {_FASTEST:,.0f}, or max."
         )
     return speed
+
+
+def _level(text: str) -> float | None:
+    level = None if text == "none" else _number(text)
+    if text != "none" and (level is None or not 0 < level < 1):
+        raise InputError(f"The setting 'interval' is {text[:40]!r}: give 0.95, or none.")
+    return level
 
 
 def _check_fields(fields: Fields) -> None:

@@ -20,10 +20,13 @@ export function makeLegendButton(line, stroke, isShown, onToggle) {
 function drawSample(line, stroke) {
   const dash = (DASHES[line.dash] ?? []).join(" ");
   const picture = document.createElementNS(SVG, "svg");
-  const mark = document.createElementNS(SVG, line.points ? "circle" : "line");
-  const shape = line.points
-    ? { cx: 12, cy: 4, r: 3.5, fill: stroke }
-    : { x1: 0, y1: 4, x2: 24, y2: 4, stroke, "stroke-width": 2.4, "stroke-dasharray": dash };
+  const kind = line.points ? "circle" : line.isBand ? "rect" : "line";
+  const mark = document.createElementNS(SVG, kind);
+  const shape = {
+    circle: { cx: 12, cy: 4, r: 3.5, fill: stroke },
+    rect: { width: 24, height: 8, fill: stroke, "fill-opacity": 0.35 },
+    line: { x1: 0, y1: 4, x2: 24, y2: 4, stroke, "stroke-width": 2.4, "stroke-dasharray": dash },
+  }[kind];
   for (const [name, value] of Object.entries(shape)) mark.setAttribute(name, value);
   picture.setAttribute("aria-hidden", "true");
   picture.append(mark);

@@ -21,7 +21,7 @@ const KINDS = {
 };
 const HELP =
   "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the " +
-  "trials, or ± the spread over nodes. The axis fits what was measured; bounds may lie above it.";
+  "trials, ± the spread over nodes, or as the legend says. The axis fits what was measured; bounds may lie above it.";
 
 export class RunsTab {
   title = "Saved runs";
@@ -215,6 +215,7 @@ export class RunsTab {
       aside: curve.aside,
       color: isAlone ? k : this.chosen.indexOf(result.key),
       band: curve.band ? { x, low: curve.band[0], high: curve.band[1] } : null,
+      isBand: curve.values.every((value) => value === null),
     }));
   }
 

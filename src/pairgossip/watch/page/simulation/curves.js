@@ -1,6 +1,9 @@
 // The curves of one or two runs: what was measured, and what theory says of it.
 
+import { formatNumber } from "../common/numbers.js";
+
 const RUN_COLORS = ["--accent", "--second"];
+const SAMPLING_COLOR = 3;
 const ABOUT_ERROR = "error of averaging, by theory: its exact root mean square over all runs.";
 const ABOUT_BIAS =
   "exact bias: size of the expected estimates' distance from the exact value; one run also has " +
@@ -15,6 +18,7 @@ export function plotRuns({ runs, curves, theory, frames }) {
     const number = runs.length > 1 ? ` (${k + 1})` : "";
     return found.map((line) => ({ ...line, label: line.label + number, color: RUN_COLORS[k] }));
   });
+  if (runs[0].sampling) lines.push(samplingLine(runs));
   return {
     lines,
     xLabel: "iterations (steps)",
@@ -56,7 +60,32 @@ function errorLines({ live, now }, run, theory) {
   return lines;
 }
 
+// What lies below it hardly counts: these rows are further from the population.
+function samplingLine(runs) {
+  const { error } = runs[0].sampling;
+  const x = [1, Math.max(...runs.map((run) => run.checkpoints.at(-1)))];
+  const y = [error, error];
+  const look = { dash: "dash-dotted", color: SAMPLING_COLOR };
+  return { label: "sampling error", x, y, ...look, band: { x, low: [0, 0], high: y } };
+}
+
+function explainSampling({ sampling }) {
+  if (!sampling) return "";
+  const [low, high] = [sampling.low, sampling.high].map((end) => formatNumber(end));
+  const level = formatNumber(100 * sampling.level);
+  return (
+    "Sampling error: how far these rows may be from the population they are drawn from, whose " +
+    `value lies, by a ${level} % interval, between ${low} and ${high}. It falls with rows only, ` +
+    "errors of gossip with messages; in the band these hardly count."
+  );
+}
+
 export function explainCurves({ runs, theory }) {
+  const texts = [explainTheory({ runs, theory }), explainSampling(runs[0])];
+  return texts.filter(Boolean).join(" ");
+}
+
+function explainTheory({ runs, theory }) {
   const absent = [...new Set(theory.map((each) => each.absent).filter(Boolean))].join(" ");
   if (absent || runs[0].kind === "learning") return absent;
   if (!theory.length) return "Computing the exact expectation and the bound…";

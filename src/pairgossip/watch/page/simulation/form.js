@@ -22,6 +22,13 @@ const LAWS = [
   ["node-clocks", "a node calls a neighbor"],
 ];
 
+const LEVELS = [
+  ["0.9", "90 %"],
+  ["0.95", "95 %"],
+  ["0.99", "99 %"],
+  ["none", "none"],
+];
+
 export class SettingsForm {
   // onChange() is called whenever the fields describe another run.
   constructor(place, choices, onChange) {
@@ -177,6 +184,7 @@ export class SettingsForm {
     const hint = kernel
       ? `${kernel.description}: ${kernel.expression}`
       : (loss?.description ?? "the mean of one column");
+    const levels = () => this.select("interval", LEVELS, this.fields.interval ?? "0.95");
     const pairs = () => this.select("target", TARGETS, this.fields.target ?? "v");
     return makePart(
       "What the nodes find out",
@@ -184,6 +192,7 @@ export class SettingsForm {
       this.drawColumns(),
       this.drawLabel(),
       kernel ? makeField("pairs", pairs()) : null,
+      kernel ? makeField("interval, by the sampling error", levels()) : null,
     );
   }
 

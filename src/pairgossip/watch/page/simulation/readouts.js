@@ -8,6 +8,7 @@ const ESTIMATION = [
   ["error", "error", "root mean square over the nodes of estimate minus exact value"],
   ["mean", "mean estimate", "mean over the nodes of their estimates"],
   ["exact", "exact value", "what all estimates converge to"],
+  ["sampling", "sampling error", "how far these rows may be from the population, by chance"],
   ["spread", "spread", "standard deviation of the estimates over the nodes"],
   ["exchanges", "exchanges", "how often two nodes have met"],
   ["messages", "messages", "two for every exchange, one along a tree"],
@@ -42,7 +43,8 @@ export class Readouts {
   }
 
   update(frame, ratio) {
-    const found = { ...frame, exact: this.run.exact, exchanges: frame.made, ratio };
+    const { exact, sampling } = this.run;
+    const found = { ...frame, exact, sampling: sampling?.error, exchanges: frame.made, ratio };
     for (const [name, cell] of Object.entries(this.cells)) {
       const isUnknown = frame.done > 0 && ESTIMATED.includes(name) && found[name] === null;
       const format = COUNTS.includes(name) ? formatCount : formatNumber;

@@ -148,7 +148,7 @@ export class Settings {
       else if (kind === "loss") this.set(field, null);
       else if (this.isAveraging(this.fields[field])) this.set(field, DEFAULTS.method);
     }
-    if (kind !== "kernel") this.set("target", null);
+    if (kind !== "kernel") for (const field of ["target", "interval"]) this.set(field, null);
     if (kind !== "loss") for (const field of ["step", "ball"]) this.set(field, null);
     this.presetColumns();
     this.fixRuns();
