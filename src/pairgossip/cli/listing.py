@@ -43,17 +43,15 @@ def kernels_command(*, json: Json = False) -> None:
             }
         )
         return
-    headings = ("kernel, columns, cost of exact", "sketch", "same as", "what it measures")
+    headings = ("kernel, columns, cost of exact", "sketch", "what it measures, and is the same as")
     table = new_table(headings, numbers=False)
     table.columns[0].max_width = max(len(kernel.name) for kernel in describe())
-    table.columns[2].overflow = "fold"  # names of functions have no blanks to break at
     for kernel in describe():
         columns = "any" if kernel.columns is None else ", ".join(map(_column, kernel.columns))
         table.add_row(
             f"{kernel.name}\n{columns}\n{kernel.exact_cost}",
             _sketch(kernel.name) or "none",
-            kernel.same_as,
-            f"{kernel.description}\n{kernel.expression}",
+            "\n".join(filter(None, (kernel.description, kernel.expression, kernel.same_as))),
             end_section=True,
         )
     write_table(table)
