@@ -87,6 +87,17 @@ def test_grades(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
     assert float(answer.out) == pytest.approx(8.5 / 9)
 
 
+def test_the_sampling_error_of_grades(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
+    file = tmp_path / "graded.json"
+    write_model(trained(loss="ranking-hinge", classes=[0.0, 5.0], label="grade"), file)
+    lines = cli("score", file, rows, "--label", "grade", "--interval", 0.9).out.splitlines()
+    expected = pg.exact(ROWS @ THETA, "concordance", labels=[1, 2, 0, 3, 2], interval=0.9)
+    assert float(lines[0]) == pytest.approx(expected)
+    assert lines[1].startswith(f"sampling error {expected.error:.3g} ({str(expected)[7:]}: how far")
+    message = "An interval is about the AUC, which needs labels: give --label too."
+    assert cli.error("score", file, rows, "--interval", 0.9) == message
+
+
 def test_train_then_score(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
     file = tmp_path / "trained.json"
     tokens = ("--column", "a,b", "--label", "state", "--iterations", 500, "--model", file, "--json")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairgossip as pg
@@ -83,3 +84,38 @@ def test_equal_observations_have_no_curvature() -> None:
     problem = LearningProblem(np.ones((4, 2)), "auc-logistic", [0, 0, 1, 1])
     assert curvature(problem, 0) == 0
     assert _default_step(problem, "async", 0).scale == 1
+
+
+@pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])
+def test_a_score_has_its_sampling_error(kind: Any) -> None:
+    X, y = data()
+    model = kind(iterations=3_000, random_state=0).fit(X[:, 1:], y)  # one feature is left out
+    found = model.score_interval(X[:, 1:], y)
+    is_classifier = kind is GossipAUCClassifier  # whose score is its accuracy
+    scores = model.decision_function(X[:, 1:]) if is_classifier else None
+    judged = roc_auc_score(y, scores) if is_classifier else model.score(X[:, 1:], y)
+    assert found == pytest.approx(judged) and found.low < found < found.high
+    wider = model.score_interval(X[:, 1:], y, level=0.99, groups=HOSPITALS)
+    assert wider.value == found.value and wider.error != found.error and wider.level == 0.99
+    with pytest.raises(ValueError):
+        model.score_interval(X[:, 1:], y[:-1])
+
+
+def test_auc_intervals_are_those_of_scores() -> None:
+    X, y = data()
+    model = GossipAUCClassifier(iterations=3_000, random_state=0).fit(X[:, 1:], y)
+    scores = model.decision_function(X[:, 1:])
+    found = model.score_interval(X[:, 1:], np.where(y == 1, 1, 0))
+    assert found.error == pytest.approx(pg.exact(scores, "auc", labels=y, interval=0.95).error)
+    with pytest.raises(InputError, match="neither of the two classes, 0 and 1"):
+        model.score_interval(X[:, 1:], y + 1)
+
+
+def test_pairs_are_told_right_by_their_distance() -> None:
+    X, y = data()
+    learner = GossipMetricLearner(iterations=3_000, random_state=0).fit(X, y)
+    places = learner.transform(X)
+    apart = np.square(places[:, None] - places).sum(axis=2)
+    right = (apart < learner.threshold) == (y[:, None] == y)
+    expected = (right.sum() - ROWS) / (ROWS * (ROWS - 1))
+    assert learner.score(X, y) == pytest.approx(expected)

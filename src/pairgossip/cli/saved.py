@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import tell, write_line
+from pairgossip.cli.options import Level
 from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError, canonical
 from pairgossip.files import read_bytes, write_json_file, write_text
@@ -163,18 +164,26 @@ def _no_model(path: Path) -> InputError:
 
 
 def score_command(
-    model: Path, file: Path, /, *, label: str | None = None, out: Path | None = None
+    model: Path,
+    file: Path,
+    /,
+    *,
+    label: str | None = None,
+    interval: Level = None,
+    out: Path | None = None,
 ) -> None:
     """Score the rows of a file by a trained model; with labels, print the AUC.
 
     With a label the AUC goes to standard output (after a ranking loss, the share of pairs of
-    different labels in order), otherwise the scores do unless they go to a file.
+    different labels in order), otherwise the scores do unless they go to a file. With --interval a
+    second line has its sampling error: how far these rows may be from all that could be drawn.
 
     For example:
 
         pairgossip dataset breast-cancer-wisconsin --out cells.csv
         pairgossip train cells.csv --label class --radius 10 --model cells.json
         pairgossip score cells.json cells.csv --label class --out scores.csv
+        pairgossip score cells.json cells.csv --label class --interval 0.95
 
     Parameters
     ----------
@@ -187,6 +196,8 @@ def score_command(
     out
         The CSV file to write the scores to, one row per row of the file.
     """
+    if interval is not None and label is None:
+        raise InputError("An interval is about the AUC, which needs labels: give --label too.")
     check_outputs([out], [model, file])
     trained = read_model(model)
     from pairgossip.tables import read_columns
@@ -203,9 +214,22 @@ def score_command(
         tell(f"Wrote {out}")
     if labels is not None:
         write_line(repr(ordered_share(scores, labels)))
+        if interval is not None:
+            _write_error(scores, labels, interval)
     elif out is None:
         for line in ("score", *map(repr, scores.tolist())):
             write_line(line)
+
+
+def _write_error(scores: FloatArray, labels: FloatArray, level: float) -> None:
+    """Say the sampling error of the AUC, or of the share of pairs in order of more labels."""
+    from numpy import unique
+
+    from pairgossip.cli.summary import format_sampling_error
+    from pairgossip.inference import exact
+
+    kernel = "auc" if len(unique(labels)) == 2 else "concordance"
+    write_line(format_sampling_error(exact(scores, kernel, labels=labels, interval=level)))
 
 
 def _write(out: Path, scores: FloatArray, table: Table, label: str | None) -> None:

@@ -20,6 +20,8 @@ from sklearn.utils import check_random_state
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import CLOCKS, choice
 from pairgossip.errors import InputError
+from pairgossip.inference import Answer, exact
+from pairgossip.kernels import Combination, Kernel
 from pairgossip.losses import (
     L1,
     Ball,
@@ -120,6 +122,21 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     trials: int = 1
     random_state: Any = None
     n_jobs: int | None = None
+
+    def score_interval(self, X: Any, y: Any, level: float = 0.95, groups: Any = None) -> Answer:
+        """Return how well rows X with labels y are told apart, with its sampling error.
+
+        It is the share of pairs of rows that the model gets right, ties half: of the classifier
+        the AUC, by DeLong, of the others their `score`. The interval is for all rows that could
+        be drawn like these. With groups, a label of a site or a patient per row, it is that of
+        drawing whole groups, whose rows may be alike.
+        """
+        data, kernel = self._judged(X, y)
+        return exact(data, kernel, "u", interval=level, groups=groups)
+
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        """Return rows of what is predicted and the label, and what is counted over their pairs."""
+        raise NotImplementedError
 
     def _train(
         self, X: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any

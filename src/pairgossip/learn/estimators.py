@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,13 @@ from sklearn.utils.validation import (
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
+from pairgossip.inference import exact
+from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.kernels.closed_forms import comparable_total, concordant_total
 from pairgossip.kernels.data import class_example, ordered_codes
 from pairgossip.learn.base import GossipEstimator, refuse_one_class
 from pairgossip.losses import PSD, Box, auc_loss, metric_loss, ranking_loss
+from pairgossip.text import join_names
 
 
 class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[misc]
@@ -125,6 +129,17 @@ class GossipAUCClassifier(ClassifierMixin, GossipEstimator):  # type: ignore[mis
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
 
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        scores, labels = self.decision_function(X), column_or_1d(y, warn=True)
+        check_consistent_length(scores, labels)
+        unknown = [label for label in np.unique(labels) if label not in self.classes_]
+        if unknown:
+            raise InputError(
+                f"The labels hold '{unknown[0]}', which is neither of the two classes, "
+                f"{join_names([str(known) for known in self.classes_])}: leave these rows out."
+            )
+        return np.column_stack((scores, labels == self.classes_[1])), as_kernel("auc")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -206,6 +221,11 @@ class GossipRanker(RegressorMixin, GossipEstimator):  # type: ignore[misc]
         scores, labels = self.predict(X), _grades(y)
         check_consistent_length(scores, labels)
         return concordance(scores, labels)
+
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        scores, labels = self.predict(X), _grades(y)
+        check_consistent_length(scores, labels)
+        return np.column_stack((scores, labels)), as_kernel("concordance")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -323,6 +343,25 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(X @ self.components_)
 
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of pairs of rows that the threshold tells right.
+
+        They are right if near and of one class, or far from each other and of two.
+        """
+        return exact(*self._judged(X, y), "u")
+
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        places, labels = self.transform(X), column_or_1d(y, warn=True)
+        check_consistent_length(places, labels)
+        codes = np.unique(labels, return_inverse=True)[1]
+        return np.column_stack((places, codes)), Kernel(
+            partial(_is_told_right, self.threshold),
+            "pairs told right",
+            symmetric=True,
+            label_sizes=False,
+            interval_scale="logit",
+        )
+
     def _constraint(self, diagonal: bool) -> Any:
         if diagonal:
             return Box(0.0, math.inf if self.radius is None else self.radius)
@@ -348,6 +387,12 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _is_told_right(threshold: float, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Tell for pairs of rows, their label last, whether they are near just if they are alike."""
+    apart = np.square(first[:, :-1] - second[:, :-1]).sum(axis=1)
+    return ((apart < threshold) == (first[:, -1] == second[:, -1])).astype(np.float64)
 
 
 def _square_root(matrix: FloatArray) -> FloatArray:
