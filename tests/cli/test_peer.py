@@ -14,6 +14,7 @@ import pytest
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
 from pairgossip.peer.storage.folder import open_home
 
@@ -185,15 +186,29 @@ def test_the_status_says_what_an_estimate_is_about(cli: CommandLine, files: Path
     shown = cli("peer", "status").out
     assert "records of 1 of 1 members; all have 2 rows together" in shown
     told = read_snapshot(open_home(files / "ann")).status()
-    told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), done=True, pid=7)
+    errors = {"gossip_error": 0.5, "gossip_interval": (1.0, 3.0)}
+    errors |= {"sampling_error": 0.0621, "sampling_interval": (1.876, 2.125)}
+    told = msgspec.structs.replace(told, estimate=(2.0,), done=True, pid=7, **errors)
     write_status(files / "ann" / "status.json", told)
     shown = " ".join(cli("peer", "status").out.split())
-    assert "2; the value over all rows is likely between 1 and 3" in shown
-    assert cli("peer", "status", "--json").json()["generation"] == 1
-    told = msgspec.structs.replace(told, privacy="It is.")
+    assert (
+        "gini 2 gossip error 0.5 (this peer is likely within 1 of the value over all rows; falls "
+        "with messages) sampling error 0.062 (95 %: 1.876 to 2.125 for the population the rows are "
+        "drawn from; falls with rows only) has met" in shown
+    )
+    found = cli("peer", "status", "--json").json()
+    assert found["generation"] == 1
+    assert (found["gossip_error"], found["gossip_interval"]) == (0.5, [1.0, 3.0])
+    assert (found["sampling_error"], found["sampling_interval"]) == (0.0621, [1.876, 2.125])
+    told = msgspec.structs.replace(told, privacy="It is.", privacy_error=0.03)
     write_status(files / "ann" / "status.json", told)
     shown = " ".join(cli("peer", "status").out.split())
-    assert "2; the value over all reports is likely between 1 and 3" in shown
+    assert (
+        "within 1 of the value over all reports; falls with messages) sampling error at least "
+        "0.062 (95 %, privacy error included: 1.876 to 2.125 for the population the rows are drawn "
+        "from; falls with rows only) privacy error at most 0.03 (reports instead of rows; falls "
+        "with rows and a larger epsilon)" in shown
+    )
 
 
 def test_the_status_tells_of_rows_that_wait(cli: CommandLine, files: Path) -> None:
@@ -232,7 +247,7 @@ def test_evicting_says_what_it_means_and_asks(
     init(cli, "bob")
     introduce(cli, "bob", "ann")
     told = read_snapshot(open_home(files / "ann")).status()
-    told = msgspec.structs.replace(told, estimate=(2.0,), interval=(1.0, 3.0), exchanges=17)
+    told = msgspec.structs.replace(told, estimate=(2.0,), gossip_error=0.5, exchanges=17)
     write_status(files / "ann" / "status.json", told)
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     answer = cli("peer", "evict", "bob", "--home", "ann")
@@ -242,8 +257,7 @@ def test_evicting_says_what_it_means_and_asks(
         "its 2 rows count no more;",
         "all members begin generation 2, from their own rows alone;",
         "bob can come back only as a new peer",
-        "Generation 1 then ends with 2; the value over all rows is likely between 1 and 3 "
-        "(after 17 exchanges",
+        "Generation 1 then ends with 2, gossip error 0.5 (after 17 exchanges",
         "Evict bob? [y/N] ",
     ):
         assert part in answer.err
@@ -262,11 +276,13 @@ def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> Non
     (save,) = (action for action in actions if isinstance(action, Save))
     parts.journal.save(save)
     parts.close()
-    keep_ended(home.ended, Ended(1, (2.5,), (2.0, 3.0), 17, Coverage(2, 2, 4), (), 1.5))
+    errors = Errors(gossip_error=0.25, sampling_error=0.125, sampling_interval=(2.0, 3.0))
+    found = Ended(1, (2.5,), 17, Coverage(2, 2, 4), (), 1.5, **errors.as_fields())
+    keep_ended(home.ended, found)
     shown = " ".join(cli("peer", "status", "--home", "ann").out.split())
     assert (
-        "generation 1 ended with 2.5; the value over all rows is likely between 2 and 3 (after 17 "
-        "exchanges, with records of 2 of 2 members, 4 rows together)"
+        "generation 1 ended with 2.5, gossip error 0.25, sampling error 0.12 (after 17 exchanges, "
+        "with records of 2 of 2 members, 4 rows together)"
     ) in shown
     (ended,) = cli("peer", "status", "--home", "ann", "--json").json()["ended"]
     assert (ended["generation"], ended["estimate"], ended["exchanges"]) == (1, [2.5], 17)
@@ -281,7 +297,8 @@ def test_what_ended_generations_have_found(cli: CommandLine, files: Path) -> Non
     )
     assert cli("peer", "result", *given, "1").code == 0
     result = json.loads((files / "result.json").read_text())
-    assert (result["generation"], result["estimate"], result["interval"]) == (1, 2.5, [2.0, 3.0])
+    assert (result["generation"], result["estimate"], result["gossip_error"]) == (1, 2.5, 0.25)
+    assert (result["sampling_error"], result["sampling_interval"]) == (0.125, [2.0, 3.0])
     assert "was evicted before" in cli.error("peer", "evict", "bob", "--home", "ann", "--yes")
     home.ended.write_text("[")
     assert "is not what a peer keeps of generations" in cli.error("peer", "status", "--home", "ann")

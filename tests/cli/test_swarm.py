@@ -12,6 +12,7 @@ from rich.console import Console
 
 import pairgossip as pg
 from pairgossip.peer.reading import PeerReading, SwarmReading
+from pairgossip.peer.service.errors import Errors
 from pairgossip.swarm import running
 from pairgossip.swarm.audit import Audit, Finding
 from pairgossip.swarm.plan import Plan
@@ -118,7 +119,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Pat
         exact = plan.exact()
         assert exact is not None
         findings = tuple(
-            Finding(name, None if factor is None else (factor * exact,), None, 0)
+            Finding(name, None if factor is None else (factor * exact,), Errors(), 0)
             for name, factor in zip(plan.names, estimates, strict=True)
         )
         audit = Audit(20, 4, 0, 0, 8.0, 8.0, (), findings)
@@ -234,8 +235,9 @@ def test_a_port_that_is_taken(cli: CommandLine, incomes: Path, tmp_path: Path) -
 
 
 def test_the_table_while_it_runs() -> None:
+    errors = Errors(gossip_error=0.125, sampling_error=0.5)
     peers = (
-        PeerReading("up", "peer-01", 1.23456789, 0, (1.0, 1.5), 1234, 2.5, 0, 1),
+        PeerReading("up", "peer-01", 1.23456789, 0, errors, 1234, 2.5, 0, 1),
         PeerReading("frozen", "peer-02", refused=2),
     )
     console = Console(width=300, record=True, file=io.StringIO())
@@ -246,5 +248,5 @@ def test_the_table_while_it_runs() -> None:
     assert lines[0] == ["2", "peers:", "gini"]
     assert " ".join(lines[1]).startswith("3 s: 1 up, 1 frozen; estimates 1.23457")
     assert " ".join(lines[1]).endswith("generation 1; 1 freeze")
-    assert lines[5] == ["peer-01", "up", "1.23457", "1", "to", "1.5", "1,234", "2.5", "0", "1", "-"]
-    assert lines[6] == ["peer-02", "frozen", "-", "-", "0", "0", "2", "-", "-"]
+    assert lines[5] == ["peer-01", "up", "1.23457", "0.12", "0.5", "1,234", "2.5", "0", "1", "-"]
+    assert lines[6] == ["peer-02", "frozen", "-", "-", "-", "0", "0", "2", "-", "-"]

@@ -39,7 +39,7 @@ def test_damage_that_is_accepted_is_noticed(
 def test_damage_to_any_file_of_a_folder_is_told_in_one_sentence(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
     write_status(ann.status, read_snapshot(ann).status())
-    keep_ended(ann.ended, Ended(1, (2.5,), (2.0, 3.0), 17, Coverage(2, 2, 4), (), 1.5))
+    keep_ended(ann.ended, Ended(1, (2.5,), 17, Coverage(2, 2, 4), (), 1.5))
     note_eviction(ann, Evicted("bob", "bob", 1.5))
     counts: Counter[str] = Counter()
     names = sorted(file.name for file in ann.folder.iterdir())

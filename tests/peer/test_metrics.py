@@ -47,6 +47,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
         estimate=(2.5,),
         exchanges=17,
         staleness=0.25,
+        sampling_error=0.5,
+        sampling_interval=(1.5, 3.5),
         counts={"offers": 5, "refused: too long": 2},
         neighbors={"bob": NeighborStatus(True, True, 1.5, None)},
     )
@@ -63,6 +65,9 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
         'pairgossip_events_total{event="offers"} 5.0',
         'pairgossip_events_total{event="refused: too long"} 2.0',
         "pairgossip_exchanges 17.0",
+        "pairgossip_sampling_error 0.5",
+        "pairgossip_sampling_interval_low 1.5",
+        "pairgossip_sampling_interval_high 3.5",
         'pairgossip_estimate{entry="0"} 2.5',
         "pairgossip_staleness_seconds 0.25",
         "pairgossip_rows 3.0",
@@ -71,7 +76,7 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
         'pairgossip_neighbor_silence_seconds{neighbor="bob"} 1.5',
     ):
         assert line in lines
-    assert "pairgossip_interval_low" not in text
+    assert "pairgossip_gossip" not in text
 
 
 def test_metrics_hold_before_there_is_any(served: Served) -> None:

@@ -224,7 +224,7 @@ def test_the_command_line_says_it(
     assert budget == {"spent": "1", "cap": "1.5"}
     assert main(["peer", "status"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "epsilon = 1" in shown and "besides what the interval allows for" in shown
+    assert "epsilon = 1" in shown and "privacy error unknown yet (reports instead" in shown
     (tmp_path / "rows.csv.ledger").unlink()
     assert main(["peer", "status"]) == 0
     assert "There is no ledger" in " ".join(capsys.readouterr().out.split())

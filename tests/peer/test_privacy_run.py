@@ -111,7 +111,7 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
         assert finding.estimate[0] == pytest.approx(expected, abs=0.06)
     seen = read_snapshot(homes[0])
     assert seen.status().privacy is not None
-    noise = noise_of(seen)
+    noise = noise_of(seen.context, seen.state)
     assert noise is not None and noise > 0
     for file in folder.rglob("*"):
         if file.is_file():

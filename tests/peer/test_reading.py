@@ -30,6 +30,7 @@ from pairgossip.peer.reading import (
     process_of,
     state_of,
 )
+from pairgossip.peer.service.errors import UNKNOWN
 from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.peer.service.status import _LARGEST_STATUS, write_status
 from pairgossip.peer.storage.folder import Home
@@ -71,7 +72,9 @@ def test_without_proc(sleeper: subprocess.Popen[bytes]) -> None:
 def test_a_peer_that_runs(tmp_path: Path) -> None:
     found = read(tmp_path, started=1.0)
     assert found.state == "up"
-    assert (found.estimate, found.interval, found.exchanges) == (1.5, (1.25, 1.75), 7)
+    assert (found.estimate, found.exchanges) == (1.5, 7)
+    assert (found.errors.gossip_error, found.errors.gossip_interval) == (0.12, (1.25, 1.75))
+    assert (found.errors.sampling_error, found.errors.sampling_interval) == (0.062, (1.375, 1.625))
     assert (found.refused, found.generation, found.covers) == (2, 1, (2, 3))
 
 
@@ -101,8 +104,8 @@ def test_a_silent_peer_is_frozen(tmp_path: Path) -> None:
 
 
 def test_a_model_has_no_single_estimate(tmp_path: Path) -> None:
-    found = read(tmp_path, estimate=(1.0, 2.0, 3.0), interval=None)
-    assert (found.estimate, found.parameters, found.interval) == (None, 3, None)
+    found = read(tmp_path, estimate=(1.0, 2.0, 3.0))
+    assert (found.estimate, found.parameters) == (None, 3)
 
 
 def test_text_is_cut_and_harmless(tmp_path: Path) -> None:
@@ -155,7 +158,14 @@ def test_metrics_of_a_peer() -> None:
         found = MetricsReader("127.0.0.1", server.port).read()
     finally:
         server.close()
-    assert (found.state, found.estimate, found.interval) == ("up", 1.5, (1.25, 1.75))
+    assert (found.state, found.estimate) == ("up", 1.5)
+    assert found.errors.as_fields() == {
+        "gossip_error": 0.12,
+        "gossip_interval": (1.25, 1.75),
+        "sampling_error": 0.062,
+        "sampling_interval": (1.375, 1.625),
+        "privacy_error": None,
+    }
     assert (found.exchanges, found.refused, found.generation) == (7, 2, 2)
     assert found.covers == (2, 3) and found.problems == ()
     assert MetricsReader("127.0.0.1", server.port).read() == PeerReading("down")
@@ -167,7 +177,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
     try:
         reader = MetricsReader("127.0.0.1", server.port)
         assert reader.read() == PeerReading("starting")
-        said[0] = status(updated=time.time() - 600, estimate=(1.0, 2.0), interval=None)
+        said[0] = status(updated=time.time() - 600, estimate=(1.0, 2.0))
         found = reader.read()
         assert (found.state, found.estimate, found.parameters) == ("frozen", None, 2)
     finally:
@@ -260,7 +270,7 @@ def test_a_new_process_that_has_refused_as_much_is_counted() -> None:
 
 def test_a_summary() -> None:
     peers = (
-        PeerReading("up", "a", 1.5, 0, (1.0, 2.0), 1000, 41.6, 2, 1),
+        PeerReading("up", "a", 1.5, 0, UNKNOWN, 1000, 41.6, 2, 1),
         PeerReading("frozen", "b", 2.5, exchanges=1502, rate=40.0, generation=1),
         PeerReading("down", "c", refused=1),
     )

@@ -48,6 +48,7 @@ def test_the_canonical_text_never_changes() -> None:
         rate = 10
         mixing = "weighted"
         [stop]
+        enough = false
         [ranges]
         income = [-0.0, 1e2]
         """,
@@ -68,6 +69,7 @@ def test_files_that_mean_the_same_have_the_same_hash(same: str) -> None:
         GINI + "[algorithm]\nrate = 5",
         GINI + '[algorithm]\nmixing = "paper"',
         GINI + "[stop]\nexchanges = 5",
+        GINI + "[stop]\nenough = true",
     ],
 )
 def test_files_that_mean_something_else_have_another_hash(other: str) -> None:
@@ -183,6 +185,8 @@ WRONG = [
     ),
     (GINI + "[stop]\nerror = 0.0", "stop.error is 0.0: give a finite number > 0."),
     (GINI + "[stop]\nexchanges = 0", "stop.exchanges is 0: give a finite number > 0."),
+    (LOSS + "[stop]\nenough = true", "stop.enough is for a kernel: a model has no sampling error"),
+    (GINI + "[stop]\nenough = 1", "stop.enough must be true or false, but it is a whole number"),
     ("kernel = ", "This is not valid TOML: "),
     (GINI.replace("income", "i" * 70_000), "The specification is too long to be sent"),
 ]

@@ -38,7 +38,11 @@ def seen(tmp_path: Path) -> PeerSnapshot:
 def test_a_peer_that_never_ran_is_described_by_its_disk(seen: PeerSnapshot) -> None:
     status = seen.status()
     assert (status.name, status.measure, status.exchanges) == ("ann", "gini", 0)
-    assert status.estimate is None and status.interval is None and status.pid is None
+    assert (
+        status.estimate is None
+        and set(status.as_fields().values()) == {None}
+        and status.pid is None
+    )
     assert status.covers.of_rows == 3
     assert not status.neighbors["bob"].agreed
     assert status.neighbors["bob"].address == "tls/127.0.0.1:7447"
@@ -111,7 +115,7 @@ def test_generations_are_counted_from_1_wherever_they_are_shown(tmp_path: Path) 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path, seen: PeerSnapshot) -> None:
     status = msgspec.structs.replace(
-        seen.status(), estimate=(math.pi,), interval=(3.0, 4.0), updated=1.5
+        seen.status(), estimate=(math.pi,), gossip_interval=(3.0, 4.0), updated=1.5
     )
     path = tmp_path / "status.json"
     assert read_status(path) is None

@@ -16,7 +16,7 @@ from pairgossip.peer.protocol.messages import Record
 from pairgossip.peer.protocol.rules import DualAveraging, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.service.status import interval_of
+from pairgossip.peer.service.status import follow
 from pairgossip.peer.service.uncertainty import (
     _MOST_BATCHES,
     MassHistory,
@@ -336,6 +336,34 @@ def test_stopping() -> None:
     assert not lonely().should_stop(Stop(error=1.0))
 
 
+def test_it_has_enough_at_a_tenth_of_the_sampling_error() -> None:
+    network = make_network()
+    network.run_until(500)
+    seen, enough = network.seers[0], Stop(enough=True)
+    error = seen.error()
+    assert error is not None
+    assert seen.should_stop(enough, 10.1 * error)
+    assert not seen.should_stop(enough, 9.9 * error)
+    assert not seen.should_stop(enough, None)
+    assert not seen.should_stop(Stop(error=1e-9), 100 * error), "it was not asked for"
+    assert not lonely().should_stop(enough, 1.0)
+
+
+def test_a_function_of_several_averages_is_judged_along_its_slopes() -> None:
+    """Its first two masses are no quotient that means anything."""
+    covered = [0, 0]
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, 4, size=8).astype(float)
+        data = np.column_stack([first, first + rng.integers(-1, 3, size=8)])
+        network = Network(pg.graphs.complete(8), data, "kendall-b", seed, (0,))
+        network.run_until(300)
+        low, high = network.seers[0].interval() or (0.0, 0.0)
+        covered[0] += low <= network.exact <= high
+        covered[1] += 0.02 < high - low < 0.4
+    assert covered[0] >= 7 and covered[1] == 8
+
+
 def test_a_model_has_no_interval_but_a_spread() -> None:
     loss = pg.losses.as_loss("auc-logistic")
     rule = DualAveraging(loss, 2, lambda z, *_: -z, lambda _: 1.0, 1.0)
@@ -356,13 +384,13 @@ def test_a_model_has_no_interval_but_a_spread() -> None:
 def test_a_running_peer_shows_it_and_a_restart_does_not_forget(tmp_path: Path) -> None:
     homes = make_pair(tmp_path, [1.0, 3.0], [10.0], FAST + "[stop]\nexchanges = 60\n")
     with running(*homes) as both:
-        assert until(lambda: homes[0].status.exists() and both[0].status().interval is not None)
+        assert until(lambda: homes[0].status.exists() and bool(both[0].status().gossip_interval))
         assert until(lambda: both[0].status().done)
     told = both[0].status()
     assert told.masses is not None
     kept = read_snapshot(homes[0])
-    found = interval_of(kept.context, kept.state, told)
-    assert found == pytest.approx(told.interval)
+    found = follow(kept.context, kept.state, told).interval()
+    assert found == pytest.approx(told.gossip_interval)
     with running(*homes) as both:
         assert until(lambda: both[0].status().exchanges > told.exchanges + 20)
         course = both[0].status().masses

@@ -86,7 +86,8 @@ def test_what_is_told(made_up: tuple[Path, Viewed]) -> None:
         assert name == "history" and len(history["estimates"]) == 3
         look = newest(events, lambda look: True)
         peer = look["peers"][0]
-        assert (peer["state"], peer["estimate"], peer["interval"]) == ("up", 1.5, [1.25, 1.75])
+        assert (peer["state"], peer["estimate"], peer["gossip_error"]) == ("up", 1.5, 0.12)
+        assert peer["sampling_interval"] == [1.375, 1.625]
         assert (peer["exchanges"], peer["refused"], peer["generation"]) == (7, 2, 1)
         rewrite_status(folder / "home-1", estimate=(1.75,), updated=time.time())
         look = newest(events, lambda look: look["peers"][1]["estimate"] == 1.75)
@@ -144,7 +145,9 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
         ["1.75", "1.5", "1.25"]
     )
     assert cell(page, 0, "name") == "ann" and cell(page, 0, "state") == "up"
-    assert cell(page, 0, "interval") == "1.25 and 1.75" and cell(page, 0, "covers") == "2 of 3"
+    assert cell(page, 0, "gossip_error") == "0.12 (1.25 to 1.75)"
+    assert cell(page, 0, "sampling_error") == "0.062 (1.375 to 1.625)"
+    assert cell(page, 0, "covers") == "2 of 3"
     assert cell(page, 0, "refused") == "2" and cell(page, 0, "generation") == "1"
     expect(page.locator("[data-total='exact value'] strong")).to_have_text("1.5")
     painted = page.locator(".swarm-picture .picture canvas").evaluate(COUNT_PAINTED)

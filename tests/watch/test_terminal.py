@@ -21,6 +21,7 @@ from rich.text import Text
 import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.reading import DOWN, PeerReading
+from pairgossip.peer.service.errors import Errors
 from pairgossip.watch import terminal
 from pairgossip.watch.peers import Swarm
 from pairgossip.watch.simulation.observations import Uploads
@@ -88,9 +89,12 @@ def test_what_is_shown_follows_the_size_of_the_terminal() -> None:
     assert "50 x 10" in shown and "33 x 7" in shown
 
 
+ERRORS = Errors(gossip_error=0.12, sampling_error=0.062)
+
+
 def peers() -> list[Scripted]:
     return [
-        Scripted("ann", [told(10, 1.25, interval=(1.0, 2.0)), told(30, 1.5, refused=3)]),
+        Scripted("ann", [told(10, 1.25, errors=ERRORS), told(30, 1.5, refused=3)]),
         Scripted("bob", [told(10, 1.75), PeerReading(DOWN)]),
     ]
 
@@ -122,7 +126,8 @@ def test_lines() -> None:
 def test_a_live_table() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
     text = shown(console, peers())
-    assert "all rows likely between" in text and "1 to 2" in text
+    assert "gossip error" in text and "0.12" in text
+    assert "sampling error" in text and "0.062" in text
     assert re.search(r"bob +down +1\.75 ", text)
     assert "error (log)" in text and "█" in text
 

@@ -371,11 +371,18 @@ def _first(problems: tuple[str, ...]) -> str:
 
 
 def intervals_with(report: Report) -> tuple[int, int] | None:
-    """Count the peers whose interval holds the exact value, among those that have one."""
-    intervals = [one.interval for one in report.audit.findings if one.interval is not None]
+    """Count the peers whose gossip interval holds the exact value, among those that have one."""
+    known = (one.errors.gossip_interval for one in report.audit.findings)
+    intervals = [ends for ends in known if ends is not None]
     if not intervals or report.exact is None:
         return None
     return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
+
+
+def sampling_errors(report: Report) -> dict[str, float]:
+    """Return the sampling errors of the peers that know theirs."""
+    known = {one.name: one.errors.sampling_error for one in report.audit.findings}
+    return {name: error for name, error in known.items() if error is not None}
 
 
 def _write_facts(report: Report, plan: Plan) -> None:
@@ -403,10 +410,13 @@ def _write_facts(report: Report, plan: Plan) -> None:
         mean = sum(errors) / len(errors)
         rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
     if plan.spec.privacy is not None and report.exact is not None:
-        # Intervals are about the value of the reports, which need not be near that of the rows.
+        # Gossip errors are to the value of the reports, which need not be near that of the rows.
         rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
     elif covered is not None:
-        rows.append(("intervals that hold it", f"{covered[0]} of {covered[1]}"))
+        rows.append(("gossip intervals with it", f"{covered[0]} of {covered[1]}"))
+    if sampling := sampling_errors(report):
+        ends = [format_value(end, 2) for end in (min(sampling.values()), max(sampling.values()))]
+        rows.append(("sampling errors", " to ".join(ends) + ", as the peers see them"))
     size = f"{len(plan.names)} peers, {len(plan.links)} links"
     write_rows(("swarm", size), rows, numbers=False)
 
@@ -433,6 +443,7 @@ def _figures(report: Report, plan: Plan) -> dict[str, Any]:
         "interrupted": report.is_interrupted,
         "offers_in_flight_at_kills": report.offers_in_flight,
         "errors": report.errors(),
-        "intervals_that_hold_it": intervals_with(report),
+        "gossip_intervals_that_hold_it": intervals_with(report),
+        "sampling_errors": sampling_errors(report),
         "estimates": {one.name: one.estimate for one in audit.findings},
     }

@@ -55,14 +55,14 @@ class Answer(float):
         return (self.value, self.error, self.low, self.high, self.level, self.scale)
 
     def __str__(self) -> str:
-        places = _decimal_places(self.error)
+        places = decimal_places(self.error)
         shown = (f"{number:.{places}f}" for number in (self.value, self.low, self.high))
         return "{} ({:g} %: {} to {})".format(next(shown), 100 * self.level, *shown)
 
     __repr__ = __str__
 
 
-def _decimal_places(error: float) -> int:
+def decimal_places(error: float) -> int:
     """Show the error's first two digits, and no more."""
     if not error > 0:
         return 3

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from pairgossip.errors import InputError, needed_for
+from pairgossip.peer.service.errors import UNKNOWN, Errors
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text, is_loopback
@@ -52,7 +53,7 @@ class PeerReading:
     """None if there is none, or if a model is learned."""
     parameters: int = 0
     """How many parameters the model has that is learned; 0 for a statistic."""
-    interval: tuple[float, float] | None = None
+    errors: Errors = UNKNOWN
     exchanges: int | None = None
     """In this generation; by a `SwarmReader` in all generations."""
     rate: float = 0.0
@@ -186,7 +187,7 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         state,
         estimate=estimate[0] if is_single else None,
         parameters=0 if is_single else len(estimate),
-        interval=status.interval if is_single else None,
+        errors=Errors(**status.as_fields()),
         exchanges=status.exchanges,
         refused=int(_count_refused(status.counts.items())),
         generation=status.generation,
@@ -337,7 +338,11 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
         return None if value is None else int(value)
 
     entries = samples.get("pairgossip_estimate", [])
-    low, high = one("interval_low"), one("interval_high")
+
+    def ends(name: str) -> tuple[float, float] | None:
+        low, high = one(f"{name}_low"), one(f"{name}_high")
+        return None if low is None or high is None else (low, high)
+
     met, members = count("members_met"), count("members")
     problems = count("problems") or 0
     events = [
@@ -348,7 +353,13 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
         state,
         estimate=one("estimate") if len(entries) == 1 else None,
         parameters=0 if len(entries) == 1 else len(entries),
-        interval=None if low is None or high is None else (low, high),
+        errors=Errors(
+            gossip_error=one("gossip_error"),
+            gossip_interval=ends("gossip_interval"),
+            sampling_error=one("sampling_error"),
+            sampling_interval=ends("sampling_interval"),
+            privacy_error=one("privacy_error"),
+        ),
         exchanges=count("exchanges"),
         refused=int(_count_refused(events)),
         generation=count("generation"),

@@ -18,6 +18,7 @@ from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
+from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 
@@ -33,7 +34,7 @@ class Finding:
 
     name: str
     estimate: tuple[float, ...] | None
-    interval: tuple[float, float] | None
+    errors: Errors
     """As it last told, which may be from before its very last exchange."""
     exchanges: int
 
@@ -97,7 +98,8 @@ def audit(homes: Sequence[Home]) -> Audit:
 
 def _finding(one: PeerSnapshot) -> Finding:
     estimate = estimate_of(one.context, one.state)
-    return Finding(one.identity.name, estimate, one.status().interval, one.state.exchanges)
+    errors = Errors(**one.status().as_fields())
+    return Finding(one.identity.name, estimate, errors, one.state.exchanges)
 
 
 def _generations(views: _Views) -> list[str]:

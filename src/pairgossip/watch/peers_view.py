@@ -102,10 +102,11 @@ def _content(reading: SwarmReading) -> dict[str, Any]:
 
 def _peer(peer: PeerReading) -> dict[str, Any]:
     names = (
-        *("state", "estimate", "parameters", "interval", "exchanges", "rate", "refused"),
+        *("state", "estimate", "parameters", "exchanges", "rate", "refused"),
         *("generation", "covers", "problems"),
     )
-    return {**{name: getattr(peer, name) for name in names}, "heard": peer.silence}
+    known = {name: getattr(peer, name) for name in names}
+    return {**known, **peer.errors.as_fields(), "heard": peer.silence}
 
 
 def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:

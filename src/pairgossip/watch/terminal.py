@@ -33,7 +33,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 _MOST_MOMENTS = 2_000
 _STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
 _PEER_COLUMNS = (
-    *("estimate", "all rows likely between", "exchanges", "per second", "refused"),
+    *("estimate", "gossip error", "sampling error", "exchanges", "per second", "refused"),
     *("generation", "last heard"),
 )
 _USUAL_SECONDS = 30.0
@@ -260,13 +260,12 @@ def _error(reading: SwarmReading, exact: float | None) -> float | None:
 
 
 def _cells(peer: PeerReading) -> list[Text]:
-    between = "-"
-    if peer.interval is not None:
-        between = f"{_number(peer.interval[0], 5)} to {_number(peer.interval[1], 5)}"
+    errors = (peer.errors.gossip_error, peer.errors.sampling_error)
     estimate = f"{peer.parameters} parameters" if peer.parameters else _number(peer.estimate)
     heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
     texts = [
-        *(estimate, between, f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
+        *(estimate, *(_number(error, 2) for error in errors)),
+        *(f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
         *(f"{peer.refused or 0:,}", str(peer.generation or "-"), heard),
     ]
     state = Text(peer.state, style=_STYLES.get(peer.state, ""))

@@ -162,7 +162,7 @@ def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     tell(f"- {name} can come back only as a new peer, by new invitations.")
     ended = ended_generation(status)
     if ended is not None:
-        tell(f"Generation {status.generation} then ends with {describe_ended(ended, status)}.")
+        tell(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
     sys.stderr.write(f"Evict {name}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

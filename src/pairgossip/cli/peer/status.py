@@ -36,7 +36,6 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
 
     from pairgossip.peer.reading import FolderReader
     from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.service.privacy_noise import noise_of
     from pairgossip.peer.storage.home import rows_waiting
 
     place = find_home(home)
@@ -49,14 +48,13 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
             "running": is_running,
             "state": state,
             "rows_waiting": waiting,
-            "privacy_noise": noise_of(seen),
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
-    _write_facts(
-        status, _state(status, state, is_running), _ended(status) + added + _privacy(seen, status)
-    )
+    errors = _errors(status, seen.spec.kernel is not None)
+    more = _ended(status) + added + _privacy(seen, status)
+    _write_facts(status, _state(status, state, is_running), errors, more)
     _write_neighbors(status)
     if status.counts:
         counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
@@ -65,11 +63,14 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
         write_line(f"Problem: {problem}")
 
 
-def _write_facts(status: Status, state: str, more: list[tuple[str, str]]) -> None:
+def _write_facts(
+    status: Status, state: str, errors: list[tuple[str, str]], more: list[tuple[str, str]]
+) -> None:
     covers = status.covers
     without = f", without {', '.join(status.evicted)}" if status.evicted else ""
     rows = [
         (status.measure, _estimate(status)),
+        *errors,
         ("has met", f"records of {covers.members} of {covers.of_members} members; "
          f"all have {format_value(covers.of_rows)} rows together"),
         ("exchanges", format_value(status.exchanges)),
@@ -85,27 +86,61 @@ def _write_facts(status: Status, state: str, more: list[tuple[str, str]]) -> Non
 def _estimate(status: Status) -> str:
     if status.estimate is None:
         return "unknown: no exchange yet"
-    return _found(status.estimate, status.interval, status.privacy is not None)
+    return _found(status.estimate)
 
 
-def _found(
-    estimate: tuple[float, ...], interval: tuple[float, float] | None, is_private: bool
-) -> str:
-    if len(estimate) > 1:
-        shown = ", ".join(format_value(entry) for entry in estimate[:_MOST_SHOWN])
-        return shown + (", ..." if len(estimate) > _MOST_SHOWN else "")
-    value = format_value(estimate[0])
-    if interval is None:
-        return value
-    what = "reports" if is_private else "rows"
-    between = " and ".join(map(format_value, interval))
-    return f"{value}; the value over all {what} is likely between {between}"
+def _found(estimate: tuple[float, ...]) -> str:
+    shown = ", ".join(format_value(entry) for entry in estimate[:_MOST_SHOWN])
+    return shown + (", ..." if len(estimate) > _MOST_SHOWN else "")
 
 
-def describe_ended(ended: Ended, status: Status) -> str:
+def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
+    """Say how sure the estimate is: one line for each error, in its own words."""
+    lines = []
+    if status.gossip_interval is not None:
+        low, high = status.gossip_interval
+        what = "rows" if status.privacy is None else "reports"
+        said = f"this peer is likely within {_short((high - low) / 2)} of the value over all {what}"
+        error = _short(status.gossip_error)
+        lines.append(("gossip error", f"{error} ({said}; falls with messages)"))
+    if status.sampling_interval is not None:
+        lines.append(("sampling error", _sampling_error(status)))
+    if status.privacy is not None and is_statistic:
+        known = "unknown yet"
+        if status.privacy_error is not None:
+            known = f"at most {_short(status.privacy_error)}"
+        said = "reports instead of rows; falls with rows and a larger epsilon"
+        lines.append(("privacy error", f"{known} ({said})"))
+    return lines
+
+
+def _sampling_error(status: Status) -> str:
+    from pairgossip.inference.answer import decimal_places
+
+    assert status.sampling_interval is not None
+    low, high = status.sampling_interval
+    places = decimal_places((high - low) / 4)
+    error, level = _short(status.sampling_error), "95 %"
+    if status.privacy is not None:
+        error, level = f"at least {error}", "95 %, privacy error included"
+    if status.sampling_error == 0.0:
+        error = "too small to tell"
+    return (
+        f"{error} ({level}: {low:.{places}f} to {high:.{places}f} for the population the rows are "
+        "drawn from; falls with rows only)"
+    )
+
+
+def _short(error: float | None) -> str:
+    """Show an error's first two digits."""
+    return format_value(error, 2)
+
+
+def describe_ended(ended: Ended) -> str:
     """Say what a peer had found when a generation ended."""
-    found = _found(ended.estimate, ended.interval, status.privacy is not None)
-    covers = ended.covers
+    errors = {"gossip error": ended.gossip_error, "sampling error": ended.sampling_error}
+    known = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
+    found, covers = ", ".join([_found(ended.estimate), *known]), ended.covers
     return (
         f"{found} (after {format_value(ended.exchanges)} exchanges, with records of "
         f"{covers.members} of {covers.of_members} members, {format_value(covers.of_rows)} rows "
@@ -115,24 +150,16 @@ def describe_ended(ended: Ended, status: Status) -> str:
 
 def _ended(status: Status) -> list[tuple[str, str]]:
     return [
-        (f"generation {one.generation}", f"ended with {describe_ended(one, status)}")
+        (f"generation {one.generation}", f"ended with {describe_ended(one)}")
         for one in status.ended[-_MOST_ENDED_SHOWN:]
     ]
 
 
 def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:
-    """Say what is promised about the rows, what that costs in exactness, and what was spent."""
+    """Say what is promised about the rows, and what was spent."""
     if status.privacy is None:
         return []
-    from pairgossip.peer.service.privacy_noise import noise_of
-
     facts = [("privacy", status.privacy)]
-    if seen.spec.kernel is not None:
-        noise = noise_of(seen)
-        known = (
-            "unknown yet" if noise is None else f"a standard error of at most {format_value(noise)}"
-        )
-        facts.append(("privacy noise", f"{known}, besides what the interval allows for"))
     for ledger, budget in _budgets(seen.home).items():
         state = budget.get("problem") or (
             f"epsilon {budget['spent']} of {budget['cap']} spent by every row ({ledger})"
@@ -238,12 +265,11 @@ def _now(seen: PeerSnapshot) -> Ended:
     """Return what the present generation has found so far."""
     import msgspec
 
-    from pairgossip.peer.service.status import ended_generation, interval_of, status_of
+    from pairgossip.peer.service.status import ended_generation, follow, status_of
 
     shown = seen.status()
-    now = status_of(seen.context, seen.state)
-    interval = interval_of(seen.context, seen.state, shown)
-    found = ended_generation(msgspec.structs.replace(now, interval=interval, covers=shown.covers))
+    now = status_of(seen.context, seen.state, follow(seen.context, seen.state, shown))
+    found = ended_generation(msgspec.structs.replace(now, covers=shown.covers))
     if found is None and shown.ended:
         last = shown.ended[-1].generation
         raise InputError(
@@ -273,36 +299,28 @@ def _then(seen: PeerSnapshot, generation: int) -> Ended:
 def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
     import msgspec
 
+    from pairgossip.peer.service.status import guarantee_of
+
     spec = seen.spec
     ended = [msgspec.to_builtins(one) for one in seen.status().ended]
     entries = {"kernel": spec.kernel, "loss": spec.loss, "columns": list(spec.columns)}
     return {
         "format": "pairgossip-result",
-        "version": 1,
+        "version": 2,
         **{name: value for name, value in entries.items() if value is not None},
         "label": spec.label,
         "target": spec.target,
         "estimate": found.estimate[0] if spec.kernel is not None else list(found.estimate),
-        "interval": found.interval,
+        **(found.as_fields() if spec.kernel is not None else {}),
         "exchanges": found.exchanges,
         "generation": found.generation,
         "evicted": list(found.evicted),
         "covers": msgspec.to_builtins(found.covers),
         "ended": [one for one in ended if one["generation"] < found.generation],
         "spec": spec.hash,
-        **_privacy_entries(seen),
+        **({} if spec.privacy is None else {"privacy": guarantee_of(spec)}),
         "versions": versions(),
     }
-
-
-def _privacy_entries(seen: PeerSnapshot) -> dict[str, object]:
-    """Say what is promised about the rows, and by how much that may have moved the estimate."""
-    if seen.spec.privacy is None:
-        return {}
-    from pairgossip.peer.service.privacy_noise import noise_of
-    from pairgossip.peer.service.status import guarantee_of
-
-    return {"privacy": guarantee_of(seen.spec), "privacy_noise": noise_of(seen)}
 
 
 def _model(seen: PeerSnapshot, found: Ended) -> Model:

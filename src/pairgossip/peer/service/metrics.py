@@ -183,12 +183,15 @@ def _metrics(status: Status) -> Iterator[Metric]:
 
 
 def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
-    low, high = status.interval or (None, None)
+    gossip, sampling = status.gossip_interval, status.sampling_interval
     return [
         ("exchanges", "Exchanges in this generation.", status.exchanges),
         ("generation", "Which generation this is: the first is 1.", status.generation),
-        ("interval_low", "Where the value over all rows is likely to lie: from.", low),
-        ("interval_high", "Where the value over all rows is likely to lie: to.", high),
+        ("gossip_error", "Of this peer, to the value over all rows.", status.gossip_error),
+        *_ends("gossip_interval", "Where the value over all rows is likely to lie", gossip),
+        ("sampling_error", "Of the value over all rows.", status.sampling_error),
+        *_ends("sampling_interval", "Covers the population's value at 95 %", sampling),
+        ("privacy_error", "What reports instead of rows bring at most.", status.privacy_error),
         ("members_met", "Members whose records were met.", status.covers.members),
         ("members", "Members that take part.", status.covers.of_members),
         ("rows", "Rows of the members that take part.", status.covers.of_rows),
@@ -197,6 +200,13 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
         ("problems", "Things to look at: see peer status.", len(status.problems)),
         ("evicted", "Members evicted.", len(status.evicted)),
     ]
+
+
+def _ends(
+    name: str, meaning: str, ends: tuple[float, float] | None
+) -> list[tuple[str, str, float | None]]:
+    low, high = ends or (None, None)
+    return [(f"{name}_low", f"{meaning}: from.", low), (f"{name}_high", f"{meaning}: to.", high)]
 
 
 _Labeled = tuple[str, str, str, dict[str, float | None]]

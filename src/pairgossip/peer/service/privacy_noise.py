@@ -15,25 +15,26 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Ratio
-from pairgossip.peer.service.status import coverage, readout_of
+from pairgossip.peer.service.errors import readout_of
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.privacy import DebiasedKernel
 from pairgossip.privacy.debiased import debias, expect
 from pairgossip.privacy.response import Grid
 
 if TYPE_CHECKING:
-    from pairgossip.peer.service.assembly import PeerSnapshot
+    from pairgossip.peer.identity.members import PeerContext
+    from pairgossip.peer.protocol.state import State
     from pairgossip.privacy import RandomizedResponse
 
 
-def noise_of(seen: PeerSnapshot) -> float | None:
+def noise_of(context: PeerContext, state: State) -> float | None:
     """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
-    if seen.spec.privacy is None or seen.spec.kernel is None:
+    spec = context.agreed
+    if spec.privacy is None or spec.kernel is None:
         return None
-    kernel, rows = debias_measure(seen.spec), coverage(seen.context, ()).of_rows
+    kernel, rows = debias_measure(spec), sum(context.present_rows.values())
     assert isinstance(kernel, DebiasedKernel)
-    averages = readout_of(seen.context, seen.state)
-    return _noise_bound(kernel, rows, seen.spec.target, averages)
+    return _noise_bound(kernel, rows, spec.target, readout_of(context, state))
 
 
 def _noise_bound(

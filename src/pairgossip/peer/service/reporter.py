@@ -24,10 +24,12 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
+from pairgossip.peer.service.errors import population_error
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Status,
     ended_generation,
+    follow,
     keep_ended,
     read_ended,
     read_status,
@@ -35,7 +37,6 @@ from pairgossip.peer.service.status import (
     status_of,
     write_status,
 )
-from pairgossip.peer.service.uncertainty import Uncertainty
 from pairgossip.peer.spec.spec import differences
 from pairgossip.text import clean_text
 
@@ -71,13 +72,7 @@ class Reporter:
         self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
         self._before = parts.state, self._context
-        self._uncertainty = Uncertainty(
-            exchange.context.rule,
-            parts.state,
-            rows_of_others(exchange.context),
-            before.masses if before else None,
-            self._met,
-        )
+        self._uncertainty = follow(exchange.context, parts.state, before)
         self._heard_at: dict[str, float] = {}
         self._exchanged_at: float | None = None
         self._started = time.time()
@@ -125,8 +120,7 @@ class Reporter:
         if change.state.generation == self._generation:
             return
         state, context = self._before
-        interval = self._uncertainty.interval()
-        ends = status_of(context, state, met=self._met, interval=interval, updated=time.time())
+        ends = status_of(context, state, self._uncertainty, met=self._met, updated=time.time())
         ended = ended_generation(ends)
         if ended is not None:
             self._ended = keep_ended(self._parts.home.ended, ended)
@@ -174,12 +168,14 @@ class Reporter:
         self.status = status_of(
             self._context,
             self._exchange.state,
+            self._uncertainty,
             met=self._met,
             name=self._parts.settings.name,
-            interval=self._uncertainty.interval(),
             masses=self._uncertainty.masses,
             spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
-            done=self._uncertainty.should_stop(self._parts.spec.stop),
+            done=self._uncertainty.should_stop(
+                self._parts.spec.stop, population_error(self._context, self._exchange.state)
+            ),
             neighbors=self._neighbors(connected, versions, now),
             staleness=None if self._exchanged_at is None else now - self._exchanged_at,
             counts={name: count for name, count in all_counts.items() if count},

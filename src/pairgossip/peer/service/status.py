@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from pairgossip import files
-from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.protocol.rules import WeightedMixing
+from pairgossip.peer.service.errors import Errors, errors_of, readout_of
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
@@ -57,13 +55,12 @@ class Coverage(msgspec.Struct, frozen=True):
     """Rows of all members that take part; how many of them have passed by is not counted."""
 
 
-class Ended(msgspec.Struct, frozen=True):
+class Ended(Errors, frozen=True):
     """What a peer had found when a generation ended."""
 
     generation: int
     """The first is 1."""
     estimate: tuple[float, ...]
-    interval: tuple[float, float] | None
     exchanges: int
     covers: Coverage
     evicted: tuple[str, ...]
@@ -72,7 +69,7 @@ class Ended(msgspec.Struct, frozen=True):
     """When it ended, by the clock of this machine."""
 
 
-class Status(msgspec.Struct, frozen=True):
+class Status(Errors, frozen=True):
     """Everything shown of a peer; wall-clock times are for display only."""
 
     name: str
@@ -87,8 +84,6 @@ class Status(msgspec.Struct, frozen=True):
     """In this generation."""
     estimate: tuple[float, ...] | None
     """The statistic as the only entry, or a model's parameters; None before the first exchange."""
-    interval: tuple[float, float] | None
-    """Where the value over all rows is likely to lie, where that is known."""
     covers: Coverage
     staleness: float | None
     """Seconds since the last exchange; None if there was none since the peer started."""
@@ -111,9 +106,9 @@ class Status(msgspec.Struct, frozen=True):
     spread: float | None = None
     """How much an exchange changes a node's mass, in parts of it."""
     masses: MassHistory | None = None
-    """What the interval is made from, so that a restart does not forget it."""
+    """What the gossip error is made from, so that a restart does not forget it."""
     privacy: str | None = None
-    """What is promised about every row; the interval is then about the value over the reports."""
+    """What is promised about every row; the gossip error is then about the reports' value."""
     ended: tuple[Ended, ...] = ()
     """What the generations before had found, the latest last."""
 
@@ -125,18 +120,6 @@ def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
     return tuple(values) if all(map(math.isfinite, values)) else None
 
 
-def readout_of(context: Context, state: State) -> FloatArray:
-    """Return the components of a statistic, or the model, over all rows of a peer."""
-    rule = context.rule
-    if isinstance(rule, WeightedMixing):
-        # Sums over weights, so that rows that were picked more often count for more.
-        total = np.sum([node.mass for node in state.nodes], axis=0)
-        return rule.readout(tuple(total.tolist()), ())
-    readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
-    known = readouts[~np.isnan(readouts).any(axis=1)]
-    return known.mean(axis=0) if len(known) else readouts[0]
-
-
 def guarantee_of(spec: Spec) -> str | None:
     """Say in one sentence what a specification promises about every row, if it does."""
     if spec.privacy is None:
@@ -146,14 +129,10 @@ def guarantee_of(spec: Spec) -> str | None:
     return mechanism_of(spec).guarantee()
 
 
-def interval_of(
-    context: PeerContext, state: State, status: Status | None
-) -> tuple[float, float] | None:
-    """Return where the value over all rows is likely to lie, by the history in a status."""
-    if status is None or status.masses is None:
-        return None
-    others = rows_of_others(context)
-    return Uncertainty(context.rule, state, others, status.masses, status.heard_of).interval()
+def follow(context: Context, state: State, before: Status | None) -> Uncertainty:
+    """Judge a peer by its masses from now on, and by those that its last status has kept."""
+    masses, met = (None, ()) if before is None else (before.masses, before.heard_of)
+    return Uncertainty(context.rule, state, rows_of_others(context), masses, met)
 
 
 def rows_of_others(context: Context) -> dict[str, int]:
@@ -169,14 +148,18 @@ def coverage(context: Context, heard: Collection[str]) -> Coverage:
 
 
 def status_of(
-    context: PeerContext, state: State, *, met: Collection[str] = (), **more: Any
+    context: PeerContext,
+    state: State,
+    seen: Uncertainty | None = None,
+    *,
+    met: Collection[str] = (),
+    **more: Any,
 ) -> Status:
     """Describe a peer by its durable state, and by what else is known if it runs."""
     spec, names = context.agreed, context.members.names()
     heard_of = sorted({*met, *(node.record.origin for node in state.nodes)})
     known = {
         "name": context.identity.name,
-        "interval": None,
         "staleness": None,
         "neighbors": {
             one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
@@ -195,6 +178,7 @@ def status_of(
         pending=len(state.pending),
         heard_of=tuple(heard_of),
         privacy=guarantee_of(spec),
+        **errors_of(context, state, seen).as_fields(),
         **{**known, **more},
     )
 
@@ -206,11 +190,11 @@ def ended_generation(status: Status) -> Ended | None:
     return Ended(
         status.generation,
         status.estimate,
-        status.interval,
         status.exchanges,
         status.covers,
         status.evicted,
         status.updated,
+        **status.as_fields(),
     )
 
 

@@ -1,6 +1,7 @@
 """How far a peer's estimate may be from the exact value, judged by what the peer sees alone.
 
-A statistic is a quotient of two masses, a sum over a weight. What is wrong with it is the residual
+This is the gossip error. A statistic is a sum over a weight, or a function of several such
+averages, which is taken to be linear around them. What is wrong with it is the residual
 ``S - exact * W`` of the peer's own masses, over their weight. Three things make up the residual:
 
 - a walk: the samples of the whole network, of which a peer gets its share by and by;
@@ -29,32 +30,37 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
+from operator import add, mul
 
 import msgspec
+import numpy as np
 
-from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
+from pairgossip.arrays import FloatArray
+from pairgossip.peer.protocol.rules import PaperMixing, Rule, StatisticRule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
+from pairgossip.peer.service.errors import fewest_exchanges
 from pairgossip.peer.spec.spec import Stop
 
 _MOST_BATCHES = 32
 
 
+Masses = tuple[float, ...]
+"""The sums of all components over a peer's rows, and last their weight."""
+
+
 class _Mark(msgspec.Struct, frozen=True, array_like=True):
-    """The masses of the quotient after some exchanges, and their means since the last mark."""
+    """The masses after some exchanges, and their means since the last mark."""
 
     exchanges: int
-    top: float
-    bottom: float
-    mean_top: float
-    mean_bottom: float
+    masses: Masses
+    means: Masses
 
 
 class _Sums(msgspec.Struct, frozen=True, array_like=True):
     """The masses after each exchange since the last mark, added up."""
 
     count: int = 0
-    top: float = 0.0
-    bottom: float = 0.0
+    masses: Masses = ()
 
 
 _NO_SUMS = _Sums()
@@ -71,12 +77,14 @@ class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation
     since: _Sums = _NO_SUMS
     """Of the batch that has not ended yet."""
 
-    def fits(self, state: State) -> bool:
+    def fits(self, state: State, width: int) -> bool:
         """Return whether this belongs to a state: a crash may have undone exchanges since."""
+        kept = [masses for mark in self.marks for masses in (mark.masses, mark.means)]
         return (
             self.generation == state.generation
             and 0 < len(self.marks) <= _MOST_BATCHES
             and self.marks[-1].exchanges <= state.exchanges
+            and {width} == {*map(len, kept), len(self.since.masses) or width}
         )
 
 
@@ -85,15 +93,13 @@ _QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.
 """Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
 fewer, as neighboring differences share an average. There are more than eleven groups only where a
 crash has lost a part of a short history."""
-_EXCHANGES_PER_ROW = 16
-"""Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
 _MET = 0.9
 """The part of the others' rows whose owners' records must have passed by."""
 _OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
+_ENOUGH = 0.1
+"""Of the sampling error: to gossip on would add less than 1 % to what an interval allows for."""
 _FORGETTING = 1 / 32
-
-_Pair = tuple[float, float]
 
 
 class Uncertainty:
@@ -116,7 +122,7 @@ class Uncertainty:
         self._others = others
         self._exchanges = self._replaced = 0
         self._begin(state)
-        if history is not None and history.fits(state):
+        if history is not None and history.fits(state, len(self._total)):
             self._history = history
             self._met_before = set(met)
 
@@ -144,89 +150,127 @@ class Uncertainty:
                 self._met.add(node.record.origin)
             self._learn_spread(self._masses[row], node.mass)
             self._masses[row] = node.mass
-            self._replace(row, self._quotient(node))
+            self._replace(row, self._read(node))
         self._note()
+
+    def error(self) -> float | None:
+        """Return the standard error of the estimate of the exact value; None if not known yet."""
+        direction, weight = self._direction(), self._total[-1]
+        if direction is None:
+            return None
+        marks = self._history.marks
+        batches = len(marks) - 1
+        size = batches // _GROUPS
+        groups = batches // size
+        covered = marks[groups * size].masses[-1] - marks[0].masses[-1]
+        if covered == 0.0:
+            return None
+        begin = _along(direction, marks[0].masses)
+        ends = [_along(direction, mark.masses) for mark in marks[1:]]
+        means = [_along(direction, mark.means) for mark in marks[1:]]
+        averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
+        lasting = _walk_and_start(begin, averages) * abs(weight / covered)
+        fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
+        error = math.sqrt(lasting + fluctuation) / abs(weight)
+        return error if math.isfinite(error) else None
 
     def half_width(self) -> float | None:
         """Return half the width of the 95 % interval; None if there is none yet."""
-        top, bottom = self._total
-        marks = self._history.marks
-        batches = len(marks) - 1
-        seen = marks[-1].bottom - marks[0].bottom
-        if not self._is_ripe() or bottom == 0.0 or seen / bottom < _OBSERVED:
+        error = self.error()
+        if error is None:
             return None
-        size = batches // _GROUPS
-        groups = batches // size
-        covered = marks[groups * size].bottom - marks[0].bottom
-        if covered == 0.0:
-            return None
-        estimate = top / bottom
-        begin = marks[0].top - estimate * marks[0].bottom
-        ends = [mark.top - estimate * mark.bottom for mark in marks[1:]]
-        means = [mark.mean_top - estimate * mark.mean_bottom for mark in marks[1:]]
-        averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
-        lasting = _walk_and_start(begin, averages) * abs(bottom / covered)
-        fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
-        width = _QUANTILES[groups] * math.sqrt(lasting + fluctuation) / abs(bottom)
-        return width if math.isfinite(width) else None
+        batches = len(self._history.marks) - 1
+        return _QUANTILES[batches // (batches // _GROUPS)] * error
 
-    def interval(self) -> _Pair | None:
+    def interval(self) -> tuple[float, float] | None:
         """Return where the exact value lies with a confidence of about 95 %."""
         width = self.half_width()
         if width is None:
             return None
-        estimate = self._total[0] / self._total[1]
+        estimate = self._estimate()
         return estimate - width, estimate + width
 
     def spread(self) -> float | None:
         """Return how much an exchange changes a node's mass, relative to it, for models."""
         return None if self._spread is None else math.sqrt(self._spread)
 
-    def should_stop(self, stop: Stop | None) -> bool:
-        """Return whether the error or the exchanges that were asked for are reached."""
+    def should_stop(self, stop: Stop | None, population: float | None = None) -> bool:
+        """Return whether any of what was asked for is reached.
+
+        ``population`` is the standard error of the value over all rows as the population's.
+        """
         if stop is None:
             return False
         if stop.exchanges is not None and self._exchanges >= stop.exchanges:
             return True
-        width = self.half_width()
-        if stop.error is None or width is None:
+        error, width = self.error(), self.half_width()
+        if error is None or width is None:
             return False
-        return width <= stop.error * abs(self._total[0] / self._total[1])
+        if stop.enough and population is not None and error <= _ENOUGH * population:
+            return True
+        return stop.error is not None and width <= stop.error * abs(self._estimate())
 
     def _begin(self, state: State) -> None:
         self._exchanges = state.exchanges
         self._masses: list[tuple[float, ...]] = [node.mass for node in state.nodes]
-        self._pairs = [self._quotient(node) for node in state.nodes]
-        self._total = _total(self._pairs)
+        self._parts = [self._read(node) for node in state.nodes]
+        self._total = _total(self._parts)
         self._met: set[str] = set()
         self._met_before = set()
         self._spread: float | None = None
-        mark = _Mark(state.exchanges, *self._total, *self._total)
+        mark = _Mark(state.exchanges, self._total, self._total)
         self._history = MassHistory(state.generation, 1, (mark,))
 
-    def _quotient(self, node: Node) -> _Pair:
-        """The two masses whose quotient is the statistic."""
+    def _read(self, node: Node) -> Masses:
+        """The sums and the weight of a node; nothing of one that learns a model."""
         if isinstance(self._rule, WeightedMixing):
-            return node.mass[0], node.mass[1]  # numerator and denominator, or sum and weight
+            return node.mass[: self._rule.averaged]
         if isinstance(self._rule, PaperMixing):
             picks = node.private[-1]
-            bottom = node.mass[1] if self._rule.averaged > 1 else 1.0
-            return picks * node.mass[0], picks * bottom
-        return 0.0, 0.0  # a model is no quotient
+            return (*(picks * entry for entry in node.mass[: self._rule.averaged]), picks)
+        return (0.0,)
 
-    def _replace(self, row: int, pair: _Pair) -> None:
+    def _averages(self) -> FloatArray:
+        return np.array(self._total[:-1]) / self._total[-1]
+
+    def _estimate(self) -> float:
+        assert isinstance(self._rule, StatisticRule)
+        return float(self._rule.kernel.combine(self._averages()))
+
+    def _direction(self) -> Masses | None:
+        """By how much the estimate changes with each of the masses, times the weight.
+
+        It is taken to be linear around the averages: exactly so for a quotient, up to its scale.
+        None before there is enough to judge by.
+        """
+        weight, marks = self._total[-1], self._history.marks
+        if not isinstance(self._rule, StatisticRule) or not self._is_ripe() or weight == 0.0:
+            return None
+        if (marks[-1].masses[-1] - marks[0].masses[-1]) / weight < _OBSERVED:
+            return None
+        averages = self._averages()
+        with np.errstate(all="ignore"):
+            slopes = self._rule.kernel.slopes(averages)
+        if not np.isfinite(slopes).all():
+            return None
+        return (*slopes.tolist(), -float(slopes @ averages))
+
+    def _replace(self, row: int, masses: Masses) -> None:
         self._replaced += 1
-        old, self._pairs[row] = self._pairs[row], pair
-        self._total = (self._total[0] + pair[0] - old[0], self._total[1] + pair[1] - old[1])
+        old, self._parts[row] = self._parts[row], masses
+        self._total = tuple(
+            all_ + new - before for all_, new, before in zip(self._total, masses, old, strict=True)
+        )
 
     def _note(self) -> None:
-        history, (top, bottom) = self._history, self._total
+        history, now = self._history, self._total
         marks, batch, since = history.marks, history.batch, history.since
-        since = _Sums(since.count + 1, since.top + top, since.bottom + bottom)
+        before = since.masses or (0.0,) * len(now)
+        since = _Sums(since.count + 1, tuple(map(add, before, now)))
         if self._exchanges >= marks[-1].exchanges + batch:
             self._end_rounding_errors()
-            means = since.top / since.count, since.bottom / since.count
-            marks, since = (*marks, _Mark(self._exchanges, *self._total, *means)), _NO_SUMS
+            means = tuple(entry / since.count for entry in since.masses)
+            marks, since = (*marks, _Mark(self._exchanges, self._total, means)), _NO_SUMS
         if len(marks) > _MOST_BATCHES:
             marks, batch = _halved(marks), 2 * batch
             self._met_before, self._met = self._met, set()
@@ -234,12 +278,12 @@ class Uncertainty:
 
     def _end_rounding_errors(self) -> None:
         """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
-        if self._replaced >= len(self._pairs):
-            self._total, self._replaced = _total(self._pairs), 0
+        if self._replaced >= len(self._parts):
+            self._total, self._replaced = _total(self._parts), 0
 
     def _is_ripe(self) -> bool:
         marks = self._history.marks
-        fewest = _EXCHANGES_PER_ROW * max(2, len(self._pairs), *self._others.values())
+        fewest = fewest_exchanges([len(self._parts), *self._others.values()])
         met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
         return (
             len(marks) - 1 >= _GROUPS
@@ -271,21 +315,22 @@ def _walk_and_start(begin: float, averages: list[float]) -> float:
     return (averages[0] - begin) ** 2 + weight * steps
 
 
+def _along(direction: Masses, masses: Masses) -> float:
+    return sum(map(mul, direction, masses))
+
+
 def _halved(marks: tuple[_Mark, ...]) -> tuple[_Mark, ...]:
     """Make one batch of every two."""
     joined = [
         _Mark(
             second.exchanges,
-            second.top,
-            second.bottom,
-            (first.mean_top + second.mean_top) / 2,
-            (first.mean_bottom + second.mean_bottom) / 2,
+            second.masses,
+            tuple((a + b) / 2 for a, b in zip(first.means, second.means, strict=True)),
         )
         for first, second in zip(marks[1::2], marks[2::2], strict=True)
     ]
     return (marks[0], *joined)
 
 
-def _total(pairs: Iterable[_Pair]) -> _Pair:
-    pairs = list(pairs)
-    return math.fsum(top for top, _ in pairs), math.fsum(bottom for _, bottom in pairs)
+def _total(parts: Iterable[Masses]) -> Masses:
+    return tuple(map(math.fsum, zip(*parts, strict=True)))

@@ -233,6 +233,11 @@ def _check_algorithm(spec: Spec) -> None:
                 "learning is missing: a loss needs a table [learning] with a first step size, "
                 "as in step = 0.1."
             )
+        if spec.stop is not None and spec.stop.enough:
+            raise InputError(
+                "stop.enough is for a kernel: a model has no sampling error here; give "
+                "stop.exchanges instead."
+            )
         return
     if spec.learning is not None:
         raise InputError("learning is for a loss: remove the table from a run with a kernel.")

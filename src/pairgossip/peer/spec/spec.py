@@ -117,8 +117,10 @@ class Stop(_Strict, frozen=True):
     """When a peer may say that it is done; running on is always allowed."""
 
     error: float | None = None
-    """The half-width of the interval, relative to the estimate."""
+    """The half-width of the gossip interval, relative to the estimate."""
     exchanges: _Whole | None = None
+    enough: bool | None = None
+    """Whether a gossip error of a tenth of the sampling error will do."""
 
 
 class Privacy(_Strict, frozen=True):
@@ -247,8 +249,9 @@ def _canonical(spec: Spec) -> Spec:
         changes["loss"] = as_loss(spec.loss).name
     if spec.loss is None and spec.algorithm.mixing is None:
         changes["algorithm"] = msgspec.structs.replace(spec.algorithm, mixing="weighted")
-    if spec.stop == Stop():
-        changes["stop"] = None
+    if spec.stop is not None:
+        stop = msgspec.structs.replace(spec.stop, enough=spec.stop.enough or None)
+        changes["stop"] = None if stop == Stop() else stop
     if spec.privacy is not None:
         changes["privacy"] = _canonical_privacy(spec, spec.privacy)
     return msgspec.structs.replace(spec, **changes)

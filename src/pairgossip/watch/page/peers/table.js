@@ -22,8 +22,10 @@ export function formatEstimate(peer) {
   return peer.estimate === null ? "–" : formatNumber(peer.estimate, 6);
 }
 
-function formatInterval({ interval }) {
-  return interval ? interval.map((end) => formatNumber(end, 5)).join(" and ") : "–";
+// An error, and where the value lies by it.
+function formatError(error, interval) {
+  if (error === null || interval === null) return "–";
+  return `${formatNumber(error, 2)} (${interval.map((end) => formatNumber(end, 5)).join(" to ")})`;
 }
 
 // Those with a format are numbers.
@@ -43,12 +45,20 @@ const COLUMNS = [
     format: formatEstimate,
   },
   {
-    key: "interval",
-    label: "likely between",
+    key: "gossip_error",
+    label: "gossip error",
     meaning:
-      "where the value over all rows (under privacy, over all reports) is likely to lie, " +
-      "as far as the peer can tell",
-    format: formatInterval,
+      "of this peer, and where the value over all rows (under privacy, over all reports) is " +
+      "likely to lie; it falls with messages",
+    format: (peer) => formatError(peer.gossip_error, peer.gossip_interval),
+  },
+  {
+    key: "sampling_error",
+    label: "sampling error",
+    meaning:
+      "of the value over all rows, and the 95 % interval for the population they are drawn " +
+      "from (under privacy with the noise of the reports); it falls with rows only",
+    format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
   },
   {
     key: "covers",

@@ -1,0 +1,127 @@
+"""The errors of a peer's estimate, which are different things and never added up.
+
+The gossip error is how far this peer still is from the value over the rows that take part: it falls
+with messages. The sampling error is how far that value may be from the one of the population that
+the rows are drawn from: it falls with rows only. The privacy error is what reporting adds to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from pairgossip.algorithms import row_products
+from pairgossip.arrays import FloatArray
+from pairgossip.inference.answer import interval
+from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
+
+if TYPE_CHECKING:
+    from pairgossip.peer.identity.members import PeerContext
+    from pairgossip.peer.protocol.context import Context
+    from pairgossip.peer.protocol.state import State
+    from pairgossip.peer.service.uncertainty import Uncertainty
+
+LEVEL = 0.95
+"""Of all intervals of peers."""
+_EXCHANGES_PER_ROW = 16
+"""Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
+
+
+class Errors(msgspec.Struct, frozen=True, kw_only=True):
+    """How sure an estimate is; None where that is not known, and of models."""
+
+    gossip_error: float | None = None
+    """The standard error of this peer's estimate of the value over all rows (or reports)."""
+    gossip_interval: tuple[float, float] | None = None
+    """Where the value over all rows (under privacy, over all reports) is likely to lie."""
+    sampling_error: float | None = None
+    """The standard error of the value over all rows, as one of the population they come from.
+
+    Under privacy at least this: what the privacy error does not account for.
+    """
+    sampling_interval: tuple[float, float] | None = None
+    """Covers the population's value in 95 % of all samples; it allows for the privacy error."""
+    privacy_error: float | None = None
+    """Under privacy, the largest standard error that reporting instead of sending can bring."""
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the errors by name."""
+        return {name: getattr(self, name) for name in Errors.__struct_fields__}
+
+
+UNKNOWN = Errors()
+
+
+def errors_of(context: PeerContext, state: State, seen: Uncertainty | None = None) -> Errors:
+    """Judge a peer's estimate by its state, and by what was seen of its masses on the way."""
+    rule = context.rule
+    if not isinstance(rule, StatisticRule):
+        return Errors()
+    privacy, total = _privacy_error(context, state), population_error(context, state)
+    known: dict[str, Any] = {"privacy_error": privacy}
+    if seen is not None:
+        known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
+    if total is not None:
+        known["sampling_error"] = math.sqrt(max(total**2 - (privacy or 0.0) ** 2, 0.0))
+        known["sampling_interval"] = _interval(rule, readout_of(context, state), total, context)
+    return Errors(**known)
+
+
+def population_error(context: Context, state: State) -> float | None:
+    """Return the standard error of the value over all rows as one of the population.
+
+    Under privacy rows are reports, and their noise is in it. None until every row has had visits
+    enough, and where rows do not differ in what they add to the statistic.
+    """
+    rule, rows = context.rule, sum(context.present_rows.values())
+    if not isinstance(rule, StatisticRule) or rows < 2:
+        return None
+    if state.exchanges < fewest_exchanges(context.present_rows.values()):
+        return None
+    averages = readout_of(context, state)[None]
+    with np.errstate(all="ignore"):
+        slopes = rule.kernel.slopes(averages)
+        tracked = np.mean([node.mass[rule.averaged :] for node in state.nodes], axis=0)[None]
+        found = float(row_products.variance(tracked, averages, slopes, 1.0)[0])
+    return math.sqrt(found / (rows - 1)) if 0.0 < found < math.inf else None
+
+
+def fewest_exchanges(rows: Iterable[int]) -> int:
+    """Return after how many exchanges a peer can judge itself, given all members' rows."""
+    return _EXCHANGES_PER_ROW * max(2, *rows)
+
+
+def readout_of(context: Context, state: State) -> FloatArray:
+    """Return the components of a statistic, or the model, over all rows of a peer."""
+    rule = context.rule
+    if isinstance(rule, WeightedMixing):
+        # Sums over weights, so that rows that were picked more often count for more.
+        total = np.sum([node.mass for node in state.nodes], axis=0)
+        return rule.readout(tuple(total.tolist()), ())
+    readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
+    known = readouts[~np.isnan(readouts).any(axis=1)]
+    return known.mean(axis=0) if len(known) else readouts[0]
+
+
+def _interval(
+    rule: StatisticRule, averages: FloatArray, error: float, context: Context
+) -> tuple[float, float] | None:
+    """Return the interval on the kernel's scale, or on the plain one if the value is outside."""
+    value, freedom = float(rule.kernel.combine(averages)), sum(context.present_rows.values()) - 1
+    for scale in (rule.kernel.interval_scale, "plain"):
+        ends = interval(value, error, LEVEL, scale, freedom)
+        if all(map(math.isfinite, ends)):
+            return ends
+    return None
+
+
+def _privacy_error(context: PeerContext, state: State) -> float | None:
+    if context.agreed.privacy is None:
+        return None  # and nothing of privacy is loaded into a small device
+    from pairgossip.peer.service.privacy_noise import noise_of
+
+    return noise_of(context, state)
