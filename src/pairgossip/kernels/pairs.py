@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -62,6 +63,8 @@ class Pairs:
         "v" or "u", and the factor that goes with it.
     weights, unweighted
         How often each row counts, None for once; kernel and data without the weights.
+    has_strata
+        Whether only pairs within strata, or between them, count.
     classes
         The class of every row, where the kernel compares two classes.
     fusible
@@ -85,6 +88,7 @@ class Pairs:
         two = any(part.two_classes for part in chosen.components)
         self.classes = np.unique(rows[:, -1], return_inverse=True)[1] if two else None
         self.weights = check_weights(weights, self.n)
+        self.has_strata = within is not None or between is not None
         self.unweighted = add_strata(chosen, rows, within, between)
         self.kernel, self.data = self.unweighted
         if self.weights is not None:
@@ -96,6 +100,28 @@ class Pairs:
         self._masks_own = self.target == "u" and not self.kernel.zero_diagonal
         known = all(part.formula is not Formula.NONE for part in self.kernel.components)
         self.fusible = known and not self._masks_own
+
+    @property
+    def count(self) -> float:
+        """How many rows there are, each as often as it counts."""
+        return self.n if self.weights is None else float(self.weights.sum())
+
+    def without_weights(self) -> Self:
+        """Return the same pairs by the kernel of bare rows, to be averaged by weights."""
+        if self.weights is None:
+            return self
+        bare, count = copy(self), self.count
+        if self.target == "u" and count <= 1:
+            raise InputError(
+                f"A U-statistic leaves out rows' pairs with themselves, and so needs weights that "
+                f"say how often rows count, but they add up to {count:g}: use {{argument}}.",
+                "target",
+                "v",
+            )
+        bare.kernel, bare.data = self.unweighted
+        bare.dimension, bare.components = column_count(bare.data), len(bare.kernel.components)
+        bare.scale = 1.0 if self.target == "v" else count / (count - 1)
+        return bare
 
     @property
     def own_share(self) -> FloatArray | float:

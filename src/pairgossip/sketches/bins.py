@@ -69,7 +69,7 @@ class Bins:
         bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
         if isinstance(bins, Labels):
             return GiniLabels(bins, pairs.scale)
-        return GiniBins(bins, pairs.n, pairs.scale)
+        return GiniBins(bins, pairs.count, pairs.scale)
 
     def _fit_scores(self, pairs: Pairs) -> AucTable | AucPair:
         classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
@@ -77,7 +77,7 @@ class Bins:
             AucTable(
                 lay_bins(column, self.bins, self.range, 2 * self.bins),
                 classes,
-                pairs.n,
+                pairs.count,
                 pairs.scale,
             )
             for column in columns
@@ -110,7 +110,7 @@ class GiniBins:
     """The mean of |x - y| from counts, sums and squares per bin."""
 
     grid: Grid
-    n: int
+    n: float
     scale: float
 
     statistic: ClassVar[tuple[Formula, ...]] = (Formula.GINI,)

@@ -33,17 +33,26 @@ _READ_AT_ONCE = 1 << 14
 
 
 class _Sketched(Averages):
-    """What sketched problems share: a site adds up its rows' features, and counts them."""
+    """What sketched problems share: a site adds up its rows' features, and counts them.
+
+    Where rows have weights, they are added up, and counted, as often as they count.
+    """
 
     site_of: IntArray | None
+    weights: FloatArray | None = None
 
     def _on_sites(self, features: FloatArray) -> FloatArray:
         """Return what nodes average for the features of all rows."""
-        return on_sites(features, self.site_of)
+        return on_sites(features, self.site_of, self.weights)
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the last of the averages is how many rows there are."""
+        return self.site_of is not None or self.weights is not None
 
     def _means(self, averaged: FloatArray) -> FloatArray:
         """Return the mean features of a row that each node's averages tell."""
-        return averaged if self.site_of is None else averaged[:, :-1] / averaged[:, -1:]
+        return averaged[:, :-1] / averaged[:, -1:] if self._is_counted else averaged
 
 
 class SketchedPairs(_Sketched):
@@ -71,22 +80,32 @@ class SketchedPairs(_Sketched):
         self, pairs: Pairs, sketch: Any, site_of: IntArray | None, errors: bool = False
     ) -> None:
         self.pairs, self.kernel, self.target = pairs, pairs.kernel, pairs.target
+        self.site_of, self.weights = site_of, pairs.weights
+        self._rows = rows = pairs.without_weights()
         self.data = pairs.data
-        recipe = default_sketch(pairs.kernel) if sketch is None else _check_sketch(sketch)
+        recipe = self._choose(sketch)
         self.name = _name(recipe)
         if errors and isinstance(recipe, Bins | Moments | TwoWayBins):
             recipe = replace(recipe, errors=True)
-        self.sketch = recipe.fit(pairs) if isinstance(recipe, Recipe) else recipe
+        self.sketch = recipe.fit(rows) if isinstance(recipe, Recipe) else recipe
         if errors:
             find_points(self.sketch, pairs.kernel)
-        self.site_of = site_of
         if isinstance(recipe, Recipe):
-            rows = recipe.flooded(pairs)
-            self.holders = rows if site_of is None else site_of[rows]
-        features = _check_features(self.sketch, pairs.data)
-        self._mean = features.mean(axis=0)
+            learned = recipe.flooded(rows)
+            self.holders = learned if site_of is None else site_of[learned]
+        features = _check_features(self.sketch, rows.data)
+        self._mean = np.asarray(np.average(features, axis=0, weights=self.weights))
         self.features = self._on_sites(features)
         self.limit = _check_readout(self.sketch, self._mean)
+
+    def _choose(self, sketch: Any) -> Sketch | Recipe:
+        chosen = None if sketch is None else _check_sketch(sketch)
+        if self.pairs.has_strata and (chosen is None or isinstance(chosen, Recipe)):
+            raise InputError(
+                "No sketch tells pairs within strata from those between them: use method "
+                "'tracking' (messages as long as GoSta's) or 'collect' (all rows to all nodes)."
+            )
+        return default_sketch(self._rows.kernel) if chosen is None else chosen
 
     def read(self, averaged: FloatArray) -> FloatArray:
         """Return each node's statistic, from the averages it has, shape (n, r)."""
@@ -98,8 +117,8 @@ class SketchedPairs(_Sketched):
 
     def sampling_errors(self, averaged: FloatArray) -> FloatArray:
         """Return each node's sampling error, from the averages it has; NaN where there is none."""
-        means, pairs = self._means(averaged), self.pairs
-        return sampling_errors(self.sketch, pairs.kernel, pairs.target, means, pairs.n)
+        means, rows = self._means(averaged), self._rows
+        return sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
@@ -118,15 +137,16 @@ class SketchedPairs(_Sketched):
 
         To first order a node's error is that of averaging its features times their slopes.
         """
-        features, rows = self.features, len(self.data) / self.n
+        features = self.features
+        rows = (len(self.data) if self.weights is None else self.weights.sum()) / self.n
         typical = np.sqrt(np.mean(features[:, : len(self._mean)] ** 2, axis=0)) / rows
         size = np.maximum(1e-6 * typical, np.finfo(np.float64).tiny)
         above, below = (self.sketch.readout(self._mean + sign * np.diag(size)) for sign in (1, -1))
         slopes = (above - below) / (2 * size)
-        if self.site_of is None:
-            off = features - self._mean
-        else:  # the mean is a quotient of two averages
+        if self._is_counted:  # the mean is a quotient of two averages
             off = (features[:, :-1] - features[:, -1:] * self._mean) / rows
+        else:
+            off = features - self._mean
         return np.asarray(off @ slopes), abs(self.limit - self.exact())
 
 
@@ -231,11 +251,17 @@ def _check_features(sketch: Sketch, data: FloatArray) -> FloatArray:
     return features
 
 
-def on_sites(features: FloatArray, site_of: IntArray | None) -> FloatArray:
+def on_sites(
+    features: FloatArray, site_of: IntArray | None, weights: FloatArray | None = None
+) -> FloatArray:
     """Add up the features of each site's rows, and how many they are as the last column."""
-    if site_of is None:
+    if site_of is None and weights is None:
         return features
     counted = np.column_stack([features, np.ones(len(features))])
+    if weights is not None:
+        counted *= weights[:, None]
+    if site_of is None:
+        return counted
     sums = np.zeros((int(site_of.max()) + 1, counted.shape[1]))
     np.add.at(sums, site_of, counted)
     return sums

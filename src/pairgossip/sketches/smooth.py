@@ -52,7 +52,7 @@ class Chebyshev:
         low, high = (low, high) if low < high else (low - 1.0, high + 1.0)
         own = None if pairs.target == "v" or kernel.zero_diagonal else kernel
         form = _polynomial_form(kernel, low, high, self.degree)
-        return _Polynomials(low, high, form, pairs.n, pairs.scale, own)
+        return _Polynomials(low, high, form, pairs.count, pairs.scale, own)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first: the extremes."""
@@ -92,7 +92,7 @@ class _Polynomials:
     low: float
     high: float
     form: FloatArray
-    n: int
+    n: float
     scale: float
     own: Kernel | None
     """The kernel, where values of own pairs have to be left out."""
@@ -141,7 +141,7 @@ class Directions:
             raise wrong_kernel("Directions", pairs.kernel, ("distance",))
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
-        parts = tuple(GiniBins(grid, pairs.n, pairs.scale) for grid in grids)
+        parts = tuple(GiniBins(grid, pairs.count, pairs.scale) for grid in grids)
         return combine_averages(_Projections(axes, parts), pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:

@@ -50,7 +50,7 @@ class Table:
 
     x: Grid | Labels
     y: Grid | Labels
-    n: int
+    n: float
     scale: float = 1.0
 
     statistic: ClassVar[tuple[Formula, ...]] = ()
@@ -374,9 +374,9 @@ class TwoWayBins:
         )
         if set(known) <= OF_SURVIVAL:
             events = pairs.data.shape[1] == 3
-            table: Table = _ConcordanceTable(x, y, pairs.n, pairs.scale, events)
+            table: Table = _ConcordanceTable(x, y, pairs.count, pairs.scale, events)
         else:
-            table = _TABLES.get(known, Table)(x, y, pairs.n, pairs.scale)
+            table = _TABLES.get(known, Table)(x, y, pairs.count, pairs.scale)
         return combine_averages(table, pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:
