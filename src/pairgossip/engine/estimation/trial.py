@@ -397,12 +397,12 @@ class EstimationTrial(Trial[TrialRecord]):
         unknown = np.full(problem.n, np.nan)
         if isinstance(self._engine, Flooding) and not self._engine.is_over:
             return unknown
-        if isinstance(problem, SketchedPairs):
-            return problem.sampling_errors(averages)
         if isinstance(problem, SketchedSample) and self._setup.level is not None:
             error, low, high = problem.sampling(averages, self._setup.level)
             self.record.interval_low, self.record.interval_high = low, high
             return error
+        if isinstance(problem, SketchedPairs):
+            return problem.sampling_errors(averages)
         if self._rows is None:  # rows are collected: those who know all compute it
             learned = self._engine.learned()
             everyone = learned is not None and learned.min() == problem.n
