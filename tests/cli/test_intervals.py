@@ -127,7 +127,7 @@ def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
     table = read_columns(scores, ["first", "second"])
     labels, data = table.text("ill"), table.matrix()
     expected = pg.test(data, "auc-difference", labels=labels, alternative="greater")
-    names = ("value", "sampling_error", "z", "p", "null")
+    names = ("value", "error", "z", "p", "null")
     assert [found[name] for name in names] == pytest.approx([*expected, 0.0])
     assert found["alternative"] == "greater"
     wards = table.numbers("ward")
@@ -135,6 +135,16 @@ def test_two_scores_are_compared(cli: CommandLine, scores: Path) -> None:
     assert found["by_site"]["interval"] == [by_site.low, by_site.high]
     shown = cli(*asked).out
     assert "rows drawn" in shown and f"{expected.z:.4g}" in shown
+
+
+def test_tests_by_ranks_have_no_interval(cli: CommandLine, scores: Path) -> None:
+    asked = ("test", scores, "--kernel", "Mann_Whitney", "--column", "first", "--label", "ill")
+    found = cli(*asked, "--json").json()
+    table = read_columns(scores, ())
+    expected = pg.test(table.numbers("first"), "mann-whitney", labels=table.text("ill"))
+    assert (found["z"], found["p"]) == (expected.z, expected.p)
+    assert found["interval"] is None and "interval" not in cli(*asked).out
+    assert cli.error(*asked, "--interval", 95).startswith("The level of an interval")
 
 
 def test_a_null_may_be_below_zero(cli: CommandLine, scores: Path) -> None:

@@ -181,6 +181,7 @@ def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.Mon
         ("groups", None, "groups=", "--group-by"),
         ("resume", True, "resume=True", "--resume"),
         ("together", False, "together=False", "--columns apart"),
+        ("classes", [2.0, 4.0], "classes=[2.0, 4.0]", "--classes 2,4"),
     ],
 )
 def test_an_argument_is_an_option_on_the_command_line(

@@ -82,6 +82,8 @@ def with_options(notice: Notice) -> str:
 
 
 def _option(argument: str, value: object) -> str:
+    if isinstance(value, list):
+        value = ",".join(f"{each:g}" if isinstance(each, float) else str(each) for each in value)
     whole = _OPTIONS.get((argument, value))
     name = whole or _OPTIONS.get(argument, f"--{argument}")
     return name if whole or value is None or value is True else f"{name} {value}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.errors import canonical
+from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +42,11 @@ class _ExactOptions:
 
     def read(self, files: list[Path], rows: RowOptions) -> tuple[Observations, dict[str, Any]]:
         """Read the rows; return them, and the arguments of `exact` and `test` they make."""
+        from pairgossip.order_statistics import TESTS
+
         observations = read_observations(files, self.column, self.label, self.group_by, rows)
-        check_kernel_labels(observations, self.kernel)
+        if canonical(self.kernel) not in TESTS:
+            check_kernel_labels(observations, self.kernel)
         kind = "v" if self.kind is None else canonical(self.kind)
         return observations, {
             "data": observations.values,
@@ -108,18 +112,24 @@ class _TestOptions:
     def carry_out(self, asked: dict[str, Any], groups: Any) -> dict[str, Any]:
         """Return by name what is found, if rows are drawn or whole groups of them."""
         from pairgossip.inference import exact, test
+        from pairgossip.inference.answer import check_level
         from pairgossip.kernels import as_kernel
 
-        side = canonical(self.alternative)
-        found = test(**asked, null=self.null, alternative=side, groups=groups)
-        answer = exact(**asked, interval=self.interval, groups=groups)
+        side, level, interval, null = canonical(self.alternative), self.interval, None, self.null
+        check_level(level)
+        found = test(**asked, null=null, alternative=side, groups=groups)
+        # Tests by ranks, or of two samples that may be alike, have no interval.
+        with suppress(InputError):
+            answer = exact(**asked, interval=level, groups=groups)
+            interval = (answer.low, answer.high)
+            null = as_kernel(asked["kernel"]).null if null is None else null
         return {
-            "value": answer.value,
-            "null": as_kernel(asked["kernel"]).null if self.null is None else self.null,
+            "value": found.value,
+            "null": null,
             "alternative": side,
-            "sampling_error": found.error,
-            "level": answer.level,
-            "interval": (answer.low, answer.high),
+            "error": found.error,
+            "level": level,
+            "interval": interval,
             "z": found.z,
             "p": found.p,
         }
@@ -136,13 +146,14 @@ def test_command(
 ) -> None:
     """Test whether a pairwise statistic differs from what it is without an effect.
 
-    The value is that of all pairs of rows of a CSV file, or of several together. Its sampling error
+    The value is that of all pairs of rows of a CSV file, or of several together. Its standard error
     says how far these rows may be from the population they are drawn from, z how many such errors
     the value is off the null, and p how often chance alone would bring it as far off.
 
     Of the examples the first asks whether a column tells two classes apart better than a coin does
     (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired
-    test, by which two models are compared whose scores of the same rows are two columns.
+    test, by which two models are compared whose scores of the same rows are two columns. Tests by
+    ranks, such as mann-whitney, brunner-munzel and spearman, are kernels here too.
 
     For example:
 
@@ -163,7 +174,9 @@ def test_command(
     found = [by_row] if by_site is None else [by_row, by_site]
     names = ("result", "") if by_site is None else ("result", "rows drawn", "sites drawn whole")
     rows_of_table = [
-        (name, *(_format_fact(one, key) for one in found)) for name, key in _FACTS.items()
+        (name, *(_format_fact(one, key) for one in found))
+        for name, key in _FACTS.items()
+        if by_row[key] is not None
     ]
     write_rows(names, rows_of_table, f"test of {asked['kernel']}; {observations.describe()}")
 
@@ -172,7 +185,7 @@ _FACTS = {
     "value": "value",
     "without an effect": "null",
     "alternative": "alternative",
-    "sampling error": "sampling_error",
+    "standard error": "error",
     "interval": "interval",
     "z": "z",
     "p": "p",
@@ -187,4 +200,4 @@ def _format_fact(found: dict[str, Any], name: str) -> str:
         return f"{100 * found['level']:g} %: {low} to {high}"
     if name == "p" and found[name] < 1e-4:
         return "below 0.0001"
-    return format_value(found[name], {"value": 8, "sampling_error": 3}.get(name, 4))
+    return format_value(found[name], {"value": 8, "error": 3}.get(name, 4))
