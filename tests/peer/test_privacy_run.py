@@ -18,7 +18,8 @@ import pytest
 import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.privacy_noise import _noise_bound, noise_of
+from pairgossip.peer.service.errors import errors_of, population_error
+from pairgossip.peer.service.privacy_noise import _noise_bound
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
@@ -56,6 +57,18 @@ def naive_value(spec: Spec, homes: list[Home]) -> float:
     return spec.value(kernel.tables[:, flat][:, :, flat].mean(axis=(1, 2)))
 
 
+def spread_of_reports(spec: Spec, homes: list[Home]) -> float:
+    """The standard error of the statistic over reports, by what each of them adds."""
+    kernel = debiased_kernel_of(spec)
+    reports = np.array([row for home in homes for row in home.read_rows()])
+    n = len(reports)
+    table = np.array([kernel.values(reports[[k] * n], reports)[:, 0] for k in range(n)])
+    np.fill_diagonal(table, kernel.own(reports)[:, 0] if spec.target == "v" else 0.0)
+    table *= 1.0 if spec.target == "v" else n / (n - 1)
+    added = (table + table.T).mean(axis=1) - 2 * table.mean()
+    return float(np.sqrt(added @ added / (n * (n - 1))))
+
+
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])
 @pytest.mark.parametrize("target", ["v", "u"])
 def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mixing: str) -> None:
@@ -80,6 +93,16 @@ def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mi
     for home in homes:
         (found,) = read_snapshot(home).status().estimate or (np.nan,)
         assert abs(found - expected) < 0.015 * scale
+        seen = read_snapshot(home)
+        errors = errors_of(seen.context, seen.state)
+        total = population_error(seen.context, seen.state)
+        assert total is not None
+        assert total == pytest.approx(spread_of_reports(spec, homes), rel=0.1)
+        assert errors.privacy_error is not None and errors.sampling_interval is not None
+        rest = max(total**2 - errors.privacy_error**2, 0.0)
+        assert errors.sampling_error == pytest.approx(rest**0.5)
+        low, high = errors.sampling_interval
+        assert low < found < high and high - low > 3.9 * total, "it allows for both"
     assert abs(naive_value(spec, homes) - expected) > 0.02 * scale
     sent = b"".join(frames)
     assert len(frames) > 2000
@@ -111,8 +134,8 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
         assert finding.estimate[0] == pytest.approx(expected, abs=0.06)
     seen = read_snapshot(homes[0])
     assert seen.status().privacy is not None
-    noise = noise_of(seen.context, seen.state)
-    assert noise is not None and noise > 0
+    errors = errors_of(seen.context, seen.state)
+    assert errors.privacy_error is not None and errors.privacy_error > 0
     for file in folder.rglob("*"):
         if file.is_file():
             content = file.read_bytes()

@@ -61,13 +61,14 @@ def errors_of(context: PeerContext, state: State, seen: Uncertainty | None = Non
     rule = context.rule
     if not isinstance(rule, StatisticRule):
         return Errors()
-    privacy, total = _privacy_error(context, state), population_error(context, state)
+    averages = readout_of(context, state)
+    privacy, total = _privacy_error(context, averages), _total_error(context, state, averages)
     known: dict[str, Any] = {"privacy_error": privacy}
     if seen is not None:
         known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
     if total is not None:
         known["sampling_error"] = math.sqrt(max(total**2 - (privacy or 0.0) ** 2, 0.0))
-        known["sampling_interval"] = _interval(rule, readout_of(context, state), total, context)
+        known["sampling_interval"] = _interval(rule, averages, total, context)
     return Errors(**known)
 
 
@@ -77,16 +78,19 @@ def population_error(context: Context, state: State) -> float | None:
     Under privacy rows are reports, and their noise is in it. None until every row has had visits
     enough, and where rows do not differ in what they add to the statistic.
     """
+    return _total_error(context, state, readout_of(context, state))
+
+
+def _total_error(context: Context, state: State, averages: FloatArray) -> float | None:
     rule, rows = context.rule, sum(context.present_rows.values())
     if not isinstance(rule, StatisticRule) or rows < 2:
         return None
     if state.exchanges < fewest_exchanges(context.present_rows.values()):
         return None
-    averages = readout_of(context, state)[None]
+    tracked = np.mean([node.mass[rule.averaged :] for node in state.nodes], axis=0)
     with np.errstate(all="ignore"):
         slopes = rule.kernel.slopes(averages)
-        tracked = np.mean([node.mass[rule.averaged :] for node in state.nodes], axis=0)[None]
-        found = float(row_products.variance(tracked, averages, slopes, 1.0)[0])
+        found = float(row_products.variance(tracked[None], averages[None], slopes[None], 1.0)[0])
     return math.sqrt(found / (rows - 1)) if 0.0 < found < math.inf else None
 
 
@@ -119,9 +123,9 @@ def _interval(
     return None
 
 
-def _privacy_error(context: PeerContext, state: State) -> float | None:
+def _privacy_error(context: PeerContext, averages: FloatArray) -> float | None:
     if context.agreed.privacy is None:
         return None  # and nothing of privacy is loaded into a small device
     from pairgossip.peer.service.privacy_noise import noise_of
 
-    return noise_of(context, state)
+    return noise_of(context, averages)

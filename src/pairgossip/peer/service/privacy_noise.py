@@ -9,13 +9,13 @@ bounds the variance for any rows, so that a peer can tell it without having seen
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Ratio
-from pairgossip.peer.service.errors import readout_of
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.privacy import DebiasedKernel
 from pairgossip.privacy.debiased import debias, expect
@@ -23,18 +23,15 @@ from pairgossip.privacy.response import Grid
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
-    from pairgossip.peer.protocol.state import State
     from pairgossip.privacy import RandomizedResponse
 
 
-def noise_of(context: PeerContext, state: State) -> float | None:
-    """Bound the standard error that reporting brings to a peer's estimate, if there is one."""
+def noise_of(context: PeerContext, averages: FloatArray) -> float | None:
+    """Bound the standard error that reporting brings to a statistic with these averages."""
     spec = context.agreed
-    if spec.privacy is None or spec.kernel is None:
-        return None
     kernel, rows = debias_measure(spec), sum(context.present_rows.values())
     assert isinstance(kernel, DebiasedKernel)
-    return _noise_bound(kernel, rows, spec.target, readout_of(context, state))
+    return _noise_bound(kernel, rows, spec.target, averages)
 
 
 def _noise_bound(
@@ -48,7 +45,10 @@ def _noise_bound(
     weights = _weights(kernel, averages)
     if weights is None or rows < 2:
         return None
-    alone, paired, own = _largest_variances(kernel, weights)
+    unit = float(weights[np.abs(weights).argmax()]) or 1.0
+    # A peer asks every second, and the slopes hardly change: to two digits they are the same.
+    shape = tuple(float(f"{weight / unit:.2g}") for weight in weights.tolist())
+    alone, paired, own = (unit * unit * one for one in _largest_variances(kernel, shape))
     error = math.sqrt(4.0 * alone / rows + 2.0 * paired / (rows * (rows - 1)))
     if target == "v":
         error = (rows - 1) / rows * error + math.sqrt(own / rows) / rows
@@ -65,14 +65,17 @@ def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
     return slopes if np.isfinite(slopes).all() else None
 
 
-def _largest_variances(kernel: DebiasedKernel, weights: FloatArray) -> tuple[float, float, float]:
+@lru_cache(maxsize=4)
+def _largest_variances(
+    kernel: DebiasedKernel, weights: tuple[float, ...]
+) -> tuple[float, float, float]:
     """Return the largest variances over all cells.
 
     They are those of what one report adds, of what two add together beyond what each adds alone,
     and of what a report says of its own pair.
     """
     mechanism = kernel.mechanism
-    table = np.tensordot(weights, kernel.cell_tables, axes=1)
+    table = np.tensordot(np.array(weights), kernel.cell_tables, axes=1)
     table = (table + table.T) / 2  # both orders of a pair are averaged
     once = debias(mechanism, table, 0)
     twice = debias(mechanism, once, 1)

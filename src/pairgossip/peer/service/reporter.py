@@ -173,9 +173,7 @@ class Reporter:
             name=self._parts.settings.name,
             masses=self._uncertainty.masses,
             spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
-            done=self._uncertainty.should_stop(
-                self._parts.spec.stop, population_error(self._context, self._exchange.state)
-            ),
+            done=self._is_done(),
             neighbors=self._neighbors(connected, versions, now),
             staleness=None if self._exchanged_at is None else now - self._exchanged_at,
             counts={name: count for name, count in all_counts.items() if count},
@@ -188,6 +186,13 @@ class Reporter:
         )
         self._write(self.status)
         self._log_news(problems, all_counts)
+
+    def _is_done(self) -> bool:
+        """Return whether what the specification asks for is reached."""
+        stop, population = self._parts.spec.stop, None
+        if stop is not None and stop.enough:
+            population = population_error(self._context, self._exchange.state)
+        return self._uncertainty.should_stop(stop, population)
 
     def _write(self, status: Status) -> None:
         """Write the status; if that fails, the peer goes on and says so."""
