@@ -30,6 +30,8 @@ from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
 """Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
+_AGREEMENT = 0.25
+"""Nodes whose sampling errors differ by more have seen their surroundings only."""
 _LARGEST_BLOCKED_TARGET = 20_000
 """Up to this many rows the exact value of a kernel without closed form is computed."""
 
@@ -178,6 +180,7 @@ def estimate(
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
+    _warn_if_unsettled(run)
     return request.finish(run, setup.iterations)
 
 
@@ -419,6 +422,25 @@ def warn_if_not_enough(run: Run) -> None:
     notice = NotEnough(
         f"{which} ended before every node's gossip error was a tenth of its sampling error: use "
         "{argument} or more.",
+        "iterations",
+        4 * int(run.iterations[-1]),
+    )
+    warnings.warn(notice, stacklevel=3)
+
+
+def _warn_if_unsettled(run: Run) -> None:
+    """Tell the caller of `estimate` that nodes do not agree on the sampling error yet."""
+    errors = run.sampling_error
+    if errors is None or run.status == "interrupted":
+        return
+    known = errors[~np.isnan(errors)]
+    apart = float(known.std() / known.mean()) if len(known) else np.inf
+    if len(known) == errors.size and apart <= _AGREEMENT:
+        return
+    how = "Not all nodes know" if len(known) < errors.size else f"Nodes differ by {apart:.0%} in"
+    notice = NotEnough(
+        f"{how} the sampling error, since rows have not come around yet: use {{argument}} or more, "
+        "or method 'sketch'.",
         "iterations",
         4 * int(run.iterations[-1]),
     )

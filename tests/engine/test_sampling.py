@@ -162,6 +162,14 @@ def test_a_run_ends_when_all_nodes_have_enough() -> None:
         pg.estimate(data, "gini", until="enough", iterations=200, **settings)
 
 
+def test_nodes_that_know_their_surroundings_only_are_told() -> None:
+    data = np.random.default_rng(4).lognormal(size=100)
+    with pytest.warns(NotEnough, match="in the sampling error, since rows have not come around"):
+        pg.estimate(data, "gini", "cycle", interval=0.95, iterations=4000, seed=0)
+    with pytest.warns(NotEnough, match="Not all nodes know the sampling error"):
+        pg.estimate(data, "gini", "cycle", interval=0.95, iterations=20, seed=0)
+
+
 def test_collected_rows_tell_the_exact_error() -> None:
     data = np.random.default_rng(5).exponential(size=30)
     run = pg.estimate(data, "gini", method="collect", interval=0.95, seed=0)

@@ -71,12 +71,25 @@ class RowErrors:
             both *= self._shrink[firsts][:, None]
         return both.reshape(2, len(exchanges), -1)
 
+    def averages(self) -> FloatArray | None:
+        """Return what each node sees of the components' averages, where clusters are of one row.
+
+        They come from the very visits that the products come from: noise that both share cancels.
+        """
+        if self._spread != 1.0 or self._shrink is not None:
+            return None
+        return self._state.z[:, -self._pairs.components :] / 2
+
     def errors(self, averages: FloatArray) -> FloatArray:
-        """Return the sampling error that each node sees, given its averages, shape (n, K)."""
+        """Return the sampling error that each node sees, given averages, shape (n, K).
+
+        NaN where what it sees does not tell, as after few visits.
+        """
         slopes = self._pairs.kernel.slopes(averages)
         with np.errstate(invalid="ignore"):
             seen = row_products.variance(self._state.z, averages, slopes, self._spread)
-        return np.sqrt(np.maximum(seen, 0.0) * self._correction / self._pairs.n)
+            seen = np.where(seen > 0, seen, np.nan)
+        return np.sqrt(seen * self._correction / self._pairs.n)
 
 
 def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArray) -> None:

@@ -388,12 +388,17 @@ class EstimationTrial(Trial[TrialRecord]):
             record.gossip_error = np.where(np.isnan(estimates), np.nan, 0.0)
         record.sampling_error = self._sampling_errors()
         if self._sites is not None:
-            record.site_error = self._sites.errors(self._engine.estimates())
+            record.site_error = self._sites.errors(self._averages())
         record.trial_gossip_error[at] = _mean_size(record.gossip_error)
         record.trial_sampling_error[at] = _mean_size(record.sampling_error)
 
+    def _averages(self) -> FloatArray:
+        """Return what each node knows of the components' averages, for its sampling error."""
+        seen = None if self._rows is None else self._rows.averages()
+        return self._engine.estimates() if seen is None else seen
+
     def _sampling_errors(self) -> FloatArray:
-        problem, averages = self._problem, self._engine.estimates()
+        problem, averages = self._problem, self._averages()
         unknown = np.full(problem.n, np.nan)
         if isinstance(self._engine, Flooding) and not self._engine.is_over:
             return unknown
