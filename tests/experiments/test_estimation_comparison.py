@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip import estimate
+from pairgossip import estimate, exact
 from pairgossip.datasets import breast_cancer_wisconsin
 from pairgossip.experiments.estimation_comparison import AUC, SCATTER, methods
 from pairgossip.experiments.estimation_comparison.methods import METHODS, Measured
@@ -136,6 +136,17 @@ def test_costs_of_graphs_are_those_of_final_errors(scatter: dict[str, Any]) -> N
         assert isinstance(power, float) and -0.5 < power < 0
     gaps = [scatter["targets"][graph]["gap"] for graph in ("complete", "torus")]
     assert bound[2] == pytest.approx(np.sqrt(gaps[0] / gaps[1]), rel=0.02)
+
+
+def test_rows_say_how_sure_they_are(scatter: dict[str, Any]) -> None:
+    X, y = breast_cancer_wisconsin()
+    expected = exact(X, "within-cluster-scatter", labels=y, interval=0.95)
+    graph, value, interval, error, gossip = SCATTER.report(scatter).tables[3].rows[0]
+    assert graph == "complete" and value == pytest.approx(expected.value)
+    assert interval == f"{expected.low:.4g} to {expected.high:.4g}"
+    assert error == pytest.approx(expected.error / expected.value)
+    finals = [scatter[f"complete-{method}"].error[-1] / expected.value for method in METHODS]
+    assert gossip == pytest.approx(min(finals))
 
 
 def test_one_trial_writes_no_nan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,12 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
             _error_picture(found, targets, "messages"),
             _graphs_picture(found),
         ],
-        [_final_table(found), _price_table(found), _gap_table(found, targets)],
+        [
+            _final_table(found),
+            _price_table(found),
+            _gap_table(found, targets),
+            _sampling_table(statistic, found, targets),
+        ],
         [
             _equal_messages_claim(statistic, found),
             _connected_claim(statistic, found),
@@ -180,6 +185,25 @@ def _gap_table(found: _Found, targets: Mapping[str, Any]) -> fw.Table:
         ("method", "fitted exponent of the gap", "error, torus / complete"),
         [*((m, powers[m], costs[m]) for m in METHODS), (name, _EXPONENT, bound)],
         "Fitted over the three graphs.",
+    )
+
+
+def _sampling_table(statistic: str, found: _Found, targets: Mapping[str, Any]) -> fw.Table:
+    """List how sure the statistic of the rows is, beside how near gossip comes to it."""
+    return fw.Table.from_records(
+        "What the rows themselves say",
+        [
+            {
+                "rows of the": graph,
+                "scatter" if statistic == "scatter" else "AUC": target["all"],
+                "95 % interval": f"{target['low']:.4g} to {target['high']:.4g}",
+                "sampling error, relative": target["error"] / target["all"],
+                "best gossip error, relative": min(m.final for m in found[graph].values()),
+            }
+            for graph, target in targets.items()
+        ],
+        "The sampling error is how far these rows may be from the population they are drawn from "
+        "(DeLong's for the AUC). It falls with rows only, the error of gossip with messages.",
     )
 
 

@@ -20,6 +20,7 @@ from pairgossip.experiments.paper_setup import (
     paper_graph,
     patients,
 )
+from pairgossip.inference import exact
 from pairgossip.kernels.builtin import auc, within_cluster_scatter
 from pairgossip.theory.bounds import constants, gosta_deviation_bound
 
@@ -86,7 +87,16 @@ def _target_on(statistic: str, graph: str, last: int, seed: int) -> dict[str, An
         "bound": (bound / value).tolist(),
         "gap": network.normalized_gap(),
         "compared": positives * (1.0 - positives),
+        **_sampling(statistic, rows),
     }
+
+
+def _sampling(statistic: str, rows: NodeRows) -> dict[str, float]:
+    """Return how sure the statistic of these rows is; that of the ratio for the AUC."""
+    X, y = rows
+    data, kernel = (X, within_cluster_scatter()) if statistic == "scatter" else (_score(X), auc())
+    answer = exact(data, kernel, labels=y, interval=0.95)
+    return {"all": answer.value, "error": answer.error, "low": answer.low, "high": answer.high}
 
 
 def _pair_values(statistic: str, rows: NodeRows) -> FloatArray:
