@@ -431,7 +431,8 @@ def warn_if_not_enough(run: Run) -> None:
 def _warn_if_unsettled(run: Run) -> None:
     """Tell the caller of `estimate` that nodes do not agree on the sampling error yet."""
     errors = run.sampling_error
-    if errors is None or run.status == "interrupted":
+    told = run.enough is not None and not run.enough.all()
+    if errors is None or told or run.status == "interrupted":
         return
     known = errors[~np.isnan(errors)]
     apart = float(known.std() / known.mean()) if len(known) else np.inf
