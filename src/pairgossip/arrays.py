@@ -1,4 +1,4 @@
-"""The array types used throughout, named for what they hold."""
+"""The array types used throughout, named for what they hold, and the size of an array."""
 
 from __future__ import annotations
 
@@ -16,3 +16,15 @@ PairArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 PairFunction = Callable[[FloatArray, FloatArray], FloatArray]
 """A kernel's function: two blocks of m observations in, m values out."""
+
+
+def root_mean_square(values: FloatArray) -> float:
+    """Return the size of the values that are known, whatever their scale; NaN if none is."""
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("nan")
+    # Squares of very large or small values would leave the floating range.
+    largest = float(np.abs(known).max())
+    if largest == 0 or not np.isfinite(largest):
+        return largest
+    return largest * float(np.sqrt(np.mean((known / largest) ** 2)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.results.run import root_mean_square
+from pairgossip.arrays import root_mean_square
 from pairgossip.tables import read_columns
 
 from .running import CommandLine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,27 @@ def test_two_aucs_are_compared_in_pairs() -> None:
     assert found.value == pytest.approx(v1.mean() - v2.mean())
     assert found.error == pytest.approx(error)
     assert found.p == pytest.approx(2 * stats.norm.sf(abs(found.z)))
+
+
+@pytest.mark.parametrize("second", [SCORES, np.exp(SCORES)])
+def test_scores_that_rank_alike_are_not_compared(second: Any) -> None:
+    for ask in (pg.test, partial(pg.exact, interval=0.95)):
+        with pytest.raises(InputError, match="every one of them adds the same"):
+            ask(np.column_stack([SCORES, second]), "auc-difference", labels=LABELS)
+
+
+@pytest.mark.parametrize("name", ["gini", "gini-coefficient", "distance"])
+@pytest.mark.parametrize("unit", [1e-200, 1e-157, 1e160, 1e250])
+def test_the_unit_of_measurement_does_not_matter(name: str, unit: float) -> None:
+    amounts = np.exp(SCORES)
+    expected = pg.exact(amounts, name, interval=0.95)
+    found = pg.exact(unit * amounts, name, interval=0.95)
+    size = 1.0 if name == "gini-coefficient" else unit
+    for part in ("value", "error", "low", "high"):
+        assert getattr(found, part) == pytest.approx(size * getattr(expected, part), rel=1e-9)
+    by_group = pg.exact(unit * amounts, name, interval=0.95, groups=np.arange(60))
+    assert by_group.error == pytest.approx(found.error, rel=1e-9)
+    assert len(str(found)) < 50
 
 
 def test_one_sided_tests_are_the_halves_of_the_two_sided() -> None:
@@ -119,7 +141,7 @@ def test_other_weights_are_those_of_draws() -> None:
 
 
 TIED = np.zeros(10)
-HALF = np.arange(10) % 2
+HALF, FIVES = np.arange(10) % 2, np.arange(10) // 5
 BAD = [
     ({"data": SCORES, "kernel": "gini", "interval": 1.5}, "The level of an interval"),
     ({"data": SCORES, "kernel": "gini", "groups": LABELS}, "Groups change the error"),
@@ -134,6 +156,14 @@ BAD = [
     (
         {"data": TIED, "kernel": "auc", "labels": HALF, "interval": 0.9},
         "every one of them adds the same",
+    ),
+    (
+        {"data": HALF, "kernel": "auc", "labels": HALF, "interval": 0.9, "groups": FIVES},
+        "says nothing: add rows.",  # rows that may depend on each other have no such bound
+    ),
+    (
+        {"data": np.tile(SCORES, (2, 1)).T, "kernel": "concordance", "interval": 0.9},
+        "'concordance' is 1 on these rows, whose standard error of 0 says nothing: add rows.",
     ),
     ({"data": TIED, "kernel": "gini", "interval": 0.9}, "every one of them adds the same"),
     ({"data": TIED, "kernel": "gini-coefficient"}, "has no value where all amounts are 0"),

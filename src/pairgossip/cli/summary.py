@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairgossip.arrays import root_mean_square
 from pairgossip.cli.console import (
     format_value,
     new_table,
@@ -24,7 +25,6 @@ from pairgossip.graphs import GroupedGraph
 from pairgossip.inference import Answer
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results import Fit, Run
-from pairgossip.results.run import root_mean_square
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,6 +14,8 @@ from pairgossip.order_statistics.laws import normal_quantile, t_quantile
 
 _FEW = 30
 """Below this many degrees of freedom intervals are as wide as Student's t says."""
+_MOST_DIGITS = 12
+"""Numbers with more digits before or after the point are printed with an exponent."""
 
 
 class Answer(float):
@@ -56,7 +58,9 @@ class Answer(float):
 
     def __str__(self) -> str:
         places = decimal_places(self.error)
-        shown = (f"{number:.{places}f}" for number in (self.value, self.low, self.high))
+        is_plain = places <= _MOST_DIGITS and abs(self) < 10**_MOST_DIGITS
+        form = f".{places}f" if is_plain else ".3e"
+        shown = (format(number, form) for number in (self.value, self.low, self.high))
         return "{} ({:g} %: {} to {})".format(next(shown), 100 * self.level, *shown)
 
     __repr__ = __str__
@@ -64,7 +68,7 @@ class Answer(float):
 
 def decimal_places(error: float) -> int:
     """Show the error's first two digits, and no more."""
-    if not error > 0:
+    if not 0 < error < math.inf:
         return 3
     return max(0, 1 - math.floor(math.log10(error)))
 

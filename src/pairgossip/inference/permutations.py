@@ -48,8 +48,8 @@ def permute_labels(pairs: Pairs, seed: int) -> TestResult:
             f"'{kernel.name}' is the same however labels are dealt out, as where all rows are "
             "equal: there is nothing to test."
         )
-    # Sums in another order may differ in the last digits.
-    as_large = int(np.sum(chance >= value - 1e-12 * abs(value)))
+    # Sums in another order may differ in the last digits of what the value is a difference of.
+    as_large = int(np.sum(chance >= value - 1e-12 * np.abs(table).mean()))
     p = (1 + as_large) / (1 + PERMUTATIONS)
     return TestResult(value, spread, (value - float(chance.mean())) / spread, p)
 

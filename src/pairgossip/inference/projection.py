@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.arrays import FloatArray, IntArray, PairFunction, root_mean_square
 from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, Pairs
 from pairgossip.kernels.kernel import blocked_rows, evaluate
 
-_DEGENERATE = 1e-12
-"""Below this part of its mean square what rows add is rounding."""
+_DEGENERATE, _ROUNDING = 1e-6, 1e-12
+"""Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""
 
 
 class Projection(NamedTuple):
@@ -35,6 +35,8 @@ class Projection(NamedTuple):
     """Where rows of several classes are samples of their own, the class of every row."""
     weights: FloatArray | None = None
     """How often each row counts; once if None."""
+    size: float = 0.0
+    """How large the averages are that the statistic is a function of, in its units."""
 
     @property
     def rows(self) -> float:
@@ -49,21 +51,24 @@ class Projection(NamedTuple):
     @property
     def is_degenerate(self) -> bool:
         """Whether rows add nothing of their own, so that the projection says nothing."""
-        size = float(np.mean(self.influence**2))
-        return size <= _DEGENERATE * max(self.value**2, 1e-300)
+        added = root_mean_square(self.influence)
+        return added <= max(_DEGENERATE * abs(self.value), _ROUNDING * self.size)
 
     def error(self, clusters: IntArray | None = None) -> float:
         """Return the standard error; rows of one cluster may depend on each other."""
         if clusters is not None:
             return self._cluster_error(clusters)
-        squares = np.bincount(self._classes, self._weights * self.influence**2)
-        return float(np.sqrt(squares @ (self._sizes / (self._sizes - 1.0))) / self.rows)
+        # Squares of very large or small numbers would leave the floating range.
+        largest = float(np.abs(self.influence).max()) or 1.0
+        squares = np.bincount(self._classes, self._weights * (self.influence / largest) ** 2)
+        spread = float(np.sqrt(squares @ (self._sizes / (self._sizes - 1.0))))
+        return largest * (spread / self.rows)
 
     def _cluster_error(self, clusters: IntArray) -> float:
         """Return the error if whole clusters are drawn: sums over clusters vary, not rows."""
-        sums = np.bincount(clusters, self._weights * self.influence)
+        sums = np.bincount(clusters, self._weights * self.influence).astype(np.float64)
         count = len(sums)
-        return float(np.sqrt(count / (count - 1) * sums @ sums) / self.rows)
+        return math.sqrt(count * count / (count - 1)) * root_mean_square(sums) / self.rows
 
     @property
     def _weights(self) -> FloatArray:
@@ -90,8 +95,10 @@ def project(pairs: Pairs) -> Projection:
     value = float(kernel.combine(averages))
     if not math.isfinite(value):
         raise InputError(f"Kernel '{kernel.name}' has no value on these rows: no pair counts.")
-    influence = (means - 2 * averages) @ kernel.slopes(averages)
-    return Projection(value, influence, pairs.classes, pairs.weights)
+    slopes = kernel.slopes(averages)
+    influence = (means - 2 * averages) @ slopes
+    size = float(np.abs(averages * slopes).sum())
+    return Projection(value, influence, pairs.classes, pairs.weights, size)
 
 
 def _both_ways(kernel: Kernel, data: FloatArray, weights: FloatArray, target: str) -> FloatArray:

@@ -121,7 +121,8 @@ def exact(
                 0.95,
             )
         return pairs.exact(progress)
-    found = project(pairs)._replace(value=pairs.exact(progress))
+    value = pairs.exact(progress)
+    found = project(pairs)._replace(value=value)
     return answer(pairs, found, _sampling_error(pairs, found, clusters), level, clusters)
 
 
@@ -266,7 +267,7 @@ def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) 
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")
     if pairs.kernel.interval_scale == "logit" and found.value in (0.0, 1.0):
-        raise _perfect(pairs, found)
+        raise _perfect(pairs, found, clusters is None)
     if found.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
@@ -284,16 +285,17 @@ def _check_frequencies(pairs: Pairs) -> None:
         )
 
 
-def _perfect(pairs: Pairs, found: Projection) -> InputError:
-    """Build the error for rows on the border of what the statistic can be."""
-    smallest = int(found.freedom) + 1
-    bound = 0.05 ** (1 / smallest)
-    bound = bound if found.value == 1.0 else 1 - bound
-    side = "above" if found.value == 1.0 else "below"
-    known = (
-        f", but with 95 % confidence it is {side} {bound:.3f}" if pairs.classes is not None else ""
-    )
+def _perfect(pairs: Pairs, found: Projection, has_bound: bool) -> InputError:
+    """Build the error for rows on the border of what the statistic can be.
+
+    A bound is known for independent rows of two classes.
+    """
+    known, advice = "", "add rows"
+    if pairs.classes is not None and has_bound:
+        bound = 0.05 ** (1 / (found.freedom + 1))
+        side = f"above {bound:.3f}" if found.value == 1.0 else f"below {1 - bound:.3f}"
+        known, advice = f", but with 95 % confidence it is {side}", "add rows, or report the bound"
     return InputError(
         f"'{pairs.kernel.name}' is {found.value:g} on these rows, whose standard error of 0 says "
-        f"nothing{known}: add rows, or report the bound."
+        f"nothing{known}: {advice}."
     )

@@ -57,7 +57,7 @@ def kendall_b() -> Combination:
         _over_root,
         _over_root_slopes,
         name="kendall-b",
-        expression="mean sign(x1 - y1) sign(x2 - y2) / sqrt(share x1 != y1, share x2 != y2)",
+        expression="mean sign(x1 - y1) sign(x2 - y2) / sqrt((share x1 != y1) (share x2 != y2))",
         description="rank correlation: Kendall's tau-b",
         same_as="scipy.stats.kendalltau",
         interval_scale="fisher",
@@ -153,7 +153,7 @@ def _divide(factor: float, averages: FloatArray) -> FloatArray:
 
 def _divide_slopes(factor: float, averages: FloatArray) -> FloatArray:
     top, bottom = averages[..., 0], averages[..., 1]
-    return factor * np.stack([1 / bottom, -top / bottom**2], axis=-1)
+    return factor * np.stack([1 / bottom, -(top / bottom) / bottom], axis=-1)
 
 
 def _over_root(averages: FloatArray) -> FloatArray:

@@ -324,7 +324,8 @@ def _quotient(averages: FloatArray) -> FloatArray:
 
 def _quotient_slopes(averages: FloatArray) -> FloatArray:
     top, bottom = averages[..., 0], averages[..., 1]
-    return np.stack([1 / bottom, -top / bottom**2], axis=-1)
+    # The square of a very large or small denominator would leave the floating range.
+    return np.stack([1 / bottom, -(top / bottom) / bottom], axis=-1)
 
 
 CATALOG: dict[str, Callable[[], Kernel | Combination]] = {}

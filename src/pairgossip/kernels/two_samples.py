@@ -105,7 +105,7 @@ def _contrast_slopes(sign: float, averages: FloatArray) -> FloatArray:
     slopes = []
     for k, times in enumerate((-2.0, 1.0, 1.0)):
         top, bottom = averages[..., 2 * k], averages[..., 2 * k + 1]
-        slopes += [sign * times / bottom, -sign * times * top / bottom**2]
+        slopes += [sign * times / bottom, -sign * times * (top / bottom) / bottom]
     return np.stack(slopes, axis=-1)
 
 

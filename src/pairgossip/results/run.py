@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from pairgossip.algorithms import METHODS
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, root_mean_square
 from pairgossip.engine.estimation.trial import Setup, TrialRecord
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError, needed_for
@@ -415,11 +415,6 @@ def _sites_of_rows(problem: Any) -> IntArray | None:
     """Return the site of every row, where nodes are sites with all their rows."""
     sets = getattr(problem, "sets", None)
     return getattr(problem, "site_of", None) if sets is None else sets.site_of
-
-
-def root_mean_square(errors: FloatArray) -> float:
-    """Return the size of errors over nodes and trials that know theirs; NaN if none does."""
-    return float(np.sqrt(_mean_of_known(errors.ravel() ** 2)))
 
 
 def _mean_of_known(values: FloatArray) -> FloatArray:

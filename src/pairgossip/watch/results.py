@@ -21,13 +21,12 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, root_mean_square
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.results import Fit, Run
 from pairgossip.results.curves import Chart, axis_label, describe, fit_charts, run_charts, wall
 from pairgossip.results.loading import load
 from pairgossip.results.result import AGAINST
-from pairgossip.results.run import root_mean_square
 from pairgossip.results.storage import read_header
 from pairgossip.text import clean_text
 from pairgossip.watch.server.requests import json_answer, make_route

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from pairgossip.algorithms import Method, weighted_gosta
-from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.arrays import FloatArray, IntArray, PairArray, root_mean_square
 from pairgossip.checks import TREE
 from pairgossip.engine.estimation.engine import (
     Engine,
@@ -246,17 +246,9 @@ def measure(estimates: FloatArray, target: float | FloatArray) -> Measures:
     differing = deviation if np.ndim(target) else estimates[defined]
     return Measures(
         float(estimates[defined].mean()),
-        _root_mean_square(differing - differing.mean()),
-        _root_mean_square(deviation),
+        root_mean_square(differing - differing.mean()),
+        root_mean_square(deviation),
     )
-
-
-def _root_mean_square(values: FloatArray) -> float:
-    """Of values of any size: squares of very large or small ones leave the floating range."""
-    largest = float(np.abs(values).max())
-    if largest == 0 or not np.isfinite(largest):
-        return largest
-    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
 class TrialRecord(Record):
@@ -389,8 +381,8 @@ class EstimationTrial(Trial[TrialRecord]):
         record.sampling_error = self._sampling_errors()
         if self._sites is not None:
             record.site_error = self._sites.errors(self._averages())
-        record.trial_gossip_error[at] = _mean_size(record.gossip_error)
-        record.trial_sampling_error[at] = _mean_size(record.sampling_error)
+        record.trial_gossip_error[at] = root_mean_square(record.gossip_error)
+        record.trial_sampling_error[at] = root_mean_square(record.sampling_error)
 
     def _averages(self) -> FloatArray:
         """Return what each node knows of the components' averages, for its sampling error."""
@@ -418,8 +410,3 @@ class EstimationTrial(Trial[TrialRecord]):
         # Of reports it is the error of the sample and of their noise together.
         noise = self._setup.privacy_error.standard_error
         return np.sqrt(np.maximum(seen**2 - noise**2, 0.0))
-
-
-def _mean_size(errors: FloatArray) -> float:
-    known = errors[~np.isnan(errors)]
-    return _root_mean_square(known) if len(known) else np.nan
