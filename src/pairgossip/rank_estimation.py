@@ -57,7 +57,8 @@ def quantile(
     Parameters
     ----------
     x, weights
-        One number per row, and how many rows each stands for.
+        One number per row, and how many rows each stands for. Weights that are not all whole
+        numbers count by their proportions, and intervals refuse them.
     share
         Which part of the rows lies below it: 0.5 for the median.
     graph
@@ -192,12 +193,13 @@ def ranks(
     [1.5, 4.0, 1.5, 3.0]
     """
     asked = _Asked(x, None, weights, graph, None, bins, range, options)
+    by_pairs = asked.by_pairs(method, "gorank")
     if not asked.on_graph:
         return asked.sample.distribution.middle_ranks(asked.sample.values)
-    if asked.by_pairs(method, "gorank"):
+    if by_pairs:
         kernel = rank_kernel(len(asked.sample.values))
         return _run(asked.request(EstimationRequest, method="u1", kernel=kernel))
-    if "groups" in options:
+    if options.get("groups") is not None:
         raise InputError(
             "With groups a node has several rows, but bins tell one rank per node: use {argument}.",
             "method",
@@ -221,15 +223,15 @@ class _Asked:
         options: dict[str, Any],
     ) -> None:
         data = _check_rows(x, labels)
+        self._weights = check_weights(weights, len(data))
         self.sample = Sample(
             data if labels is None else data[:, 0],
             None if labels is None else data[:, 1],
-            check_weights(weights, len(data)),
+            _count_rows(self._weights),
         )
         self.level = None if interval is None else check_level(interval)
         self._bins = whole("The number of bins", bins)
         self._declared = None if declared is None else check_range(declared)
-        self._weighted = weights is not None
         self.on_graph = graph is not None or options.get("groups") is not None
         self._options = _check_options(options, self.on_graph)
         if graph is not None:
@@ -239,9 +241,9 @@ class _Asked:
         """Return a statistic of all rows, or what a network finds."""
         sample = self.sample.distribution
         if self.level is not None:
-            statistic.check(float(sample.size.sum()))
             _check_spread(sample.low)
-            _check_frequencies(self.sample.weights)
+            statistic.check(sample)
+            _check_frequencies(self._weights)
         if self.on_graph:
             return self.run(statistic)
         value = float(statistic.value(sample))
@@ -264,7 +266,7 @@ class _Asked:
             raise InputError(
                 f"Method '{name}' needs a network: give {{argument}}.", "graph", "complete"
             )
-        if self._weighted or self._declared is not None:
+        if self._weights is not None or self._declared is not None:
             raise InputError(f"Method '{name}' has no bins and takes no weights: leave them out.")
         return True
 
@@ -333,7 +335,9 @@ class _TrimRequest(EstimationRequest):
             raise self._refusal("tells nodes no sampling error: use {argument}.", value="sketch")
 
     def _rows(self) -> TrimmedPairs:
-        return TrimmedPairs(self.data, self.statistic)
+        pairs = TrimmedPairs(self.data, self.statistic)
+        pairs.check()
+        return pairs
 
 
 def _check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
@@ -372,8 +376,19 @@ def _check_rows(x: Any, labels: Any) -> FloatArray:
     return data
 
 
+def _are_whole(weights: FloatArray) -> bool:
+    return bool(np.all(weights == np.round(weights)))
+
+
+def _count_rows(weights: FloatArray | None) -> FloatArray | None:
+    """Return how many rows each stands for: in proportion, as many as there are, unless whole."""
+    if weights is None or _are_whole(weights):
+        return weights
+    return np.asarray(weights * (len(weights) / weights.sum()))
+
+
 def _check_frequencies(weights: FloatArray | None) -> None:
-    if weights is not None and np.any(weights != np.round(weights)):
+    if weights is not None and not _are_whole(weights):
         raise InputError(
             "Weights that are not whole numbers are no frequencies of rows, which intervals need: "
             "give interval=None."

@@ -70,6 +70,17 @@ def test_trimmed_means_are_reached_whatever_the_outliers(clock: str) -> None:
 
 
 @clocks
+def test_ties_that_are_not_cut_apart_are_counted(clock: str) -> None:
+    x = np.r_[np.zeros(4), np.repeat(np.arange(1.0, 9.0), 4), np.full(4, 90.0)]
+    how: dict[str, Any] = {"method": "gotrim", "clock": clock, "iterations": 100_000, "seed": 0}
+    run = pg.trimmed_mean(x, 0.1, "complete", **how)
+    assert run.estimates == pytest.approx(run.target, rel=0.05)
+    for share in (0.15, 0.45):
+        with pytest.raises(pg.InputError, match="all rows of one rank or none: use method='sketch"):
+            pg.trimmed_mean(x, share, "complete", **how)
+
+
+@clocks
 @pytest.mark.parametrize("x", [NUMBERS, TIED], ids=["numbers", "tied"])
 def test_every_node_finds_its_rank(clock: str, x: FloatArray) -> None:
     run = pg.ranks(x, "complete", method="gorank", clock=clock, iterations=100_000, seed=0)
@@ -102,6 +113,13 @@ def test_rows_of_sites_have_ranks_too() -> None:
 def test_what_gotrim_cannot_do_is_refused(how: dict[str, Any], sentence: str) -> None:
     with pytest.raises(pg.InputError, match=sentence):
         pg.trimmed_mean(NUMBERS, 0.1, **how)
+
+
+def test_ranks_of_all_rows_have_no_method() -> None:
+    with pytest.raises(pg.InputError, match="Method 'gorank' needs a network"):
+        pg.ranks(NUMBERS, method="gorank")
+    with pytest.raises(pg.InputError, match="Unknown method 'fast'"):
+        pg.ranks(NUMBERS, method="fast")
 
 
 def test_gotrim_is_no_method_of_estimate() -> None:

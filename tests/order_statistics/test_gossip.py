@@ -68,6 +68,15 @@ def test_bins_cost_little_beside_the_sampling_error(name: str, x: FloatArray) ->
         assert ends == pytest.approx(end, abs=0.4 * exact.error)
 
 
+@pytest.mark.parametrize("name", ["hodges-lehmann", "shift"])
+def test_an_outlier_takes_no_digits(name: str) -> None:
+    x = np.r_[SAMPLES["normal"][:-1], 1e12]
+    problem, exact = sketched(name, x), FUNCTIONS[name][0](x)
+    assert problem.limit == pytest.approx(exact.value, abs=0.15 * exact.error)
+    found = problem.sampling(problem.features.mean(axis=0, keepdims=True), 0.95)
+    assert found.error == pytest.approx(exact.error, rel=0.12)
+
+
 @functions
 def test_few_different_numbers_lose_nothing(name: str) -> None:
     problem, exact = (
@@ -194,5 +203,6 @@ def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None
 
 
 def test_a_site_has_no_rank() -> None:
+    pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=None, iterations=1)
     with pytest.raises(pg.InputError, match="bins tell one rank per node: use method='gorank'"):
         pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=[0, 0, 1, 2])

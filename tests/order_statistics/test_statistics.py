@@ -100,6 +100,14 @@ def test_hodges_lehmann_is_the_median_of_all_means(x: FloatArray) -> None:
         assert answer.low < answer < answer.high
 
 
+def test_an_outlier_takes_no_digits() -> None:
+    x = np.r_[SAMPLES["normal"], 1e30]
+    means, labels = walsh_averages(x), np.arange(len(x)) % 2
+    assert pg.hodges_lehmann(x) == pytest.approx(np.median(means), rel=1e-12)
+    differences = np.subtract.outer(x[labels == 1], x[labels == 0])
+    assert pg.hodges_lehmann(x, labels=labels) == pytest.approx(np.median(differences), rel=1e-12)
+
+
 def test_no_shift_in_the_interval_is_rejected_by_the_test() -> None:
     """Ends of the interval are where Mann and Whitney's p crosses 5 %."""
     rng = np.random.default_rng(5)
@@ -127,6 +135,20 @@ def test_weights_count_rows(x: FloatArray, statistic: Ask) -> None:
     weighted, repeated = statistic(x, weights=counts), statistic(np.repeat(x, counts))
     for name in ("value", "error", "low", "high"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-12)
+
+
+@samples
+@statistics
+def test_weights_that_are_not_whole_count_by_their_proportions(
+    x: FloatArray, statistic: Ask
+) -> None:
+    alone = statistic(x, interval=None)
+    for share in (1 / len(x), 0.3, 12.3):
+        weights = np.full(len(x), share)
+        found = statistic(x, weights=weights, interval=None)
+        assert found == pytest.approx(alone, rel=1e-9)
+        with pytest.raises(pg.InputError, match="no frequencies of rows"):
+            statistic(x, weights=weights)
 
 
 def test_ranks_count_weights() -> None:
@@ -171,6 +193,8 @@ def test_bad_rows_are_refused(statistic: Ask, x: list[float], sentence: str) -> 
         (lambda: pg.trimmed_mean([1, 2, 3], 0.5), "leaves none: give a share below 0.5"),
         (lambda: pg.winsorized_mean([1, 2, 3], -0.1), "between 0 and 0.5"),
         (lambda: pg.trimmed_mean([1, 2, 3, 4, 9], 0.45), "leaves 1, which is too few"),
+        (lambda: pg.trimmed_mean([0, 1, 1, 1, 1, 7], 0.2), "at either end are 1, which says"),
+        (lambda: pg.winsorized_mean([0, 1, 1, 1, 1, 7], 0.2), "cut less, or give interval=None"),
         (lambda: pg.quantile([1, 2, 3], interval=95), "between 0 and 1"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 1, 1]), "needs two classes"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 2, 3]), "needs two classes"),

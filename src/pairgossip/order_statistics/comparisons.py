@@ -18,6 +18,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_two_classes, column_count
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
+from pairgossip.text import format_count
 
 
 class TestResult(NamedTuple):
@@ -45,7 +46,8 @@ def _two_classes(name: str, data: FloatArray) -> Distribution:
     if column_count(data) != 2:
         raise InputError(
             f"Test '{name}' takes one column of numbers and labels of two classes, but the data "
-            f"has {column_count(data)} columns with the labels: choose one column, and give labels."
+            f"has {format_count(column_count(data), 'column')} with the labels: choose one column, "
+            "and give labels."
         )
     check_two_classes(f"Test '{name}'", "kernel 'ranking-risk'", data)
     sample = Distribution.of(data[:, 0], labels=data[:, 1])

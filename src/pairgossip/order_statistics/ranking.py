@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, Pairs
 from pairgossip.kernels.kernel import Progress
 from pairgossip.order_statistics.distribution import Distribution
@@ -71,6 +72,19 @@ class TrimmedPairs(Pairs):
         self.title = statistic.name
         """What is estimated: not the mean of the kernel."""
         self.window = Window.of(self.data, statistic.share)
+
+    def check(self) -> None:
+        """Raise `InputError` if tied rows are cut apart, which share one rank."""
+        cut = math.floor(self.statistic.share * self.n)
+        ordered = np.sort(self.data)
+        for first in (cut - 1, self.n - cut - 1):
+            if cut and ordered[first] == ordered[first + 1]:
+                raise InputError(
+                    f"Several rows are {ordered[first]:g}, of which a trimmed mean cuts some, but "
+                    "GoTrim counts all rows of one rank or none: use {argument}.",
+                    "method",
+                    "sketch",
+                )
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the trimmed mean, which is no average over pairs."""

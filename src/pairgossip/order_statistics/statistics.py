@@ -5,21 +5,21 @@ Every statistic is a function of a `Distribution`, so that rows and averaged bin
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import normal_quantile, t_quantile
 
 _HALVINGS = 64
-_HALVINGS_OF_CELLS = 24
-"""Bins are known to their width at best: a ten-millionth of the range is plenty."""
+_HALVINGS_OF_CELLS = 30
+"""Bins are known to their width at best: a millionth of how far numbers are off is plenty."""
+_ALL_BUT_SIGN = np.iinfo(np.int64).max
 
 
 class Sampling(NamedTuple):
@@ -37,8 +37,8 @@ class Statistic(Protocol):
     def name(self) -> str:
         """What it is called."""
 
-    def check(self, rows: float) -> None:
-        """Raise `InputError` if so many rows are too few for its interval."""
+    def check(self, sample: Distribution) -> None:
+        """Raise `InputError` if the rows are too few, or too much alike, for its interval."""
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the statistic, shape (...,)."""
@@ -47,10 +47,11 @@ class Statistic(Protocol):
         """Return its sampling error and interval."""
 
 
-def _check_rows(rows: float, least: int, what: str) -> None:
-    if rows < least:
+def _check_rows(sample: Distribution, what: str) -> None:
+    rows = float(sample.size.sum())
+    if rows < 2:
         raise InputError(
-            f"The interval of {what} needs at least {least} rows, not {rows:g}: add rows, or give "
+            f"The interval of {what} needs at least 2 rows, not {rows:g}: add rows, or give "
             "interval=None."
         )
 
@@ -75,9 +76,9 @@ class Quantile:
         """What it is called."""
         return "median" if self.share == 0.5 else f"quantile {self.share:g}"
 
-    def check(self, rows: float) -> None:
+    def check(self, sample: Distribution) -> None:
         """Raise `InputError` if there are no two rows."""
-        _check_rows(rows, 2, "a quantile")
+        _check_rows(sample, "a quantile")
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the quantile."""
@@ -117,13 +118,21 @@ class _Cut:
             )
         object.__setattr__(self, "share", share)
 
-    def check(self, rows: float) -> None:
-        """Raise `InputError` if no two rows are left."""
-        left = rows - 2 * math.floor(self.share * rows)
+    def check(self, sample: Distribution) -> None:
+        """Raise `InputError` if no two different rows are left."""
+        rows, cut = float(sample.size), self._cut(sample)
+        left = rows - 2 * float(cut)
         if left < 2:
             raise InputError(
                 f"Cutting {self.share:g} of {rows:g} rows at either end leaves {left:g}, which is "
                 "too few for an interval: cut less, or give interval=None."
+            )
+        lowest = float(sample.at(cut))
+        if lowest == sample.at(rows - 1 - cut):
+            raise InputError(
+                f"All rows that are left after cutting {self.share:g} at either end are "
+                f"{lowest:g}, which says nothing about how far others may be: cut less, or give "
+                "interval=None."
             )
 
     def _cut(self, sample: Distribution) -> FloatArray:
@@ -201,9 +210,9 @@ class HodgesLehmann:
 
     name: str = "Hodges-Lehmann"
 
-    def check(self, rows: float) -> None:
+    def check(self, sample: Distribution) -> None:
         """Raise `InputError` if there are no two rows."""
-        _check_rows(rows, 2, "the Hodges-Lehmann estimate")
+        _check_rows(sample, "the Hodges-Lehmann estimate")
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the estimate."""
@@ -226,9 +235,9 @@ class Shift:
 
     name: str = "Hodges-Lehmann shift"
 
-    def check(self, rows: float) -> None:
+    def check(self, sample: Distribution) -> None:
         """Raise `InputError` if there are no two rows."""
-        _check_rows(rows, 2, "a shift")
+        _check_rows(sample, "a shift")
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the shift."""
@@ -245,12 +254,20 @@ class Shift:
 class _PairNumbers:
     """Numbers of all pairs, found by how many are not larger: they are never written down.
 
-    ``total`` is how many there are, and they lie between the ``limits``.
+    ``total`` is how many there are, and they lie between the ``limits``. ``center`` is where
+    digits count most.
     """
 
-    def __init__(self, rows: Distribution, total: FloatArray, limits: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        rows: Distribution,
+        total: FloatArray,
+        limits: tuple[float, float],
+        center: float = 0.0,
+    ) -> None:
         self._rows, self._ends = rows, rows.ends
-        self._total, self._limits = total, limits
+        self._total, self._center = total, center
+        self._limits = _keys(np.array(limits) - center)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
         """Return how many there are up to a bound, both of shape (...,)."""
@@ -261,13 +278,13 @@ class _PairNumbers:
         exact = self._rows.is_exact
         least = np.minimum(0.5, self._total / 2)
         position = np.clip((np.rint(index) if exact else index) + 0.5, least, self._total - least)
-        low = np.full(position.shape, np.nextafter(self._limits[0], -np.inf))
+        low = np.full(position.shape, self._limits[0] - 1)
         high = np.full(position.shape, self._limits[1])
         for _ in range(_HALVINGS if exact else _HALVINGS_OF_CELLS):
-            middle = low + (high - low) / 2
-            enough = self.up_to(middle) >= position
+            middle = (low >> 1) + (high >> 1) + (low & high & 1)
+            enough = self.up_to(self._center + _numbers(middle)) >= position
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return high
+        return self._center + _numbers(high)
 
     def median(self) -> FloatArray:
         """Return the median."""
@@ -284,16 +301,30 @@ class _PairNumbers:
         ends = np.take_along_axis(self._ends, cell, axis=-1)
         if self._rows.is_exact:
             return np.where(after > 0, ends, 0.0)
-        left = np.clip((high[cell] - bounds) / (high - low)[cell], 0.0, 1.0)
+        widths = np.maximum(high - low, np.finfo(np.float64).tiny)[cell]
+        left = np.clip((high[cell] - bounds) / widths, 0.0, 1.0)
         return np.asarray(ends - left * np.take_along_axis(weights, cell, axis=-1))
+
+
+def _keys(numbers: FloatArray) -> IntArray:
+    """Return whole numbers in the same order, one for each float: halving them finds any float."""
+    bits = numbers.view(np.int64)
+    return np.asarray(bits ^ (bits >> 63 & _ALL_BUT_SIGN))
+
+
+def _numbers(keys: IntArray) -> FloatArray:
+    """Return the floats of keys."""
+    return np.asarray(keys ^ (keys >> 63 & _ALL_BUT_SIGN)).view(np.float64)
 
 
 class _Means(_PairNumbers):
     """The means of all unordered pairs of one sample, own pairs included."""
 
     def __init__(self, sample: Distribution) -> None:
-        n = sample.size
-        super().__init__(sample, n * (n + 1) / 2, (float(sample.low[0]), float(sample.high[-1])))
+        n, narrowest = sample.size, np.argmin(sample.high - sample.low)
+        limits = float(sample.low[0]), float(sample.high[-1])
+        center = 0.0 if sample.is_exact else float(sample.middles[narrowest])
+        super().__init__(sample, n * (n + 1) / 2, limits, center)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
         """Return how many there are up to a bound."""
