@@ -73,7 +73,7 @@ def main() -> int:
         print(f"  errors: {np.mean(errors):.3%} on average, {max(errors):.3%} at most")
     covered = intervals_with(report)
     if covered is not None:
-        print(f"  {covered[0]} of {covered[1]} intervals hold the exact value")
+        print(f"  {covered[0]} of {covered[1]} gossip intervals hold the exact value")
     for problem in (*audit.violations, *report.failures):
         print(f"  problem: {problem}")
     print(f"Verdict: {verdict(report)}")
