@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
-from pairgossip.cli.data import Observations, RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data import Observations, PairOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     OUTPUT,
@@ -40,7 +40,7 @@ class _ExactOptions:
     """Column that says at which site each row is, or of which patient: the sampling error is also
     told for sites that are drawn whole, as rows of one site may be alike."""
 
-    def read(self, files: list[Path], rows: RowOptions) -> tuple[Observations, dict[str, Any]]:
+    def read(self, files: list[Path], rows: PairOptions) -> tuple[Observations, dict[str, Any]]:
         """Read the rows; return them, and the arguments of `exact` and `test` they make."""
         from pairgossip.order_statistics import TESTS
 
@@ -53,6 +53,7 @@ class _ExactOptions:
             "kernel": self.kernel,
             "kind": kind,
             "labels": observations.labels,
+            **observations.factors,
         }
 
 
@@ -62,7 +63,7 @@ def exact_command(
     *,
     statistic: _ExactOptions,
     interval: Annotated[Level, Parameter(group=STATISTIC)] = None,
-    rows: RowOptions = RowOptions(),
+    rows: PairOptions = PairOptions(),
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
@@ -75,6 +76,7 @@ def exact_command(
         pairgossip dataset engel --out incomes.csv
         pairgossip exact incomes.csv --column income --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --missing drop
+        pairgossip exact incomes.csv --column income --weight foodexp --kernel gini
         pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
     """
     from pairgossip.inference import Answer, exact
@@ -141,7 +143,7 @@ def test_command(
     *,
     statistic: _ExactOptions,
     test: _TestOptions = _TestOptions(),
-    rows: RowOptions = RowOptions(),
+    rows: PairOptions = PairOptions(),
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Test whether a pairwise statistic differs from what it is without an effect.
