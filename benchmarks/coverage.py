@@ -3,7 +3,7 @@
 Run with ``python -m benchmarks.coverage``; name parts to run only these. All settings were fixed
 before the first run: 1,000 samples per cell with seeds 0 to 999, levels of 95 %, and as the truth
 the statistic of 1,000,000 rows with seed 1,000,000. ``tied`` rows are normal ones rounded to a
-whole or, where there are two columns or labels, to a half. A cell outside of 93 to 97 % at 200
+half. A cell outside of 93 to 97 % at 200
 rows or more is marked.
 """
 

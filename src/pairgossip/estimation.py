@@ -18,7 +18,9 @@ from pairgossip.errors import InputError, NotEnough, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
+from pairgossip.inference.questions import are_frequencies, perfect
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs, WholeSets
+from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
@@ -32,6 +34,13 @@ _LARGEST_HISTORY_BYTES = 1 << 28
 """Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
+_BORDERS: dict[Scale, tuple[float, ...]] = {
+    "plain": (),
+    "log": (0.0,),
+    "logit": (0.0, 1.0),
+    "fisher": (-1.0, 1.0),
+}
+"""What a statistic is only where all rows add the same to it, by the scale of its intervals."""
 _LARGEST_BLOCKED_TARGET = 20_000
 """Up to this many rows the exact value of a kernel without closed form is computed."""
 
@@ -230,7 +239,9 @@ class EstimationRequest(Request):
         keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
         if self.record is not None:
             keep_history = choice("record", self.record, ("nodes", "summary")) == "nodes"
-        target = self._exact(problem)
+        target, freedom = self._exact(problem), self._freedom(rows, problem)
+        if self.interval is not None:
+            self._check_errors(rows, problem, target, freedom)
         privacy_error = None
         if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets | PrivateSketch):
             privacy_error = problem.predicted_error(float(target))
@@ -249,7 +260,7 @@ class EstimationRequest(Request):
             timetable=timetable,
             level=self.interval,
             stops_early=self.until is not None,
-            freedom=_freedom(rows),
+            freedom=freedom,
             exact_error=self._exact_error(rows),
         )
 
@@ -325,6 +336,48 @@ class EstimationRequest(Request):
             return float("nan")
         return project(rows).error()
 
+    def _freedom(
+        self, rows: Pairs | Averages | PrivatePairs, problem: PairProblem | Averages
+    ) -> float:
+        """Return the degrees of freedom of a sampling error: rows less one, of the smaller class.
+
+        Sites that swap whole sets learn the error of drawing sites.
+        """
+        if self._learns_of_sites(problem):
+            return float(problem.n - 1)
+        classes, weights = (getattr(rows, name, None) for name in ("classes", "weights"))
+        of = np.zeros(rows.n, dtype=np.intp) if classes is None else classes
+        return float(np.bincount(of, weights).min() - 1)
+
+    def _learns_of_sites(self, problem: PairProblem | Averages) -> bool:
+        return isinstance(problem, WholeSets | PrivateSets) and self._method.tracks_rows
+
+    def _check_errors(
+        self,
+        rows: Pairs | Averages | PrivatePairs,
+        problem: PairProblem | Averages,
+        target: float | FloatArray,
+        freedom: float,
+    ) -> None:
+        """Raise `InputError` unless the rows tell a sampling error."""
+        by_site = self._learns_of_sites(problem)
+        if freedom < 1:
+            of_class = " of each class" if getattr(rows, "classes", None) is not None else ""
+            what = "site" if by_site else f"row{of_class}"
+            raise InputError(
+                f"A sampling error needs more than one {what}: leave {{argument}} out.", "interval"
+            )
+        if not isinstance(rows, Pairs):
+            return
+        if not by_site and not are_frequencies(rows.weights):
+            raise InputError(
+                "Weights that are not whole numbers are no frequencies of rows, of which nodes "
+                "could learn the sampling error: leave {argument} out, or ask exact, with groups.",
+                "interval",
+            )
+        if float(target) in _BORDERS[rows.kernel.interval_scale]:
+            raise perfect(rows, float(target), None if by_site else freedom)
+
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
         """Build the error for a method that cannot do what is asked."""
         return InputError(f"Method '{self._method.name}' {why}", argument, value)
@@ -341,8 +394,8 @@ class EstimationRequest(Request):
         )
         if self._method.estimates == "row-mean" and pairs.components > 1:
             raise self._refusal(
-                f"estimates the rows of a single kernel, and '{pairs.kernel.name}' is a ratio of "
-                "two: use {argument}."
+                f"estimates the rows of a single kernel, and '{pairs.kernel.name}' is made of "
+                f"{pairs.components}: use {{argument}}."
             )
         pairs.check()
         return pairs
@@ -446,14 +499,6 @@ def _warn_if_unsettled(run: Run) -> None:
         4 * int(run.iterations[-1]),
     )
     warnings.warn(notice, stacklevel=3)
-
-
-def _freedom(rows: Pairs | Averages | PrivatePairs) -> float:
-    """Return the degrees of freedom of a sampling error: rows less one, of the smaller class."""
-    classes = getattr(rows, "classes", None)
-    if classes is None:
-        return float(rows.n - 1)
-    return float(np.bincount(classes, getattr(rows, "weights", None)).min() - 1)
 
 
 def _choose_order(order: str | None, method: Method, clock: str) -> str:

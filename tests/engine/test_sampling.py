@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
 import pairgossip as pg
 from pairgossip.algorithms import row_products
@@ -13,7 +15,9 @@ from pairgossip.engine.estimation import loops
 from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.errors import InputError, NotEnough
-from pairgossip.kernels import Pairs
+from pairgossip.inference.answer import intervals
+from pairgossip.kernels import Pairs, WholeSets
+from pairgossip.privacy import PrivatePairs, PrivateSets
 from tests.problems import labeled_rows, rows, skewed
 
 KERNELS: dict[str, tuple[Any, Any]] = {
@@ -142,6 +146,56 @@ def test_weights_are_those_of_repeated_rows() -> None:
     assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
 
 
+def test_rows_of_a_small_class_are_a_sample_of_their_own() -> None:
+    random = np.random.default_rng(6)
+    labels = (np.arange(100) < 4).astype(float)
+    data = random.normal(size=100) + labels
+    settings: dict[str, Any] = {"labels": labels, "interval": 0.95}
+    run = pg.estimate(data, "auc", clock="async", iterations=60_000, seed=0, **settings)
+    exact = pg.exact(data, "auc", **settings)
+    assert run.sampling_error is not None
+    assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("given", "freedom"),
+    [
+        ({}, 19),
+        ({"weights": np.full(20, 3)}, 59),
+        ({"groups": np.arange(20) // 5, "construction": "whole-sets"}, 3),
+        ({"groups": np.arange(20) // 5}, 19),
+        ({"groups": np.arange(20) // 5, "method": "sketch"}, 19),
+        ({"kernel": "auc", "labels": np.arange(20) < 6}, 5),
+    ],
+)
+def test_what_is_drawn_has_degrees_of_freedom(given: dict[str, Any], freedom: int) -> None:
+    given = {"kernel": "gini", "iterations": 50, "seed": 0, "interval": 0.95} | given
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotEnough)
+        assert pg.estimate(rows(20), **given).freedom == freedom
+
+
+def test_private_sets_count_for_as_many_rows() -> None:
+    sites = np.repeat([0, 1, 2], [1, 2, 9])
+    mechanism = pg.privacy.RandomizedResponse(1.0, bins=4, range=(-4, 4))
+    private = PrivateSets(PrivatePairs(rows(12), "gini", mechanism, seeded=True), sites)
+    plain = WholeSets(Pairs(rows(12), "gini"), sites)
+    found, expected = (
+        RowErrors(sets.for_trial(SeedSequence(0)), None, None, None)._state.sizes
+        for sets in (private, plain)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_estimates_outside_of_a_scale_have_plain_intervals() -> None:
+    values, errors = np.array([0.5, 1.0, 1.1, np.nan]), np.full(4, 0.1)
+    low, high = intervals(values, errors, 0.95, "logit", np.inf)
+    assert 0 < low[0] < 0.5 < high[0] < 1
+    np.testing.assert_allclose(low[1:3], values[1:3] - 0.196, atol=1e-4)
+    np.testing.assert_allclose(high[1:3], values[1:3] + 0.196, atol=1e-4)
+    assert np.isnan(low[3]) and np.isnan(high[3])
+
+
 def test_the_curves_do_not_change_when_errors_are_learned() -> None:
     settings: dict[str, Any] = {"iterations": 2000, "seed": 3, "clock": "async"}
     plain = pg.estimate(rows(40), "gini", **settings)
@@ -158,6 +212,9 @@ def test_a_run_ends_when_all_nodes_have_enough() -> None:
     assert run.gossip_error is not None and run.sampling_error is not None
     assert (run.gossip_error <= run.sampling_error / 10).all()
     assert run.exchanges[-1] == run.enough[0]
+    table = run.to_xarray()
+    assert table.enough.item() == run.enough[0]
+    np.testing.assert_array_equal(table.trial_gossip_error, run.trial_gossip_error)
     with pytest.warns(NotEnough, match="iterations=800 or more"):
         pg.estimate(data, "gini", until="enough", iterations=200, **settings)
 
@@ -190,11 +247,18 @@ def test_what_a_node_has_moved() -> None:
         ({"method": "u2"}, "no sampling error: use method='gosta'"),
         ({"interval": 95}, "The level of an interval must be a number between 0 and 1"),
         ({"until": "soon"}, "end 'soon'"),
+        ({"data": [1.0]}, "needs more than one row: leave interval= out"),
+        ({"kernel": "auc", "labels": np.arange(20) < 1}, "more than one row of each class"),
+        ({"groups": np.zeros(20), "construction": "whole-sets"}, "more than one site"),
+        ({"weights": np.full(20, 0.5)}, "no frequencies"),
+        ({"kernel": "auc", "data": np.arange(20), "labels": np.arange(20) < 10}, "below 0.259"),
+        ({"data": np.ones(20), "method": "sketch"}, "'gini' is 0 on these rows"),
     ],
 )
 def test_what_cannot_be_learned(given: dict[str, Any], sentence: str) -> None:
+    usual: dict[str, Any] = {"data": rows(20), "kernel": "gini", "interval": 0.95}
     with pytest.raises(InputError) as caught:
-        pg.estimate(rows(20), "gini", **({"interval": 0.95} | given))
+        pg.estimate(**(usual | given))
     assert sentence in str(caught.value)
     run = pg.estimate(rows(20), "gini", iterations=10, seed=0)
     with pytest.raises(InputError, match=r"estimate again with interval=0\.95"):

@@ -87,7 +87,10 @@ def interval(
 def intervals(
     values: FloatArray, errors: FloatArray, level: float, scale: Scale, freedom: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the intervals about many values."""
+    """Return the ends of the intervals about many values.
+
+    Estimates may lie outside of what the scale allows: about these, intervals are plain.
+    """
     level = check_level(level)
     wide = errors * (t_quantile(level, freedom) if freedom < _FEW else normal_quantile(level))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -101,7 +104,8 @@ def intervals(
             low, high = (np.tanh(middle + side * spread) for side in (-1, 1))
         else:
             low, high = values - wide, values + wide
-    return low, high
+    outside = np.isnan(low) | np.isnan(high)
+    return np.where(outside, values - wide, low), np.where(outside, values + wide, high)
 
 
 def check_level(level: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from pairgossip.arrays import IntArray, PairFunction
+from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import Answer, check_level, interval
@@ -262,12 +262,17 @@ def answer(
 def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
     """Return the standard error; raise `InputError` where it would be no statement."""
     if clusters is None:
-        _check_frequencies(pairs)
+        if not are_frequencies(pairs.weights):
+            raise InputError(
+                "Weights that are not whole numbers are no frequencies of rows: give {argument}, "
+                "one group per row if rows were drawn independently, such as range(n).",
+                "groups",
+            )
         if found.freedom < 1:
             what = "row" if pairs.classes is None else "row of each class"
             raise InputError(f"A sampling error needs more than one {what}: add rows.")
     if pairs.kernel.interval_scale == "logit" and found.value in (0.0, 1.0):
-        raise _perfect(pairs, found, clusters is None)
+        raise perfect(pairs, found.value, found.freedom if clusters is None else None)
     if found.is_degenerate:
         raise InputError(
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
@@ -276,26 +281,22 @@ def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) 
     return found.error(clusters)
 
 
-def _check_frequencies(pairs: Pairs) -> None:
-    if pairs.weights is not None and np.any(pairs.weights != np.round(pairs.weights)):
-        raise InputError(
-            "Weights that are not whole numbers are no frequencies of rows: give {argument}, one "
-            "group per row if rows were drawn independently, such as range(n).",
-            "groups",
-        )
+def are_frequencies(weights: FloatArray | None) -> bool:
+    """Tell whether weights, if there are any, say how many equal rows each row stands for."""
+    return weights is None or bool(np.all(weights == np.round(weights)))
 
 
-def _perfect(pairs: Pairs, found: Projection, has_bound: bool) -> InputError:
+def perfect(pairs: Pairs, value: float, freedom: float | None) -> InputError:
     """Build the error for rows on the border of what the statistic can be.
 
-    A bound is known for independent rows of two classes.
+    For independent rows of two classes, given the degrees of freedom, a bound is known.
     """
     known, advice = "", "add rows"
-    if pairs.classes is not None and has_bound:
-        bound = 0.05 ** (1 / (found.freedom + 1))
-        side = f"above {bound:.3f}" if found.value == 1.0 else f"below {1 - bound:.3f}"
+    if pairs.classes is not None and freedom is not None:
+        bound = 0.05 ** (1 / (freedom + 1))
+        side = f"above {bound:.3f}" if value == 1.0 else f"below {1 - bound:.3f}"
         known, advice = f", but with 95 % confidence it is {side}", "add rows, or report the bound"
     return InputError(
-        f"'{pairs.kernel.name}' is {found.value:g} on these rows, whose standard error of 0 says "
+        f"'{pairs.kernel.name}' is {value:g} on these rows, whose standard error of 0 says "
         f"nothing{known}: {advice}."
     )

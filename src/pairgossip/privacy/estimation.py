@@ -272,7 +272,7 @@ class _ReportedSets(_Private):
 
     def __init__(self, problem: PrivateSets, reported: ReportedPairs) -> None:
         super().__init__(problem.rows.truth, problem.mechanism, problem.n, problem.scale)
-        self.reported = reported
+        self.reported, self.sets = reported, problem.sets
         debiased = reported.debiased
         cells, site_of = reported.cells, problem.sets.site_of
         self._histograms = np.zeros((self.n, reported.mechanism.cells))

@@ -73,7 +73,8 @@ class Run(Result):
     interval_scale: Scale = "plain"
     """On which scale the intervals are symmetric."""
     freedom: float = math.inf
-    """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one."""
+    """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one;
+    sites less one where these swap whole sets."""
     sampling_error: FloatArray | None = None
     """What each node says of how far the statistic of these rows may be from the population's:
     a standard error, which falls with more rows only, shape (trials, nodes)."""
@@ -328,7 +329,7 @@ class Run(Result):
         """Return all arrays with named dimensions; the checkpoints are labeled by iteration."""
         with needed_for("Run.to_xarray"):
             import xarray
-        from pairgossip.results.storage import RUN_ERRORS, RUN_FACTS
+        from pairgossip.results.storage import RUN_ERROR_CURVES, RUN_ERRORS, RUN_FACTS
 
         curves = ("trial", "iteration")
         variables: dict[str, Any] = {
@@ -355,6 +356,11 @@ class Run(Result):
         for name in RUN_ERRORS:
             if getattr(self, name) is not None:
                 variables[name] = (("trial", "node"), getattr(self, name))
+        for name in RUN_ERROR_CURVES:
+            if getattr(self, name) is not None:
+                variables[name] = (curves, getattr(self, name))
+        if self.enough is not None:
+            variables["enough"] = (("trial",), self.enough)
         privacy: dict[str, Any] = {}
         if self.privacy is not None and self.privacy_error is not None:
             variables["private_values"] = (("trial",), self.private_values)

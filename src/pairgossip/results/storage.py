@@ -76,7 +76,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
-    """Read what `write_archive` wrote; a damaged file may raise anything but `InputError`.
+    """Read what `save_result` wrote; a damaged file may raise anything but `InputError`.
 
     Nothing is unpacked before the sizes of all arrays are known: together at most ``largest``.
     """

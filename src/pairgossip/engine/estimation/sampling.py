@@ -9,15 +9,10 @@ import numpy as np
 from pairgossip.algorithms import row_products
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.kernels import TrialPairs, WholeSets
+from pairgossip.kernels import TrialPairs
 
 _AT_ONCE = 1 << 12
 """Exchanges whose pairs are evaluated together."""
-
-
-def numbers_tracked(components: int) -> int:
-    """Return how many numbers more a message carries for it."""
-    return components * (components + 1) // 2 + components
 
 
 class RowErrors:
@@ -46,13 +41,13 @@ class RowErrors:
         self._symmetric = pairs.kernel.symmetric
         of = own_observations(pairs.n) if clusters is None else clusters
         sizes = _sizes(pairs, of)
+        self._are_rows = bool(np.all(sizes == 1))
         self._spread = float(sizes @ sizes) / pairs.n
+        self._factors = _factors(pairs) if clusters is None else None
+        self._correction = len(sizes) / (len(sizes) - 1) if len(sizes) > 1 else np.nan
+        if self._factors is not None:  # products are of scaled means, averages of the means
+            sizes, self._correction = sizes / self._factors, 1.0
         self._state = row_products.init(of, sizes, pairs.components)
-        # A row of weight w stands for w equal ones, whose squares add up, not their sums.
-        weights = getattr(pairs, "weights", None) if clusters is None else None
-        self._shrink = None if weights is None else 1 / np.sqrt(weights)
-        drawn = len(sizes) if weights is None else weights.sum()
-        self._correction = drawn / (drawn - 1) if drawn > 1 else np.nan
 
     def advance(self, exchanges: PairArray) -> None:
         """Carry out a block of exchanges."""
@@ -67,8 +62,8 @@ class RowErrors:
         firsts, seconds = nodes.ravel(), held.ravel()
         values = self._pairs.values(firsts, seconds)
         both = values + (values if self._symmetric else self._pairs.values(seconds, firsts))
-        if self._shrink is not None:
-            both *= self._shrink[firsts][:, None]
+        if self._factors is not None:
+            both *= self._factors[firsts][:, None]
         return both.reshape(2, len(exchanges), -1)
 
     def averages(self) -> FloatArray | None:
@@ -76,7 +71,7 @@ class RowErrors:
 
         They come from the very visits that the products come from: noise that both share cancels.
         """
-        if self._spread != 1.0 or self._shrink is not None:
+        if not self._are_rows:
             return None
         return self._state.z[:, -self._pairs.components :] / 2
 
@@ -101,10 +96,25 @@ def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArra
 
 def _sizes(pairs: TrialPairs, clusters: IntArray) -> FloatArray:
     """Return how many nodes each cluster counts for; a site with a set of rows as many as these."""
-    if isinstance(pairs, WholeSets):
-        sizes = pairs.sets.sizes
-        return np.asarray(sizes * (len(sizes) / sizes.sum()))
+    sets = getattr(pairs, "sets", None)
+    if sets is not None:
+        return np.asarray(sets.sizes * (sets.n / sets.sizes.sum()))
     return np.bincount(clusters).astype(np.float64)
+
+
+def _factors(pairs: TrialPairs) -> FloatArray | None:
+    """Return by what to multiply rows' means so that their squares add up to the variance.
+
+    A row of weight w stands for w equal ones, whose squares add up, not their sums. Rows of each
+    class are a sample of their own, with one degree of freedom less than rows.
+    """
+    weights, classes = (getattr(pairs, name, None) for name in ("weights", "classes"))
+    if weights is None and classes is None:
+        return None
+    times = np.ones(pairs.n) if weights is None else weights
+    of = np.zeros(pairs.n, dtype=np.intp) if classes is None else classes
+    drawn = np.bincount(of, times)
+    return np.asarray(np.sqrt((drawn / (drawn - 1))[of] / times))
 
 
 class SeenErrors:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import Method, weighted_gosta
+from pairgossip.algorithms import Method, row_products, weighted_gosta
 from pairgossip.arrays import FloatArray, IntArray, PairArray, root_mean_square
 from pairgossip.checks import TREE
 from pairgossip.engine.estimation.engine import (
@@ -19,7 +19,7 @@ from pairgossip.engine.estimation.engine import (
     Spread,
     plain_spread,
 )
-from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, numbers_tracked
+from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors
 from pairgossip.engine.schedule import TRIAL_PROBLEM, child
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
@@ -217,7 +217,7 @@ class Setup:
         if not self.learns_rows:
             return 0
         sites = isinstance(self.graph, GroupedGraph)
-        return numbers_tracked(self.problem.components) * (2 if sites else 1)
+        return row_products.numbers_per_node(self.problem.components) * (2 if sites else 1)
 
     @property
     def set_sizes(self) -> IntArray | None:
@@ -380,7 +380,7 @@ class EstimationTrial(Trial[TrialRecord]):
             record.gossip_error = np.where(np.isnan(estimates), np.nan, 0.0)
         record.sampling_error = self._sampling_errors()
         if self._sites is not None:
-            record.site_error = self._sites.errors(self._averages())
+            record.site_error = self._without_noise(self._sites.errors(self._averages()))
         record.trial_gossip_error[at] = root_mean_square(record.gossip_error)
         record.trial_sampling_error[at] = root_mean_square(record.sampling_error)
 
@@ -404,9 +404,11 @@ class EstimationTrial(Trial[TrialRecord]):
             learned = self._engine.learned()
             everyone = learned is not None and learned.min() == problem.n
             return np.full(problem.n, self._setup.exact_error) if everyone else unknown
-        seen = self._rows.errors(averages)
+        return self._without_noise(self._rows.errors(averages))
+
+    def _without_noise(self, seen: FloatArray) -> FloatArray:
+        """Return the errors of the sample: those of private reports are of their noise too."""
         if self._setup.privacy_error is None:
             return seen
-        # Of reports it is the error of the sample and of their noise together.
         noise = self._setup.privacy_error.standard_error
         return np.sqrt(np.maximum(seen**2 - noise**2, 0.0))
