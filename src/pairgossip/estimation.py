@@ -492,9 +492,15 @@ def _warn_if_unsettled(run: Run) -> None:
     if len(known) == errors.size and apart <= _AGREEMENT:
         return
     how = "Not all nodes know" if len(known) < errors.size else f"Nodes differ by {apart:.0%} in"
+    why = "since rows have not come around yet: use {argument} or more, or method 'sketch'."
+    if not len(known):
+        how = "No node knows"
+        why = (
+            "since rows have not come around yet, or tell none, as where all are tied or classes "
+            "are separated or of one row: use {argument} or more, or see what `exact` says."
+        )
     notice = NotEnough(
-        f"{how} the sampling error, since rows have not come around yet: use {{argument}} or more, "
-        "or method 'sketch'.",
+        f"{how} the sampling error, {why}",
         "iterations",
         4 * int(run.iterations[-1]),
     )

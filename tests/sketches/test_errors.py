@@ -94,6 +94,15 @@ def test_errors_of_scores(name: str, n: int) -> None:
     assert least < error_ratio(Pairs(close, "auc-difference", labels=labels)) < most
 
 
+@pytest.mark.parametrize("zeros", [0.3, 0.6, 0.8])
+def test_errors_of_scores_that_pile_up_at_the_end_of_a_bin(zeros: float) -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.random(400) < 0.35
+    scores = generator.exponential(size=400) * np.where(labels, 1.6, 1.0)
+    scores[generator.random(400) < zeros * np.where(labels, 0.5, 1.0)] = 0.0
+    assert error_ratio(Pairs(scores, "auc", labels=labels)) == pytest.approx(1, abs=0.08)
+
+
 def test_errors_on_real_rows() -> None:
     engel, (wine, kinds) = pg.datasets.engel(), pg.datasets.wine()
     for kernel in ("gini", "gini-coefficient"):
@@ -141,6 +150,9 @@ def test_sites_tell_the_error_of_rows(kernel: str) -> None:
 def test_classes_that_do_not_overlap_tell_no_error() -> None:
     scores, labels = np.arange(60.0), np.arange(60) > 29
     assert np.isnan(sketched(Pairs(scores, "auc", labels=labels))[1])
+    how: dict[str, Any] = {"method": "sketch", "schedule": "tree", "interval": 0.95, "seed": 0}
+    with pytest.warns(pg.errors.NotEnough, match="No node knows .* classes are separated"):
+        pg.estimate(scores, "auc", "cycle", labels=labels, **how)
 
 
 class Own:

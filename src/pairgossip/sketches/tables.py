@@ -40,6 +40,7 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
 OF_ORDER = frozenset(_FORMS) - {Formula.AUC_ORDERED, Formula.AUC_COMPARED}
 _SIGNED = {Formula.KENDALL, Formula.RANKING_RISK, Formula.AUC_ORDERED}
 """Those that may be 0 or less; the others count pairs, of which there must be some."""
+_TINY = 1e-300
 _ROUNDING = 1e-13
 """How far sums of shares may be off; a certified interval allows for it."""
 
@@ -152,6 +153,26 @@ def _weights(cells: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.inv(x).T @ cells @ np.linalg.inv(y))
 
 
+def _center_in_bins(points: Points, bins: int) -> Points:
+    """Return two points of equal weight per bin, about the mean of its rows.
+
+    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
+    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
+    """
+    nodes, _, kernels = points.row_means.shape
+    weights = points.weights.reshape(nodes, bins, 2, -1)
+    total = weights.sum(axis=2, keepdims=True)
+    lean = (weights[:, :, 1:] - weights[:, :, :1]) / np.maximum(total, _TINY)
+    spread = np.sqrt(np.maximum(1 - lean**2, 0.0))
+    offsets = np.concatenate([lean - spread, lean + spread], axis=2)[..., None]
+    below, above = np.split(points.row_means.reshape(*weights.shape, kernels), 2, axis=2)
+    means = (above + below) / 2 + offsets * (above - below) / 2
+    return points._replace(
+        weights=np.repeat(total / 2, 2, axis=2).reshape(nodes, -1),
+        row_means=means.reshape(nodes, -1, kernels),
+    )
+
+
 def _apart_and_shared(axis: Grid | Labels) -> tuple[FloatArray, FloatArray]:
     """Return the forms of pairs in different bins, and in one bin whose order is unknown."""
     apart = np.abs(axis.signs[axis.counts, axis.counts])
@@ -201,6 +222,16 @@ class AucTable(Table):
         compared = self._compared(cells)
         known, unknown = self.known(cells) / compared, self.unknown(cells) / compared
         return (1 + known - unknown) / 2, (1 + known + unknown) / 2
+
+    def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
+        """Return the points of every bin and class, NaN where the classes may be separated."""
+        found = super().points(mean, wanted)
+        if self.x.ties_known:
+            return found
+        low, high = self.bracket(mean)
+        is_known = (low > _ROUNDING) & (high < 1 - _ROUNDING)
+        found = _center_in_bins(found, self.x.bins)
+        return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
 
     def _compared(self, cells: FloatArray) -> FloatArray:
         shares = cells[..., self.x.counts, :].sum(axis=-2)
