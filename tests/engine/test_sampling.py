@@ -169,10 +169,10 @@ def test_rows_of_a_small_class_are_a_sample_of_their_own() -> None:
     ],
 )
 def test_what_is_drawn_has_degrees_of_freedom(given: dict[str, Any], freedom: int) -> None:
-    given = {"kernel": "gini", "iterations": 50, "seed": 0, "interval": 0.95} | given
+    usual: dict[str, Any] = {"kernel": "gini", "iterations": 50, "seed": 0, "interval": 0.95}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotEnough)
-        assert pg.estimate(rows(20), **given).freedom == freedom
+        assert pg.estimate(rows(20), **(usual | given)).freedom == freedom
 
 
 def test_private_sets_count_for_as_many_rows() -> None:
