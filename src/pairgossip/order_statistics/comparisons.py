@@ -81,7 +81,7 @@ def _chance_error(sample: Distribution) -> float:
     return math.sqrt((n + 1 - correction) / (12 * float(sample.size.prod())))
 
 
-def mann_whitney(data: FloatArray, continuity: bool = False) -> TestResult:
+def _mann_whitney(data: FloatArray, continuity: bool = False) -> TestResult:
     """Test whether one class tends to be larger: its probability of superiority, which is the AUC.
 
     As `scipy.stats.mannwhitneyu(method="asymptotic")`; ``continuity`` moves the statistic by half
@@ -96,7 +96,7 @@ def mann_whitney(data: FloatArray, continuity: bool = False) -> TestResult:
     return TestResult(value, error, z, two_sided(z))
 
 
-def rank_sum(data: FloatArray) -> TestResult:
+def _rank_sum(data: FloatArray) -> TestResult:
     """Test the same by Wilcoxon's sum of the higher class's ranks.
 
     As `scipy.stats.ranksums` without ties, which are counted here.
@@ -108,7 +108,7 @@ def rank_sum(data: FloatArray) -> TestResult:
     return TestResult(expected + away, error, away / error, two_sided(away / error))
 
 
-def brunner_munzel(data: FloatArray) -> TestResult:
+def _brunner_munzel(data: FloatArray) -> TestResult:
     """Test the same where the classes may spread differently; z is Student's t.
 
     As `scipy.stats.brunnermunzel`; the error is DeLong's.
@@ -136,7 +136,7 @@ def brunner_munzel(data: FloatArray) -> TestResult:
     return TestResult(value, error, t, two_sided_by_t(t, freedom))
 
 
-def kolmogorov_smirnov(data: FloatArray) -> TestResult:
+def _kolmogorov_smirnov(data: FloatArray) -> TestResult:
     """Test whether two classes have the same distribution, by the largest gap between them.
 
     z is the gap in units of its error; p is that of large samples, as `scipy.stats.kstwobign`.
@@ -148,7 +148,7 @@ def kolmogorov_smirnov(data: FloatArray) -> TestResult:
     return TestResult(value, error, value / error, beyond_kolmogorov(value / error))
 
 
-def spearman(data: FloatArray) -> TestResult:
+def _spearman(data: FloatArray) -> TestResult:
     """Test whether two columns go together: the correlation of their mid-ranks.
 
     z and p are those of Student's t for columns that are independent, as in
@@ -213,11 +213,11 @@ def _mean_above(column: FloatArray, numbers: FloatArray) -> FloatArray:
 
 
 TESTS: dict[str, Callable[[FloatArray], TestResult]] = {
-    "mann-whitney": mann_whitney,
-    "mann-whitney-continuity": partial(mann_whitney, continuity=True),
-    "wilcoxon-rank-sum": rank_sum,
-    "brunner-munzel": brunner_munzel,
-    "kolmogorov-smirnov": kolmogorov_smirnov,
-    "spearman": spearman,
+    "mann-whitney": _mann_whitney,
+    "mann-whitney-continuity": partial(_mann_whitney, continuity=True),
+    "wilcoxon-rank-sum": _rank_sum,
+    "brunner-munzel": _brunner_munzel,
+    "kolmogorov-smirnov": _kolmogorov_smirnov,
+    "spearman": _spearman,
 }
 """What `test` calls by name, on checked data whose last column is the label."""
