@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import BoolArray, FloatArray, PairFunction
 from pairgossip.kernels import CATALOG, exact
+from pairgossip.kernels.blocks import blocked_rows, blocked_total
 from pairgossip.kernels.closed_forms import (
     _ascending_pairs,
     _pairs_above_at_ties,
     _tied_pairs,
 )
-from pairgossip.kernels.kernel import blocked_rows, blocked_total
 
 from .reference import random_data
 

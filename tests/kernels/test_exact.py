@@ -24,8 +24,7 @@ from pairgossip.kernels import (
     metric_learning_risk,
     row_means,
 )
-from pairgossip.kernels.exact import probe, scattered_pairs
-from pairgossip.kernels.kernel import (
+from pairgossip.kernels.blocks import (
     NUMBERS_PER_BLOCK,
     blocked_rows,
     blocked_total,
@@ -33,6 +32,7 @@ from pairgossip.kernels.kernel import (
     tile_side,
     tiles,
 )
+from pairgossip.kernels.exact import probe, scattered_pairs
 
 from .reference import SCALARS, Row, brute_force, random_data, rows_of, without_closed_forms
 

@@ -19,7 +19,8 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction, root_mean_square
 from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, Pairs
-from pairgossip.kernels.kernel import blocked_rows, evaluate
+from pairgossip.kernels.blocks import blocked_rows
+from pairgossip.kernels.kernel import evaluate
 
 _DEGENERATE, _ROUNDING = 1e-6, 1e-12
 """Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""

@@ -15,7 +15,7 @@ from pairgossip.inference.answer import Answer, check_level, interval
 from pairgossip.inference.permutations import permute_labels
 from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
-from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided

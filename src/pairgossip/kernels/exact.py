@@ -11,18 +11,15 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import STATISTICS, choice
 from pairgossip.errors import InputError
-from pairgossip.kernels.functions import formula_function
-from pairgossip.kernels.kernel import (
-    CATALOG,
-    Combination,
-    Kernel,
+from pairgossip.kernels.blocks import (
     Progress,
     blocked_rows,
     blocked_total,
     diagonal_total,
-    evaluate,
     infinite_value,
 )
+from pairgossip.kernels.functions import formula_function
+from pairgossip.kernels.kernel import CATALOG, Combination, Kernel, evaluate
 
 # The table of built-in kernels.
 

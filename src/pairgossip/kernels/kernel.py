@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
+from pairgossip.kernels.data import check_columns, check_label_sizes
 
 Scale = Literal["plain", "log", "logit", "fisher"]
 """On which scale intervals are symmetric: of sizes, which are positive and whose errors grow with
@@ -438,96 +437,3 @@ def _single_kernel(kernel: Kernel | PairFunction | str, role: str) -> Kernel:
             f"{len(single.components)}: use one of its components."
         )
     return single
-
-
-# Kernel values over all ordered pairs, tile by tile, in bounded memory.
-
-
-NUMBERS_PER_BLOCK = 2**18
-"""How many numbers one side of a block of pairs may hold: 2 MB."""
-
-Progress = Callable[[float], None]
-
-
-def tiles(n: int, side: int, half: bool) -> Iterator[tuple[slice, slice]]:
-    """Cut the n x n pairs into squares; if `half`, leave out those below the diagonal."""
-    for row in range(0, n, side):
-        for column in range(row if half else 0, n, side):
-            yield slice(row, min(row + side, n)), slice(column, min(column + side, n))
-
-
-def tile_side(numbers_per_pair: int) -> int:
-    """Return the side of square tiles whose blocks of pairs hold a bounded amount of numbers."""
-    return max(1, math.isqrt(NUMBERS_PER_BLOCK // numbers_per_pair))
-
-
-def tile_pairs(data: FloatArray, rows: slice, columns: slice) -> tuple[FloatArray, FloatArray]:
-    """Return the pairs (x_k, x_l) for k in rows and l in columns as two blocks, row by row."""
-    left, above = data[rows], data[columns]
-    return np.repeat(left, len(above), axis=0), np.concatenate([above] * len(left))
-
-
-def tile_values(kernel: Kernel, data: FloatArray, rows: slice, columns: slice) -> FloatArray:
-    """Return h(x_k, x_l) for k in rows and l in columns, as a matrix of finite numbers."""
-    values = evaluate(kernel, *tile_pairs(data, rows, columns))
-    values = values.reshape(rows.stop - rows.start, -1)
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        k, other = np.argwhere(~np.isfinite(values))[0]
-        raise infinite_value(
-            f"Kernel '{kernel.name}'", rows.start + int(k), columns.start + int(other)
-        )
-    return values
-
-
-def infinite_value(owner: str, k: int, other: int) -> InputError:
-    """Build the error for a kernel or loss that is NaN or infinite at a pair."""
-    return InputError(
-        f"{owner} is NaN or infinite for observations {k} and {other} (counting from 0): "
-        f"it must be finite for every pair."
-    )
-
-
-def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> float:
-    """Sum a kernel over all ordered pairs, own pairs included."""
-
-    def weighted() -> Iterator[float]:
-        for rows, columns, values in _evaluate_tiles(kernel, data, progress):
-            mirrored = kernel.symmetric and rows != columns
-            yield float(values.sum()) * (2.0 if mirrored else 1.0)
-
-    return math.fsum(weighted())
-
-
-def blocked_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Sum a kernel over its second observation, each by its weight, for every first one."""
-    sums = np.zeros(len(data))
-    for rows, columns, values in _evaluate_tiles(kernel, data):
-        sums[rows] += values.sum(axis=1) if weights is None else values @ weights[columns]
-        if kernel.symmetric and rows != columns:
-            sums[columns] += values.sum(axis=0) if weights is None else weights[rows] @ values
-    return sums
-
-
-def diagonal_total(kernel: Kernel, data: FloatArray, share: FloatArray | float = 1.0) -> float:
-    """Sum a kernel over the own pairs (k, k), each by its share."""
-    if kernel.zero_diagonal:
-        return 0.0
-    step = max(1, NUMBERS_PER_BLOCK // column_count(data))
-    shares = np.broadcast_to(share, len(data))
-    sums = (
-        shares[at : at + step] @ evaluate(kernel, data[at : at + step], data[at : at + step])
-        for at in range(0, len(data), step)
-    )
-    return math.fsum(sums)
-
-
-def _evaluate_tiles(
-    kernel: Kernel, data: FloatArray, progress: Progress | None = None
-) -> Iterator[tuple[slice, slice, FloatArray]]:
-    n, side = len(data), tile_side(column_count(data))
-    per_row = math.ceil(n / side)
-    count = per_row * (per_row + 1) // 2 if kernel.symmetric else per_row**2
-    for done, (rows, columns) in enumerate(tiles(n, side, half=kernel.symmetric), start=1):
-        yield rows, columns, tile_values(kernel, data, rows, columns)
-        if progress is not None:
-            progress(done / count)

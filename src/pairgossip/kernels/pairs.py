@@ -10,20 +10,10 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
+from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, Progress, tile_side, tile_values, tiles
 from pairgossip.kernels.data import check_data, column_count
 from pairgossip.kernels.exact import check_kind, checked_row_means, probe, single_kernel, statistic
-from pairgossip.kernels.kernel import (
-    NUMBERS_PER_BLOCK,
-    Combination,
-    Formula,
-    Kernel,
-    Progress,
-    as_kernel,
-    evaluate,
-    tile_side,
-    tile_values,
-    tiles,
-)
+from pairgossip.kernels.kernel import Combination, Formula, Kernel, as_kernel, evaluate
 from pairgossip.kernels.weighing import add_strata, add_weights, check_weights
 from pairgossip.text import format_count
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
 from pairgossip.kernels.data import check_columns, check_data, check_two_classes, column_count
-from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
 from pairgossip.kernels.pairs import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, higher_label
 from pairgossip.losses.general import GeneralLoss, check_models

@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Kernel, Pairs
-from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.statistics import TrimmedMean
 

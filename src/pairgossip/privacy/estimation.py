@@ -9,8 +9,9 @@ from numpy.random import SeedSequence
 
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
+from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.exact import single_kernel
-from pairgossip.kernels.kernel import Combination, Kernel, Progress
+from pairgossip.kernels.kernel import Combination, Kernel
 from pairgossip.kernels.pairs import Means, Pairs, SiteSets, set_scale
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error

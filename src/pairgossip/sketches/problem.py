@@ -10,7 +10,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.pairs import Averages
 from pairgossip.privacy import PrivacyError, PrivatePairs, ReportedPairs
 from pairgossip.sketches import (

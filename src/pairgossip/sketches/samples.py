@@ -9,7 +9,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
-from pairgossip.kernels.kernel import Progress
+from pairgossip.kernels.blocks import Progress
 from pairgossip.order_statistics import Distribution, Sampling, Statistic
 from pairgossip.sketches.grids import Grid, Labels, Range, flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs, on_sites

@@ -17,8 +17,8 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import needed_for_speed
+from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK
 from pairgossip.kernels.data import column_count
-from pairgossip.kernels.kernel import NUMBERS_PER_BLOCK
 from pairgossip.losses import Loss
 from pairgossip.losses.learning import (
     LearningProblem,
