@@ -2,33 +2,22 @@
 
 import { ask } from "../common/api.js";
 import { alertUser, make, option } from "../common/elements.js";
-import { makeColumns, makeField, makeGroup, makePart, makeSelect, namePairs } from "./inputs.js";
+import {
+  CLOCKS,
+  LAWS,
+  LEVELS,
+  makeColumns,
+  makeField,
+  makeGroup,
+  makePart,
+  makeSelect,
+  namePairs,
+  SCHEDULES,
+  TARGETS,
+} from "./inputs.js";
 import { findNamed, NO_PAIRS, Settings } from "./settings.js";
 
 const FRACTIONS = ["p", "radius"]; // parameters of graphs that are no whole numbers
-const TARGETS = [
-  ["v", "all pairs (V-statistic)"],
-  ["u", "different rows (U-statistic)"],
-];
-const CLOCKS = { sync: "synchronous: all update", async: "asynchronous: two update" };
-const SCHEDULES = {
-  random: "random edges",
-  ordered: "ordered: all edges in turn",
-  continuized: "continuized: random edges, two registers",
-  tree: "tree: up and down once",
-};
-const LAWS = [
-  ["uniform-edges", "every edge equally often"],
-  ["node-clocks", "a node calls a neighbor"],
-];
-
-const LEVELS = [
-  ["0.9", "90 %"],
-  ["0.95", "95 %"],
-  ["0.99", "99 %"],
-  ["none", "none"],
-];
-
 export class SettingsForm {
   // onChange() is called whenever the fields describe another run.
   constructor(place, choices, onChange) {

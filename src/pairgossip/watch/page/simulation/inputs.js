@@ -1,4 +1,4 @@
-// The parts of a form.
+// The parts of a form, and what there is to choose.
 
 import { make, option } from "../common/elements.js";
 
@@ -50,3 +50,26 @@ export function makeColumns(columns, chosen, isSingle, onChoose) {
     make("div", { class: "columns" }, ...boxes),
   );
 }
+
+export const TARGETS = [
+  ["v", "all pairs (V-statistic)"],
+  ["u", "different rows (U-statistic)"],
+];
+export const CLOCKS = { sync: "synchronous: all update", async: "asynchronous: two update" };
+export const SCHEDULES = {
+  random: "random edges",
+  ordered: "ordered: all edges in turn",
+  continuized: "continuized: random edges, two registers",
+  tree: "tree: up and down once",
+};
+export const LAWS = [
+  ["uniform-edges", "every edge equally often"],
+  ["node-clocks", "a node calls a neighbor"],
+];
+
+export const LEVELS = [
+  ["0.9", "90 %"],
+  ["0.95", "95 %"],
+  ["0.99", "99 %"],
+  ["none", "none"],
+];
