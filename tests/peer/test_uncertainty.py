@@ -364,6 +364,23 @@ def test_a_function_of_several_averages_is_judged_along_its_slopes() -> None:
     assert covered[0] >= 7 and covered[1] == 8
 
 
+def test_products_from_a_liar_that_go_to_and_fro_harm_nothing() -> None:
+    """They may be as large as squares of what is averaged, and their own squares overflow."""
+    seen = lonely()
+    for k in range(1, 100):
+        state = make_state(math.sin(k) + k, float(k), k)
+        node = msgspec.structs.replace(state.nodes[0], mass=(*state.nodes[0].mass, k % 2 * 1e200))
+        seen.observe(msgspec.structs.replace(state, nodes=(node,)), (0,))
+    assert seen.interval() is not None
+
+
+def test_where_a_liar_has_brought_masses_beyond_all_bounds_there_is_no_interval() -> None:
+    seen = lonely()
+    for k in range(1, 100):
+        seen.observe(make_state(k % 2 * 1e155, float(k), k), (0,))
+    assert seen.error() is None and seen.interval() is None
+
+
 def test_a_model_has_no_interval_but_a_spread() -> None:
     loss = pg.losses.as_loss("auc-logistic")
     rule = DualAveraging(loss, 2, lambda z, *_: -z, lambda _: 1.0, 1.0)

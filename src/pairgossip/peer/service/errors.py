@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -67,7 +68,8 @@ def errors_of(context: PeerContext, state: State, seen: Uncertainty | None = Non
     if seen is not None:
         known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
     if total is not None:
-        known["sampling_error"] = math.sqrt(max(total**2 - (privacy or 0.0) ** 2, 0.0))
+        reports = privacy or 0.0
+        known["sampling_error"] = math.sqrt(max((total - reports) * (total + reports), 0.0))
         known["sampling_interval"] = _interval(rule, averages, total, context)
     return Errors(**known)
 
@@ -87,7 +89,7 @@ def _total_error(context: Context, state: State, averages: FloatArray) -> float 
         return None
     if state.exchanges < fewest_exchanges(context.present_rows.values()):
         return None
-    tracked = np.mean([node.mass[rule.averaged :] for node in state.nodes], axis=0)
+    tracked = _masses(state)[:, rule.averaged :].mean(axis=0)
     with np.errstate(all="ignore"):
         slopes = rule.kernel.slopes(averages)
         found = float(row_products.variance(tracked[None], averages[None], slopes[None], 1.0)[0])
@@ -104,11 +106,16 @@ def readout_of(context: Context, state: State) -> FloatArray:
     rule = context.rule
     if isinstance(rule, WeightedMixing):
         # Sums over weights, so that rows that were picked more often count for more.
-        total = np.sum([node.mass for node in state.nodes], axis=0)
-        return rule.readout(tuple(total.tolist()), ())
+        return rule.readout(tuple(_masses(state).sum(axis=0).tolist()), ())
     readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
     known = readouts[~np.isnan(readouts).any(axis=1)]
     return known.mean(axis=0) if len(known) else readouts[0]
+
+
+def _masses(state: State) -> FloatArray:
+    """Return the masses of all rows; peers with very many ask every second."""
+    entries = chain.from_iterable(node.mass for node in state.nodes)
+    return np.fromiter(entries, dtype=np.float64).reshape(len(state.nodes), -1)
 
 
 def _interval(

@@ -148,8 +148,9 @@ class Uncertainty:
             node = state.nodes[row]
             if row == 0:  # many rows together see everybody long before records have spread
                 self._met.add(node.record.origin)
-            self._learn_spread(self._masses[row], node.mass)
-            self._masses[row] = node.mass
+            if self._masses:
+                self._learn_spread(self._masses[row], node.mass)
+                self._masses[row] = node.mass
             self._replace(row, self._read(node))
         self._note()
 
@@ -170,7 +171,7 @@ class Uncertainty:
         means = [_along(direction, mark.means) for mark in marks[1:]]
         averages = [sum(means[k * size : (k + 1) * size]) / size for k in range(groups)]
         lasting = _walk_and_start(begin, averages) * abs(weight / covered)
-        fluctuation = sum((a - b) ** 2 for a, b in zip(ends, means, strict=True)) / batches
+        fluctuation = sum(_square(a - b) for a, b in zip(ends, means, strict=True)) / batches
         error = math.sqrt(lasting + fluctuation) / abs(weight)
         return error if math.isfinite(error) else None
 
@@ -212,7 +213,8 @@ class Uncertainty:
 
     def _begin(self, state: State) -> None:
         self._exchanges = state.exchanges
-        self._masses: list[tuple[float, ...]] = [node.mass for node in state.nodes]
+        learns = not isinstance(self._rule, StatisticRule)
+        self._masses = [node.mass for node in state.nodes] if learns else []
         self._parts = [self._read(node) for node in state.nodes]
         self._total = _total(self._parts)
         self._met: set[str] = set()
@@ -295,7 +297,7 @@ class Uncertainty:
         size = sum(entry * entry for entry in after)
         if not 0.0 < size < math.inf:
             return
-        change = sum((b - a) ** 2 for a, b in zip(before, after, strict=True)) / size
+        change = sum(_square(b - a) for a, b in zip(before, after, strict=True)) / size
         known = self._spread
         self._spread = change if known is None else known + _FORGETTING * (change - known)
 
@@ -311,8 +313,13 @@ def _walk_and_start(begin: float, averages: list[float]) -> float:
     first = (1 / 3 - 1 / (4 * groups)) / groups
     between = (2 / 3 - 1 / groups) / groups
     weight = (1 - first) / ((groups - 1) * between)
-    steps = sum((b - a) ** 2 for a, b in pairwise(averages))
-    return (averages[0] - begin) ** 2 + weight * steps
+    steps = sum(_square(b - a) for a, b in pairwise(averages))
+    return _square(averages[0] - begin) + weight * steps
+
+
+def _square(number: float) -> float:
+    """Unlike ``**`` this does not raise beyond the floating range, where a liar's masses may be."""
+    return number * number
 
 
 def _along(direction: Masses, masses: Masses) -> float:
