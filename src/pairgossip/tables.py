@@ -126,7 +126,7 @@ class Table:
     def holds_numbers(self, name: str) -> bool:
         """Tell whether every entry of a column that is not missing reads as a number."""
         texts = self._filled(name)
-        return bool(texts) and all(_parse_number(text) is not None for _, text in texts)
+        return bool(texts) and all(parse_number(text) is not None for _, text in texts)
 
     def count_values(self, name: str, most: int) -> int:
         """Count the different entries of a column, missing ones aside, up to a number of them."""
@@ -140,13 +140,13 @@ class Table:
     def resembles_numbers(self, name: str) -> bool:
         """Tell whether some entry of a column reads as a number, or would with a decimal point."""
         return any(
-            _parse_number(text) is not None or _DECIMAL_COMMA.fullmatch(text)
+            parse_number(text) is not None or _DECIMAL_COMMA.fullmatch(text)
             for _, text in self._filled(name)
         )
 
     def first_bad_cell(self, name: str) -> _BadCell | None:
         """Return the first entry of a column that is neither missing nor a number, if any."""
-        bad = ((line, text) for line, text in self._filled(name) if _parse_number(text) is None)
+        bad = ((line, text) for line, text in self._filled(name) if parse_number(text) is None)
         return next((_BadCell(name, line, text) for line, text in bad), None)
 
     def bad_lines(self, name: str) -> list[int]:
@@ -166,7 +166,7 @@ class Table:
 
     def _convert(self, name: str) -> FloatArray:
         """Return a column as numbers, with NaN for entries that are not numbers."""
-        parsed = (_parse_number(text) for _, text in self._entries(name))
+        parsed = (parse_number(text) for _, text in self._entries(name))
         return np.array([math.nan if number is None else number for number in parsed])
 
     def _gaps(self, name: str) -> list[int]:
@@ -180,7 +180,7 @@ class Table:
         return [
             _BadCell(name, line, text)
             for line, text in self._filled(name)
-            if (number := _parse_number(text)) is None or not math.isfinite(number)
+            if (number := parse_number(text)) is None or not math.isfinite(number)
         ]
 
     def _filled(self, name: str) -> list[tuple[int, str]]:
@@ -290,7 +290,7 @@ def _rows(lines: list[str], delimiter: str, file: Path) -> tuple[list[list[str]]
 
 
 def _check_header(header: list[str], file: Path) -> None:
-    if all(_parse_number(name) is not None for name in header):
+    if all(parse_number(name) is not None for name in header):
         raise InputError(f"The first line of {file} looks like data: it must name the columns.")
     repeated = next((name for name, count in Counter(header).items() if count > 1), None)
     if repeated == "":
@@ -311,7 +311,8 @@ def _check_shape(rows: list[list[str]], starts: list[int], file: Path) -> None:
             )
 
 
-def _parse_number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
+    """Return the number that an entry holds, NaN and infinity among them; None for other text."""
     # float() would also take digit groups such as 1_000, which are names more often than numbers.
     if "_" in text:
         return None
@@ -344,7 +345,7 @@ def _guess(column: str, text: str) -> str:
     for delimiter, name, enough in (("|", "'|'", any), (None, "spaces", all)):
         fields, names = text.split(delimiter), column.split(delimiter)
         if len(fields) == len(names) > 1 and enough(
-            _parse_number(field) is not None for field in fields
+            parse_number(field) is not None for field in fields
         ):
             return f" (fields separated by {name}? use commas)"
     return ""

@@ -120,6 +120,30 @@ def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> N
     assert account_of(tmp_path / "rows.csv.ledger").spent == 2
 
 
+def test_classes_that_are_numbers_are_the_same_observations_in_words(tmp_path: Path) -> None:
+    """Otherwise each kind of specification would have a budget of its own for the same rows."""
+    numbers = """
+    kernel = "auc"
+    columns = ["score"]
+    label = "ill"
+    [ranges]
+    score = [0, 1]
+    ill = [0, 1]
+    [privacy]
+    epsilon = 1.0
+    bins = 2
+    classes = [0, 1]
+    """
+    words = numbers.replace("ill = [0, 1]", "").replace("classes = [0, 1]", "")
+    words = words.replace("[ranges]", 'classes = ["1", "0"]\n[ranges]')
+    (tmp_path / "rows.csv").write_text("score,ill\n0.2,0\n0.7,1\n0.9,1\n")
+    for text, name in ((numbers, "ann"), (words, "bob")):
+        (tmp_path / "spec.toml").write_text(text)
+        made(tmp_path, name, budget=2.0)
+    account = account_of(tmp_path / "rows.csv.ledger")
+    assert account.observations == 3 and account.spent == 2
+
+
 def test_rows_that_come_later_keep_the_others(tmp_path: Path) -> None:
     written(tmp_path)
     first = made(tmp_path).read_rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import numpy as np
 
 from pairgossip.peer.storage.ledger import Declared, Report, Row
 from pairgossip.privacy import DebiasedKernel, DebiasedLoss, RandomizedResponse
+from pairgossip.tables import parse_number
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Privacy, Spec
@@ -59,8 +61,14 @@ def ledger_rows(rows: Sequence[Row], spec: Spec) -> Sequence[Row]:
 
 
 def _class_marks(spec: Spec) -> list[float]:
-    """Return a number for every class that depends on its word alone; none without classes."""
+    """Return a number for every class that depends on its word alone; none without classes.
+
+    Words that are numbers stand for these: a specification without classes reads them so.
+    """
     words = spec.classes or ()
+    numbers = [number for number in map(parse_number, words) if number is not None]
+    if len(words) == len(set(numbers)) and all(map(math.isfinite, numbers)):
+        return [number + 0.0 for number in numbers]
     return [float(int.from_bytes(hashlib.sha256(word.encode()).digest()[:6])) for word in words]
 
 
