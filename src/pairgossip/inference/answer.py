@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -57,20 +58,20 @@ class Answer(float):
         return (self.value, self.error, self.low, self.high, self.level, self.scale)
 
     def __str__(self) -> str:
-        places = decimal_places(self.error)
-        is_plain = places <= _MOST_DIGITS and abs(self) < 10**_MOST_DIGITS
-        form = f".{places}f" if is_plain else ".3e"
-        shown = (format(number, form) for number in (self.value, self.low, self.high))
-        return "{} ({:g} %: {} to {})".format(next(shown), 100 * self.level, *shown)
+        value, *ends = format_alike((self.value, self.low, self.high), self.error)
+        return "{} ({:g} %: {} to {})".format(value, 100 * self.level, *ends)
 
     __repr__ = __str__
 
 
-def decimal_places(error: float) -> int:
-    """Show the error's first two digits, and no more."""
-    if not 0 < error < math.inf:
-        return 3
-    return max(0, 1 - math.floor(math.log10(error)))
+def format_alike(numbers: Sequence[float], error: float) -> list[str]:
+    """Format numbers up to the second digit of their error."""
+    places = 3
+    if 0 < error < math.inf:
+        places = max(0, 1 - math.floor(math.log10(error)))
+    is_plain = places <= _MOST_DIGITS and max(map(abs, numbers)) < 10**_MOST_DIGITS
+    form = f".{places}f" if is_plain else ".3e"
+    return [format(number, form) for number in numbers]
 
 
 def interval(

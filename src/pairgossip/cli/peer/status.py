@@ -115,19 +115,19 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
 
 
 def _sampling_error(status: Status) -> str:
-    from pairgossip.inference.answer import decimal_places
+    from pairgossip.inference.answer import format_alike
 
     assert status.sampling_interval is not None
     low, high = status.sampling_interval
-    places = decimal_places((high - low) / 4)
+    ends = " to ".join(format_alike((low, high), (high - low) / 4))
     error, level = _short(status.sampling_error), "95 %"
     if status.privacy is not None:
         error, level = f"at least {error}", "95 %, privacy error included"
     if status.sampling_error == 0.0:
         error = "too small to tell"
     return (
-        f"{error} ({level}: {low:.{places}f} to {high:.{places}f} for the population the rows are "
-        "drawn from; falls with rows only)"
+        f"{error} ({level}: {ends} for the population the rows are drawn from; falls with rows "
+        "only)"
     )
 
 
