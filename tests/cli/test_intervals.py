@@ -154,3 +154,38 @@ def test_a_null_may_be_below_zero(cli: CommandLine, scores: Path) -> None:
     message = "What 'gini' is without an effect is not known: give --null 0.0."
     assert cli.error("test", scores, "--kernel", "gini", "--column", "first") == message
     assert cli.error(*asked, "--alternative", "above").startswith("Unknown alternative 'above'")
+
+
+def test_files_are_one_sample_for_tests_by_ranks(
+    cli: CommandLine, scores: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(SCORES.replace("yes", "?").replace("no", "yes").replace("?", "no"))
+    asked = ("--column", "first", "--label", "ill", "--json")
+    for kernel in ("mann-whitney", "energy-distance"):
+        found = cli("test", scores, other, "--kernel", kernel, *asked).json()
+        assert found["by_site"] is None and 0 < found["p"] <= 1
+    assert cli("test", scores, other, "--kernel", "auc", *asked).json()["by_site"] is not None
+    twice = cli.error("exact", scores, other, *asked[:2], "--kernel", "gini", "--group-by", "ward")
+    assert twice.startswith("Each of the 2 files is a site: leave --group-by out")
+
+
+def test_weights_that_are_not_counts_allow_for_groups_only(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "survey.csv"
+    header, *rows = SCORES.splitlines()
+    weighed = [f"{row},{0.5 + k % 3}" for k, row in enumerate(rows)]
+    file.write_text("\n".join([f"{header},weight", *weighed]))
+    asked = (file, "--column", "first", "--label", "ill", "--kernel", "auc", "--weight", "weight")
+    lines = cli("exact", *asked, "--interval", 0.9, "--group-by", "ward").out.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("sampling error by site ")
+    shown = cli("test", *asked, "--group-by", "ward").out
+    assert "sites drawn whole" in shown and "rows drawn" not in shown
+    alone = cli("exact", *asked, "--interval", 0.9).err
+    assert "Error: Weights that are not whole numbers" in alone
+
+
+def test_a_test_without_labels_names_the_option(cli: CommandLine, scores: Path) -> None:
+    for kernel, last in (("auc", "or with --label."), ("mann-whitney", "and give --label.")):
+        assert cli.error("test", scores, "--column", "first", "--kernel", kernel).endswith(last)

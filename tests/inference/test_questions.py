@@ -130,6 +130,16 @@ def test_groups_of_one_row_give_nearly_the_error_of_rows() -> None:
     assert doubled.error == pytest.approx(by_row.error, rel=1e-12)
 
 
+@pytest.mark.parametrize(("alternative", "side"), [("two-sided", 2), ("greater", 1), ("less", 1)])
+def test_few_groups_are_tested_by_students_t(alternative: str, side: int) -> None:
+    asked: dict[str, Any] = {"labels": LABELS, "alternative": alternative}
+    found = pg.test(SCORES, "auc", groups=np.arange(60) // 20, **asked)
+    name = "cdf" if alternative == "less" else "sf"
+    assert found.p == pytest.approx(side * getattr(stats.t(2), name)(found.z))
+    many = pg.test(SCORES, "auc", groups=np.arange(60), **asked)
+    assert many.z > 0 and many.p == pytest.approx(side * getattr(stats.norm, name)(many.z))
+
+
 def test_other_weights_are_those_of_draws() -> None:
     weights = np.random.default_rng(5).uniform(0.5, 2.0, 60)
     rows = np.arange(60)

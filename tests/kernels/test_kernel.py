@@ -188,13 +188,13 @@ def test_a_ratio_of_ratios_is_refused() -> None:
             "auc",
             np.zeros(4),
             "Kernel 'auc' takes 2 columns (score, label), but the data has 1 column: "
-            "give the labels as the last column or as labels.",
+            "give the labels as the last column or with labels=.",
         ),
         (
             "within-cluster-scatter",
             np.zeros(4),
             "Kernel 'within-cluster-scatter' takes 2 or more columns (features..., cluster), "
-            "but the data has 1 column: give the clusters as the last column or as labels.",
+            "but the data has 1 column: give the clusters as the last column or with labels=.",
         ),
         (
             "concordance",

@@ -151,6 +151,14 @@ def test_all_missing_values_are_named_at_once() -> None:
             "The classes are a list of labels, such as (0, 1), not 'no,yes'.",
         ),
         (
+            {"labels": ["no", "yes"], "classes": {"no"}},  # a set has no order
+            "The classes are a list of labels, such as (0, 1), not {'no'}.",
+        ),
+        (
+            {"labels": ["no", "yes"], "classes": [["no"], ["yes"]]},
+            "The classes are one list of labels, not a list of lists.",
+        ),
+        (
             {"labels": ["no", "yes"], "classes": ["no", "no"]},
             "The classes name a label twice: give each label once.",
         ),

@@ -141,7 +141,7 @@ def test_columns_must_suit_the_loss() -> None:
         as_loss("auc-hinge").check(np.arange(3.0))
     assert str(caught.value) == (
         "Loss 'auc-hinge' takes 2 or more columns (features..., label), but the data has 1 column: "
-        "give the labels as the last column or as labels."
+        "give the labels as the last column or with labels=."
     )
     with pytest.raises(InputError) as caught:
         Loss(difference, name="mine", columns=("x", "label")).check(np.ones((3, 4)))

@@ -102,7 +102,7 @@ def test_one_model_per_pair_goes_pair_by_pair() -> None:
         (
             {"columns": ("a", "b", "c", "d", "label"), "dimension": {5: 4}.__getitem__},
             "Loss 'mine' takes 5 columns (a, b, c, d, label), but the data has 4 columns: "
-            "give the labels as the last column or as labels.",
+            "give the labels as the last column or with labels=.",
         ),
     ],
 )

@@ -127,7 +127,7 @@ def test_auc_of_scores_counts_ties_one_half() -> None:
         auc_of_scores([1.0, 2.0], [1, 1])
     with pytest.raises(InputError, match=r"^The AUC takes 2 columns \(score, label\)"):
         auc_of_scores(np.column_stack((scores, scores)), labels)
-    with pytest.raises(InputError, match="give the labels as the last column or as labels"):
+    with pytest.raises(InputError, match="give the labels as the last column or with labels="):
         auc_of_scores(scores, None)
 
 

@@ -153,7 +153,7 @@ def test_p_values_are_uniform_where_there_is_no_difference(name: str) -> None:
         ([[1, 0], [1, 1], [1, 1], [1, 0]], "all numbers are 1: there is nothing to rank"),
         ([[1, 1], [2, 1], [3, 1]], "one class only"),
         ([[1, 0], [2, 1], [3, 2]], "needs two classes, but the labels hold 3"),
-        ([[1, 2, 0], [2, 2, 1]], "choose one column, and give labels"),
+        ([[1, 2, 0], [2, 2, 1]], "choose one column, and give labels="),
     ],
 )
 def test_bad_groups_are_refused(name: str, rows: list[list[float]], sentence: str) -> None:

@@ -337,7 +337,7 @@ NAMED = RandomizedResponse(1, 4, UNIT, classes=("no", "yes"))
         (
             lambda: LABELED.encode([0.1, 0.2]),
             "The data have 1 column, but the privacy mechanism declares 2, the label included: "
-            "give the labels as the last column or as labels.",
+            "give the labels as the last column or with labels=.",
         ),
         (
             lambda: ONE.encode([0.1, 0.2], labels=[0, 1]),

@@ -47,6 +47,7 @@ EXIT_INTERRUPTED = 130
 
 _OPTIONS: dict[object, str] = {
     "groups": "--group-by",
+    "labels": "--label",
     "weights": "--weight",
     "n_jobs": "--jobs",
     "range": "--sketch-range",

@@ -15,6 +15,7 @@ from pairgossip.cli.options import (
     OUTPUT,
     STATISTIC,
     Columns,
+    GroupOptions,
     Json,
     Label,
     Level,
@@ -44,6 +45,7 @@ class _ExactOptions:
         """Read the rows; return them, and the arguments of `exact` and `test` they make."""
         from pairgossip.order_statistics import TESTS
 
+        GroupOptions(self.group_by).check(files, None)
         observations = read_observations(files, self.column, self.label, self.group_by, rows)
         if canonical(self.kernel) not in TESTS:
             check_kernel_labels(observations, self.kernel)
@@ -55,6 +57,23 @@ class _ExactOptions:
             "labels": observations.labels,
             **observations.factors,
         }
+
+    def draws(self, observations: Observations) -> list[Any]:
+        """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
+        import numpy as np
+
+        from pairgossip.kernels import Combination, as_kernel
+        from pairgossip.order_statistics import TESTS
+
+        groups, weights = observations.groups, observations.factors.get("weights", 1.0)
+        if groups is None:
+            return [None]
+        if self.group_by is None:  # files are together one sample where a test draws no sites
+            kernel = None if canonical(self.kernel) in TESTS else as_kernel(self.kernel)
+            if kernel is None or (isinstance(kernel, Combination) and kernel.contrast is not None):
+                return [None]
+        are_counts = np.equal(weights, np.round(weights)).all()
+        return [None, groups] if are_counts else [groups]
 
 
 def exact_command(
@@ -83,19 +102,22 @@ def exact_command(
     from pairgossip.progress import in_steps, progress_bar
 
     observations, asked = statistic.read(files, rows)
-    # Without an interval groups are refused, but files may be computed together.
-    groups = None if interval is None and len(files) > 1 else observations.groups
-    with progress_bar(f"exact {statistic.kernel}", 1000) as advance:
-        value = exact(**asked, interval=interval, progress=in_steps(advance))
-    by_site = None if groups is None else exact(**asked, interval=interval, groups=groups)
+    if interval is not None:
+        draws = statistic.draws(observations)
+    else:  # named groups are refused, but files may be computed together
+        draws = [None if statistic.group_by is None else observations.groups]
+    with progress_bar(f"exact {statistic.kernel}", len(draws) * 1000) as advance:
+        found = [
+            exact(**asked, interval=interval, groups=groups, progress=in_steps(advance))
+            for groups in draws
+        ]
     tell(observations.describe())
-    write_line(repr(float(value)))
-    if isinstance(value, Answer):
-        from pairgossip.cli.summary import format_sampling_error, format_site_error
+    write_line(repr(float(found[0])))
+    for answer, groups in zip(found, draws, strict=True):
+        if isinstance(answer, Answer):
+            from pairgossip.cli.summary import format_sampling_error, format_site_error
 
-        write_line(format_sampling_error(value))
-        if by_site is not None:
-            write_line(format_site_error(by_site))
+            write_line((format_sampling_error if groups is None else format_site_error)(answer))
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -164,21 +186,21 @@ def test_command(
         pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
     """
     observations, asked = statistic.read(files, rows)
-    by_row = test.carry_out(asked, None)
-    groups = observations.groups
-    by_site = None if groups is None else test.carry_out(asked, groups)
+    draws = statistic.draws(observations)
+    found = [test.carry_out(asked, groups) for groups in draws]
     if json:
+        by_site = found[-1] if draws[-1] is not None else None
         columns = {"columns": observations.columns, "label": observations.label}
         write_json(
-            {"statistic": canonical(statistic.kernel), **columns, **by_row, "by_site": by_site}
+            {"statistic": canonical(statistic.kernel), **columns, **found[0], "by_site": by_site}
         )
         return
-    found = [by_row] if by_site is None else [by_row, by_site]
-    names = ("result", "") if by_site is None else ("result", "rows drawn", "sites drawn whole")
+    drawn = ["rows drawn" if groups is None else "sites drawn whole" for groups in draws]
+    names = ("result", "") if drawn == ["rows drawn"] else ("result", *drawn)
     rows_of_table = [
         (name, *(_format_fact(one, key) for one in found))
         for name, key in _FACTS.items()
-        if by_row[key] is not None
+        if found[0][key] is not None
     ]
     write_rows(names, rows_of_table, f"test of {asked['kernel']}; {observations.describe()}")
 

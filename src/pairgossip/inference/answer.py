@@ -13,7 +13,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.laws import normal_quantile, t_quantile
 
-_FEW = 30
+FEW = 30
 """Below this many degrees of freedom intervals are as wide as Student's t says."""
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
@@ -93,7 +93,7 @@ def intervals(
     Estimates may lie outside of what the scale allows: about these, intervals are plain.
     """
     level = check_level(level)
-    wide = errors * (t_quantile(level, freedom) if freedom < _FEW else normal_quantile(level))
+    wide = errors * (t_quantile(level, freedom) if freedom < FEW else normal_quantile(level))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if scale == "logit":
             middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))

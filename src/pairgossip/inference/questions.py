@@ -11,14 +11,14 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
 from pairgossip.errors import InputError, canonical
-from pairgossip.inference.answer import Answer, check_level, interval
+from pairgossip.inference.answer import FEW, Answer, check_level, interval
 from pairgossip.inference.permutations import permute_labels
 from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics import TESTS, TestResult
-from pairgossip.order_statistics.laws import two_sided
+from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
 from pairgossip.text import format_count
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -147,8 +147,9 @@ def test(
     Parameters
     ----------
     data, kernel, kind, labels, groups, weights, within, between, missing, classes
-        As in `exact`. With ``"auc-difference"`` this is DeLong's paired test of two scores. Or one
-        of the tests by ranks, ``"mann-whitney"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
+        As in `exact`; with fewer than 30 groups p is that of Student's t. With
+        ``"auc-difference"`` this is DeLong's paired test of two scores. Or one of the tests by
+        ranks, ``"mann-whitney"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
         ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null.
     null
         What the statistic is without an effect; known for the AUC (0.5), differences and rank
@@ -188,7 +189,8 @@ def test(
     found = project(pairs)
     error = _sampling_error(pairs, found, clusters)
     z = (found.value - without) / error
-    return TestResult(found.value, error, z, _probability(z, side))
+    freedom = math.inf if clusters is None else float(clusters.max())
+    return TestResult(found.value, error, z, _probability(z, side, freedom))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
@@ -222,11 +224,12 @@ def _prepare(
     return pairs, check_groups(rows.get("groups"), pairs.n)
 
 
-def _probability(z: float, alternative: str) -> float:
-    """Return how often a standard normal number is as far off as z."""
+def _probability(z: float, alternative: str, freedom: float) -> float:
+    """Return how often a normal number is as far off as z, or Student's t if freedom is small."""
+    either_side = two_sided_by_t(z, freedom) if freedom < FEW else two_sided(z)
     if alternative == "two-sided":
-        return two_sided(z)
-    return math.erfc((z if alternative == "greater" else -z) / math.sqrt(2)) / 2
+        return either_side
+    return either_side / 2 if (z > 0) == (alternative == "greater") else 1 - either_side / 2
 
 
 def check_groups(groups: Any, n: int) -> IntArray | None:

@@ -74,11 +74,12 @@ def check_columns(owner: str, columns: tuple[str, ...] | None, data: FloatArray)
         expected = format_count(fewest, "column")
     advice = "choose the ones to use" if given > most else "add what is missing"
     if given < fewest and columns[-1] in ("label", "cluster"):
-        advice = f"give the {columns[-1]}s as the last column or as labels"
+        advice = f"give the {columns[-1]}s as the last column or with {{argument}}"
     listed = [f"optional {name[:-1]}" if name.endswith("?") else name for name in columns]
     raise InputError(
         f"{owner} takes {expected} ({', '.join(listed)}), "
-        f"but the data has {format_count(given, 'column')}: {advice}."
+        f"but the data has {format_count(given, 'column')}: {advice}.",
+        "labels",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,9 +114,12 @@ def _take(column: Any, name: str, kept: BoolArray) -> Any:
 
 def check_classes(classes: Any) -> list[Any]:
     """Return declared classes, two or more different labels, or raise `InputError`."""
-    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray | set | range):
+    # A set has no order, and that of its text differs from one process to the next.
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray):
         raise InputError(f"The classes are a list of labels, such as (0, 1), not {classes!r}.")
     given = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if not all(isinstance(label, Hashable) for label in given):
+        raise InputError("The classes are one list of labels, not a list of lists.")
     if len(set(given)) < len(given):
         raise InputError("The classes name a label twice: give each label once.")
     if len(given) < 2:

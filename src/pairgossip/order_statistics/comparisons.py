@@ -47,7 +47,8 @@ def _two_classes(name: str, data: FloatArray) -> Distribution:
         raise InputError(
             f"Test '{name}' takes one column of numbers and labels of two classes, but the data "
             f"has {format_count(column_count(data), 'column')} with the labels: choose one column, "
-            "and give labels."
+            "and give {argument}.",
+            "labels",
         )
     check_two_classes(f"Test '{name}'", "kernel 'ranking-risk'", data)
     sample = Distribution.of(data[:, 0], labels=data[:, 1])

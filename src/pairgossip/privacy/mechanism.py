@@ -156,10 +156,11 @@ def _check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
         labeled = isinstance(mechanism.columns[-1], Classes)
         advice = "give bins or a range for each column, as in range=((0, 1), (0, 5))"
         if labeled and given == declared - 1:
-            advice = "give the labels as the last column or as labels"
+            advice = "give the labels as the last column or with {argument}"
         raise InputError(
             f"The data have {format_count(given, 'column')}, but the privacy mechanism declares "
-            f"{declared}{', the label included' * labeled}: {advice}."
+            f"{declared}{', the label included' * labeled}: {advice}.",
+            "labels",
         )
     rows = table.reshape(len(table), -1)
     complaints = []
