@@ -96,6 +96,9 @@ def test_the_sampling_error_of_grades(cli: CommandLine, rows: Path, tmp_path: Pa
     assert lines[1].startswith(f"sampling error {expected.error:.3g} ({str(expected)[7:]}: how far")
     message = "An interval is about the AUC, which needs labels: give --label too."
     assert cli.error("score", file, rows, "--interval", 0.9) == message
+    out = tmp_path / "scores.csv"
+    wrong = cli.error("score", file, rows, "--label", "grade", "--interval", 95, "--out", out)
+    assert wrong.startswith("The level of an interval") and not out.exists()
 
 
 def test_train_then_score(cli: CommandLine, rows: Path, tmp_path: Path) -> None:

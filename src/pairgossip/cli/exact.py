@@ -60,20 +60,19 @@ class _ExactOptions:
 
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
-        import numpy as np
-
+        from pairgossip.inference.questions import are_frequencies
         from pairgossip.kernels import Combination, as_kernel
         from pairgossip.order_statistics import TESTS
 
-        groups, weights = observations.groups, observations.factors.get("weights", 1.0)
+        groups = observations.groups
         if groups is None:
             return [None]
         if self.group_by is None:  # files are together one sample where a test draws no sites
             kernel = None if canonical(self.kernel) in TESTS else as_kernel(self.kernel)
             if kernel is None or (isinstance(kernel, Combination) and kernel.contrast is not None):
                 return [None]
-        are_counts = np.equal(weights, np.round(weights)).all()
-        return [None, groups] if are_counts else [groups]
+        by_row = are_frequencies(observations.factors.get("weights"))
+        return [None, groups] if by_row else [groups]
 
 
 def exact_command(

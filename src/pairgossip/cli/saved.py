@@ -19,6 +19,7 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
+    from pairgossip.inference import Answer
     from pairgossip.tables import Table
 
 
@@ -209,27 +210,31 @@ def score_command(
     table = table.with_columns(trained.columns)
     scores = trained.scores(table.matrix())
     labels = None if label is None else _labels(table, label, trained)
+    answer = None
+    if labels is not None and interval is not None:
+        answer = _with_error(scores, labels, interval)
     if out is not None:
         _write(out, scores, table, label)
         tell(f"Wrote {out}")
     if labels is not None:
         write_line(repr(ordered_share(scores, labels)))
-        if interval is not None:
-            _write_error(scores, labels, interval)
+        if answer is not None:
+            from pairgossip.cli.summary import format_sampling_error
+
+            write_line(format_sampling_error(answer))
     elif out is None:
         for line in ("score", *map(repr, scores.tolist())):
             write_line(line)
 
 
-def _write_error(scores: FloatArray, labels: FloatArray, level: float) -> None:
-    """Say the sampling error of the AUC, or of the share of pairs in order of more labels."""
+def _with_error(scores: FloatArray, labels: FloatArray, level: float) -> Answer:
+    """Return the AUC, or the share of pairs in order of more labels, with its sampling error."""
     from numpy import unique
 
-    from pairgossip.cli.summary import format_sampling_error
     from pairgossip.inference import exact
 
     kernel = "auc" if len(unique(labels)) == 2 else "concordance"
-    write_line(format_sampling_error(exact(scores, kernel, labels=labels, interval=level)))
+    return exact(scores, kernel, labels=labels, interval=level)
 
 
 def _write(out: Path, scores: FloatArray, table: Table, label: str | None) -> None:
