@@ -105,7 +105,8 @@ def test_a_status_tells_the_interval_on_the_kernels_scale(tmp_path: Path) -> Non
         pair.deliver()
     pair.close()
     seen = read_snapshot(homes[0])
-    errors, status = errors_of(seen.context, seen.state), seen.status()
+    status = seen.status()
+    errors = errors_of(seen.context, seen.state, None, status.heard_of)
     rows = [1.0, 2.0, 4.0, 8.0, 3.0, 5.0, 20.0, 9.0]
     answer = pg.exact(rows, "gini", interval=0.95)
     assert errors.sampling_error == pytest.approx(answer.error, rel=0.25)
@@ -114,3 +115,5 @@ def test_a_status_tells_the_interval_on_the_kernels_scale(tmp_path: Path) -> Non
     assert low < answer.value < high
     assert math.isclose(high - low, answer.high - answer.low, rel_tol=0.25)
     assert errors.gossip_error is None and errors.privacy_error is None
+    # What is known of rows is not about those of a member that has not run yet.
+    assert errors_of(seen.context, seen.state, None, ()).sampling_error is None

@@ -263,17 +263,17 @@ def result_command(*, out: Path, home: HomeFolder = None, generation: int | None
 
 def _now(seen: PeerSnapshot) -> Ended:
     """Return what the present generation has found so far."""
-    import msgspec
-
+    from pairgossip.peer.protocol.messages import generation_ordinal
     from pairgossip.peer.service.status import ended_generation, follow, status_of
 
-    shown = seen.status()
-    now = status_of(seen.context, seen.state, follow(seen.context, seen.state, shown))
-    found = ended_generation(msgspec.structs.replace(now, covers=shown.covers))
+    shown, context, state = seen.status(), seen.context, seen.state
+    generation = generation_ordinal(state.generation)
+    met = shown.heard_of if shown.generation == generation else ()
+    found = ended_generation(status_of(context, state, follow(context, state, shown), met=met))
     if found is None and shown.ended:
         last = shown.ended[-1].generation
         raise InputError(
-            f"This peer has made no exchange yet in generation {now.generation}: run it, or give "
+            f"This peer has made no exchange yet in generation {generation}: run it, or give "
             f"--generation {last} for what that one had found."
         )
     if found is None:

@@ -8,7 +8,7 @@ the rows are drawn from: it falls with rows only. The privacy error is what repo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ LEVEL = 0.95
 """Of all intervals of peers."""
 _EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
+_MET = 0.9
+"""The part of the others' rows whose owners' records must have passed by."""
 
 
 class Errors(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,13 +59,21 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True):
 UNKNOWN = Errors()
 
 
-def errors_of(context: PeerContext, state: State, seen: Uncertainty | None = None) -> Errors:
-    """Judge a peer's estimate by its state, and by what was seen of its masses on the way."""
+def errors_of(
+    context: PeerContext, state: State, seen: Uncertainty | None, met: Collection[str]
+) -> Errors:
+    """Judge a peer's estimate by its state, and by what was seen of its masses on the way.
+
+    There is no sampling error before most have been ``met``: rows of members that never ran do not
+    count in the estimate, though they are listed.
+    """
     rule = context.rule
     if not isinstance(rule, StatisticRule):
         return Errors()
-    averages = readout_of(context, state)
-    privacy, total = _privacy_error(context, averages), _total_error(context, state, averages)
+    averages, total = readout_of(context, state), None
+    privacy = _privacy_error(context, averages)
+    if have_met(rows_of_others(context), met):
+        total = _total_error(context, state, averages)
     known: dict[str, Any] = {"privacy_error": privacy}
     if seen is not None:
         known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
@@ -101,6 +111,16 @@ def fewest_exchanges(rows: Iterable[int]) -> int:
     return _EXCHANGES_PER_ROW * max(2, *rows)
 
 
+def have_met(others: Mapping[str, int], met: Iterable[str]) -> bool:
+    """Return whether records of members with most of the others' rows have passed by."""
+    return sum(others.get(who, 0) for who in met) >= _MET * sum(others.values())
+
+
+def rows_of_others(context: Context) -> dict[str, int]:
+    """Return how many rows each other member has that takes part, by its id."""
+    return {who: count for who, count in context.present_rows.items() if who != context.me}
+
+
 def readout_of(context: Context, state: State) -> FloatArray:
     """Return the components of a statistic, or the model, over all rows of a peer."""
     rule = context.rule
@@ -121,13 +141,10 @@ def _masses(state: State) -> FloatArray:
 def _interval(
     rule: StatisticRule, averages: FloatArray, error: float, context: Context
 ) -> tuple[float, float] | None:
-    """Return the interval on the kernel's scale, or on the plain one if the value is outside."""
+    """Return the interval on the kernel's scale; None if that is without bounds."""
     value, freedom = float(rule.kernel.combine(averages)), sum(context.present_rows.values()) - 1
-    for scale in (rule.kernel.interval_scale, "plain"):
-        ends = interval(value, error, LEVEL, scale, freedom)
-        if all(map(math.isfinite, ends)):
-            return ends
-    return None
+    ends = interval(value, error, LEVEL, rule.kernel.interval_scale, freedom)
+    return ends if all(map(math.isfinite, ends)) else None
 
 
 def _privacy_error(context: PeerContext, averages: FloatArray) -> float | None:

@@ -24,7 +24,7 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import Assembly, expired_certificates
-from pairgossip.peer.service.errors import population_error
+from pairgossip.peer.service.errors import population_error, rows_of_others
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Status,
@@ -33,7 +33,6 @@ from pairgossip.peer.service.status import (
     keep_ended,
     read_ended,
     read_status,
-    rows_of_others,
     status_of,
     write_status,
 )

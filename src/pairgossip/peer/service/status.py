@@ -13,7 +13,7 @@ from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.service.errors import Errors, errors_of, readout_of
+from pairgossip.peer.service.errors import Errors, errors_of, readout_of, rows_of_others
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
@@ -135,11 +135,6 @@ def follow(context: Context, state: State, before: Status | None) -> Uncertainty
     return Uncertainty(context.rule, state, rows_of_others(context), masses, met)
 
 
-def rows_of_others(context: Context) -> dict[str, int]:
-    """Return how many rows each other member has that takes part, by its id."""
-    return {who: count for who, count in context.present_rows.items() if who != context.me}
-
-
 def coverage(context: Context, heard: Collection[str]) -> Coverage:
     """Count the members whose records were met, among those that take part."""
     rows = context.present_rows
@@ -178,7 +173,7 @@ def status_of(
         pending=len(state.pending),
         heard_of=tuple(heard_of),
         privacy=guarantee_of(spec),
-        **errors_of(context, state, seen).as_fields(),
+        **errors_of(context, state, seen, heard_of).as_fields(),
         **{**known, **more},
     )
 

@@ -38,7 +38,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, StatisticRule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
-from pairgossip.peer.service.errors import fewest_exchanges
+from pairgossip.peer.service.errors import fewest_exchanges, have_met
 from pairgossip.peer.spec.spec import Stop
 
 _MOST_BATCHES = 32
@@ -93,8 +93,6 @@ _QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.
 """Of Student's law for an interval of 95 %, by the number of groups: with two degrees of freedom
 fewer, as neighboring differences share an average. There are more than eleven groups only where a
 crash has lost a part of a short history."""
-_MET = 0.9
-"""The part of the others' rows whose owners' records must have passed by."""
 _OBSERVED = 0.5
 """The part of the weight whose growth must have been seen."""
 _ENOUGH = 0.1
@@ -286,11 +284,10 @@ class Uncertainty:
     def _is_ripe(self) -> bool:
         marks = self._history.marks
         fewest = fewest_exchanges([len(self._parts), *self._others.values()])
-        met = sum(self._others.get(who, 0) for who in self._met | self._met_before)
         return (
             len(marks) - 1 >= _GROUPS
             and marks[-1].exchanges - marks[0].exchanges >= fewest
-            and met >= _MET * sum(self._others.values())
+            and have_met(self._others, self._met | self._met_before)
         )
 
     def _learn_spread(self, before: tuple[float, ...], after: tuple[float, ...]) -> None:
