@@ -176,6 +176,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"checkpoints": [1.5]}, r"^Checkpoints must be a number or a list of whole"),
     ({"kernel": None}, r"^Method 'gosta' needs a kernel"),
     ({"method": "averaging"}, r"^Method 'averaging' averages the data itself and takes no kernel"),
+    (
+        {"method": "averaging", "kernel": None, "weights": DATA},
+        r"^Method 'averaging' averages all rows alike: leave weights= out\.$",
+    ),
+    (
+        {"privacy": pg.privacy.RandomizedResponse(1.0, 4, (0, 9)), "within": DATA > 1},
+        r"^Private reports do not tell which pairs count: leave within= out\.$",
+    ),
     ({"method": "u2", "clock": "async"}, r"^Method 'u2' has no asynchronous form"),
     ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),
     ({"graph": pg.graphs.cycle(5)}, r"^The data has 12 rows but the graph has 5 nodes"),

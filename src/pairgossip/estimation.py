@@ -387,6 +387,7 @@ class EstimationRequest(Request):
         if self.privacy is not None:
             return self._private_rows(self.privacy)
         if self._method.estimates == "mean":
+            self._refuse_factors(f"Method '{self._method.name}' averages all rows alike")
             return Means(self.data)
         strata = {"within": self.within, "between": self.between}
         pairs = Pairs(
@@ -400,12 +401,14 @@ class EstimationRequest(Request):
         pairs.check()
         return pairs
 
-    def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+    def _refuse_factors(self, why: str) -> None:
+        """Raise `InputError` if pairs are to count more or less, which cannot be done."""
         for name in ("weights", "within", "between"):
             if getattr(self, name) is not None:
-                raise InputError(
-                    "Private reports do not tell which pairs count: leave {argument} out.", name
-                )
+                raise InputError(f"{why}: leave {{argument}} out.", name)
+
+    def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+        self._refuse_factors("Private reports do not tell which pairs count")
         check_mechanism(mechanism)
         seeded = self.seed is not None
         if self._method.estimates == "mean":

@@ -37,6 +37,7 @@ def whole(column: list[Any]) -> list[Any]:
         [[1.0, 2.0], [3.0, NAN], [0.0, 0.0]],
         np.array(["2024-01-01", "NaT", "2024-01-02"], "datetime64[D]"),
         np.ma.masked_array([1, 2, 3], mask=[False, True, False]),
+        np.ma.masked_array(["a", "x", "b"], mask=[False, True, False]),
     ],
 )
 def test_what_is_missing(column: Any) -> None:

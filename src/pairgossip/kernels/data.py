@@ -166,7 +166,8 @@ def _minds_numbering(
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
     """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
     if isinstance(given, np.ma.MaskedArray):
-        given = np.ma.filled(given.astype(np.float64), np.nan)
+        is_number = given.dtype.kind in "fiub"
+        given = np.ma.filled(given.astype(np.float64 if is_number else object), np.nan)
     try:
         array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     except ValueError as ragged:
