@@ -123,7 +123,7 @@ def _sampling_error(status: Status) -> str:
     error, level = _short(status.sampling_error), "95 %"
     if status.privacy is not None:
         error, level = f"at least {error}", "95 %, privacy error included"
-    if status.sampling_error == 0.0:
+    if status.sampling_error is None:
         error = "too small to tell"
     return (
         f"{error} ({level}: {ends} for the population the rows are drawn from; falls with rows "

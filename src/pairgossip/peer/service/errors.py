@@ -44,7 +44,8 @@ class Errors(msgspec.Struct, frozen=True, kw_only=True):
     sampling_error: float | None = None
     """The standard error of the value over all rows, as one of the population they come from.
 
-    Under privacy at least this: what the privacy error does not account for.
+    Under privacy at least this: what the privacy error does not account for; None if it could be
+    the whole.
     """
     sampling_interval: tuple[float, float] | None = None
     """Covers the population's value in 95 % of all samples; it allows for the privacy error."""
@@ -79,7 +80,8 @@ def errors_of(
         known |= {"gossip_error": seen.error(), "gossip_interval": seen.interval()}
     if total is not None:
         reports = privacy or 0.0
-        known["sampling_error"] = math.sqrt(max((total - reports) * (total + reports), 0.0))
+        if total > reports:
+            known["sampling_error"] = math.sqrt((total - reports) * (total + reports))
         known["sampling_interval"] = _interval(rule, averages, total, context)
     return Errors(**known)
 

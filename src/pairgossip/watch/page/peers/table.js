@@ -22,10 +22,11 @@ export function formatEstimate(peer) {
   return peer.estimate === null ? "–" : formatNumber(peer.estimate, 6);
 }
 
-// An error, and where the value lies by it.
+// An error, unless it is too small to tell, and where the value lies by it.
 function formatError(error, interval) {
-  if (error === null || interval === null) return "–";
-  return `${formatNumber(error, 2)} (${interval.map((end) => formatNumber(end, 5)).join(" to ")})`;
+  if (interval === null) return "–";
+  const ends = interval.map((end) => formatNumber(end, 5)).join(" to ");
+  return error === null ? ends : `${formatNumber(error, 2)} (${ends})`;
 }
 
 // Those with a format are numbers.
