@@ -248,6 +248,22 @@ def test_ratios_and_labels_are_planned() -> None:
     assert made.bounds.pairs is not None and made.bounds.pairs < 64**2
 
 
+def test_pairs_of_a_function_of_averages_are_counted_to_first_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pairgossip.planning.WAYS", ())  # no pilots
+    data = rows(12)
+
+    def fewest(kernel: Any, error: float) -> int | None:
+        return pg.plan(data, kernel, "cycle", error=error).bounds.pairs
+
+    deviation = pg.Combination(("variance",), lambda averages: np.sqrt(averages[..., 0]))
+    assert fewest(deviation, 0.1) == fewest("variance", 0.2)
+    difference = pg.Combination(("gini", "variance"), lambda of: 3 * of[..., 0] - of[..., 1])
+    both = fewest(lambda x, y: 3 * np.abs(x - y) - (x - y) ** 2 / 2, 0.2)
+    assert fewest(difference, 0.2) == both is not None
+
+
 def test_node_clocks_are_planned_where_chance_decides() -> None:
     graph = pg.graphs.barabasi_albert(40, 2, seed=1)
     law = "node-clocks"

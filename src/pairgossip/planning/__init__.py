@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pairgossip.arrays import PairFunction
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
@@ -142,13 +144,13 @@ def _check_exact(exact: float, pairs: Pairs) -> None:
 
 
 def _fewest_pairs(pairs: Pairs, case: Case) -> int | None:
-    """Return how many pairs drawn at random have the error; of a ratio, to first order."""
+    """Return how many pairs drawn at random have the error; of several averages to first order."""
     if pairs.n > _LARGEST_TABLE:
         return None
-    values = pairs.matrix()
-    if pairs.components > 1:
-        lower = pairs.matrix(1)
-        values = (values - case.exact * lower) / lower.mean()
+    averages = np.array([pairs.matrix(part).mean() for part in range(pairs.components)])
+    values = np.zeros((pairs.n, pairs.n))
+    for part, slope in enumerate(pairs.kernel.slopes(averages)):
+        values += slope * pairs.matrix(part)
     return fewest_pairs(values, case.goal)
 
 
