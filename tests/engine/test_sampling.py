@@ -194,6 +194,10 @@ def test_estimates_outside_of_a_scale_have_plain_intervals() -> None:
     np.testing.assert_allclose(low[1:3], values[1:3] - 0.196, atol=1e-4)
     np.testing.assert_allclose(high[1:3], values[1:3] + 0.196, atol=1e-4)
     assert np.isnan(low[3]) and np.isnan(high[3])
+    # The noise of reports can make a spread negative, but not the true one.
+    low, high = intervals(np.array([-0.1, 0.0, 1.0]), errors[:3], 0.95, "log", np.inf)
+    np.testing.assert_allclose(high, [0.096, 0.196, np.exp(0.196)], atol=1e-3)
+    assert (low < high).all()
 
 
 def test_the_curves_do_not_change_when_errors_are_learned() -> None:

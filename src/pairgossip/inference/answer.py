@@ -99,7 +99,8 @@ def intervals(
             middle, spread = np.log(values / (1 - values)), wide / (values * (1 - values))
             low, high = (1 / (1 + np.exp(-(middle + side * spread))) for side in (-1, 1))
         elif scale == "log":
-            low, high = (values * np.exp(side * wide / values) for side in (-1, 1))
+            sizes = np.where(values > 0, values, np.nan)
+            low, high = (sizes * np.exp(side * wide / sizes) for side in (-1, 1))
         elif scale == "fisher":
             middle, spread = np.arctanh(values), wide / (1 - values**2)
             low, high = (np.tanh(middle + side * spread) for side in (-1, 1))

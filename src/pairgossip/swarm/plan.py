@@ -118,7 +118,7 @@ def kernel_spec(
     if classes is not None:
         lines.append(f"classes = [{', '.join(map(_quoted, classes))}]")
     lines += [f"target = {_quoted(target)}", f"members = {len(table)}", "", "[ranges]"]
-    for name, column in zip(names, table.T, strict=False):
+    for name, column in zip(names, table.T[: len(names)], strict=True):
         low, high = float(column.min()), float(column.max())
         if low == high:
             low, high = low - 1.0, high + 1.0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.state import State
     from pairgossip.peer.service.uncertainty import Uncertainty
 
-LEVEL = 0.95
+_LEVEL = 0.95
 """Of all intervals of peers."""
 _EXCHANGES_PER_ROW = 16
 """Of the member with the most rows: they mix by one local exchange at each with a neighbor."""
@@ -70,7 +70,7 @@ def errors_of(
     """
     rule = context.rule
     if not isinstance(rule, StatisticRule):
-        return Errors()
+        return UNKNOWN
     averages, total = readout_of(context, state), None
     privacy = _privacy_error(context, averages)
     if have_met(rows_of_others(context), met):
@@ -89,8 +89,8 @@ def errors_of(
 def population_error(context: Context, state: State) -> float | None:
     """Return the standard error of the value over all rows as one of the population.
 
-    Under privacy rows are reports, and their noise is in it. None until every row has had visits
-    enough, and where rows do not differ in what they add to the statistic.
+    Under privacy rows are reports, and their noise is in it. None before `fewest_exchanges`, and
+    where rows do not differ in what they add to the statistic.
     """
     return _total_error(context, state, readout_of(context, state))
 
@@ -145,7 +145,7 @@ def _interval(
 ) -> tuple[float, float] | None:
     """Return the interval on the kernel's scale; None if that is without bounds."""
     value, freedom = float(rule.kernel.combine(averages)), sum(context.present_rows.values()) - 1
-    ends = interval(value, error, LEVEL, rule.kernel.interval_scale, freedom)
+    ends = interval(value, error, _LEVEL, rule.kernel.interval_scale, freedom)
     return ends if all(map(math.isfinite, ends)) else None
 
 
