@@ -12,7 +12,7 @@ from pairgossip.checks import CONTINUIZED, RANDOM
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import RANDOM_COURSE, Course
-from pairgossip.kernels import PairProblem
+from pairgossip.kernels import Combination, PairProblem
 from pairgossip.kernels.pairs import Averages
 from pairgossip.theory import bounds
 from pairgossip.theory.averaging import LARGEST_EXACT, averaging_error, sweep_error
@@ -69,10 +69,10 @@ def theory_curves(
         deviation = bounds.averaging_bound(values, gap, iterations)
         if graph.n <= LARGEST_EXACT:
             error = averaging_error(values, graph, iterations, law)
-    elif problem.components > 1:
+    elif isinstance(problem.kernel, Combination):
         raise InputError(
-            f"'{problem.kernel.name}' is a ratio: theory speaks of its numerator and denominator, "
-            "not of their quotient."
+            f"'{problem.kernel.name}' is a function of averages, such as a ratio: theory speaks of "
+            "each of these, not of the function."
         )
     else:
         values = problem.matrix()
