@@ -175,6 +175,14 @@ def test_the_sampling_error_has_a_band_and_a_line_of_its_own() -> None:
     assert figure.get_legend_handles_labels()[1][-1] == "sampling error, 90 % interval"
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.NotEnough")
+def test_a_sampling_error_that_no_node_knows_is_not_drawn() -> None:
+    content = _result_content(pg.estimate(X, "gini", "cycle", iterations=1, seed=0, interval=0.9))
+    assert dict(content["facts"])["90 % interval"] == "unknown"
+    shown = [*curves(content, "error"), *curves(content, "estimate")]
+    assert "error" in " ".join(shown) and not any("sampling" in label for label in shown)
+
+
 def test_axes() -> None:
     sync, later = _result_content(run()), _result_content(run(clock="async"))
     assert set(sync["axes"]) == {"exchanges", "iterations", "messages", "bytes"}

@@ -190,7 +190,7 @@ def _errors(run: Run, theory: TheoryCurves | None) -> Chart:
     if run.privacy_error is not None and run.privacy_error.size > 0:
         reports = np.full(len(run.iterations), run.privacy_error.size)
         curves.append(Curve("predicted error of the reports", reports, EXACT, "-."))
-    if (answer := run.answer) is not None:
+    if (answer := run.answer) is not None and np.isfinite(answer.error):
         rows = np.full(len(run.iterations), answer.error)
         curves.append(Curve("sampling error", rows, _SAMPLING, "-."))
     # The errors of constant data are all zero.
@@ -206,7 +206,7 @@ def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
     exact = float(np.mean(run.target))
     if np.isfinite(exact):
         curves.append(Curve("exact value", np.full(len(run.mean), exact), EXACT, ":"))
-        if run.answer is not None:
+        if run.answer is not None and np.isfinite(run.answer.error):
             curves.append(_sampling_band(run, exact))
     return Chart(f"estimate ({run.kernel or 'mean'})", False, tuple(curves))
 

@@ -172,9 +172,8 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
     if (answer := result.answer) is not None and result.gossip_error is not None:
         gossip = root_mean_square(result.gossip_error)
         facts += [("sampling error", answer.error), ("gossip error", gossip)]
-        facts.append(
-            (f"{100 * answer.level:g} % interval", f"{answer.low:.6g} to {answer.high:.6g}")
-        )
+        known = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
+        facts.append((f"{100 * answer.level:g} % interval", known))
     exact = "one per node" if np.ndim(result.target) else float(result.target)
     return [
         ("last mean", float(result.mean[-1])),
