@@ -34,7 +34,7 @@ nitpick_ignore_regex = [
         r"py:.*",
         r"(numpy|np|scipy|pandas|xarray|matplotlib|networkx|nx|sklearn|collections|pathlib|enum|abc"
         r"|typing|NDArray|ArrayLike|Axes|Figure|Generator|Path|Any|Self|Callable|Sequence|Mapping|Iterable"
-        r"|optional|self|fractions|Fraction|FloatArray|IntArray|PairArray|PairFunction|csr_array)\b.*",
+        r"|optional|self|fractions|Fraction|FloatArray|IntArray|PairArray|PairFunction|Scale|csr_array)\b.*",
     ),
     # What is not public, and how Sphinx calls the aliases below.
     (
@@ -60,7 +60,7 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 maximum_signature_line_length = 88
 autodoc_type_aliases = {
-    name: name for name in ("FloatArray", "IntArray", "PairArray", "PairFunction")
+    name: name for name in ("FloatArray", "IntArray", "PairArray", "PairFunction", "Scale")
 }
 numpydoc_show_class_members = False
 

@@ -356,7 +356,7 @@ def test_text_has_no_size(cli: CommandLine, incomes: Path, kernel: str) -> None:
     message = cli.error("exact", incomes, "--column", "age", "--label", "class", "--kernel", kernel)
     assert message == (
         f"Kernel '{kernel.lower()}' compares labels by size, but column 'class' holds text such as "
-        "'poor': give numbers instead."
+        "'poor': give their order with --classes, or numbers instead."
     )
     answer = cli("exact", incomes, "--column", "age", "--label", "grade", "--kernel", kernel)
     assert (answer.code, answer.err) == (0, "column: age; label: grade\n")
@@ -369,7 +369,7 @@ def test_clusters_may_be_text(cli: CommandLine, incomes: Path) -> None:
 
 def test_the_help_says_how_text_counts(cli: CommandLine) -> None:
     for command in ("exact", "estimate"):
-        assert "alphabetical order" in cli(command, "--help").out
+        assert "in the order of --classes, or else of the" in cli(command, "--help").out
 
 
 def test_labels_of_numbers_keep_their_order(cli: CommandLine, incomes: Path) -> None:
@@ -446,7 +446,10 @@ def test_no_column_of_numbers(cli: CommandLine, tmp_path: Path) -> None:
 def test_a_gap_in_the_only_column_names_its_line(cli: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "gap.csv"
     file.write_text("value\n1\nNaN\n3\n")
-    message = f"Column 'value' of {file}, line 3, is missing: fill it in or drop the line."
+    message = (
+        f"Column 'value' of {file}, line 3, is missing: fill it in, or leave the row out with "
+        "--missing drop."
+    )
     assert cli.error("exact", file, "--kernel", "gini") == message
 
 
