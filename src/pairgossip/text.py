@@ -96,3 +96,12 @@ def parse_address(text: str) -> tuple[str, int] | None:
     if not host or not (port.isascii() and port.isdigit()) or len(port) > len(str(LARGEST_PORT)):
         return None
     return (host.strip("[]"), int(port)) if int(port) <= LARGEST_PORT else None
+
+
+def format_bytes(number: float) -> str:
+    """Return a number of bytes in the unit that suits it: "5.2 MB"."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 999.5 or unit == "GB":
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    raise AssertionError

@@ -105,16 +105,6 @@ def read_model(path: Path) -> Model:
     return Model(**content)
 
 
-def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
-    """The share of pairs of different labels scored in order, ties half: of two, the AUC."""
-    import numpy as np
-
-    from pairgossip.kernels.closed_forms import comparable_total, concordant_total
-
-    data = np.column_stack((scores, labels))
-    return concordant_total(data, 0.5) / comparable_total(data)
-
-
 def _is_sound(content: dict[str, Any]) -> bool:
     """Whether every entry is of its kind."""
     columns, theta, classes = (content[name] for name in ("columns", "theta", "classes"))
@@ -217,10 +207,10 @@ def score_command(
         _write(out, scores, table, label)
         tell(f"Wrote {out}")
     if labels is not None:
+        from pairgossip.cli.summary import format_sampling_error, ordered_share
+
         write_line(repr(ordered_share(scores, labels)))
         if answer is not None:
-            from pairgossip.cli.summary import format_sampling_error
-
             write_line(format_sampling_error(answer))
     elif out is None:
         for line in ("score", *map(repr, scores.tolist())):

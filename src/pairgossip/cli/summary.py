@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairgossip.arrays import root_mean_square
+from pairgossip.arrays import FloatArray, root_mean_square
 from pairgossip.cli.console import (
     format_value,
     new_table,
@@ -19,7 +19,6 @@ from pairgossip.cli.console import (
     write_table,
 )
 from pairgossip.cli.graph import describe_graph
-from pairgossip.cli.saved import ordered_share
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs import GroupedGraph
 from pairgossip.inference import Answer
@@ -447,3 +446,11 @@ def draw(fit: Fit, against: str) -> Figure:
         fit.plot(what, against=against, ax=axes).set_title("")
     figure.suptitle(describe(fit), fontsize="medium")
     return figure
+
+
+def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
+    """Return the share of pairs of different labels scored in order, ties half: of two, the AUC."""
+    from pairgossip.kernels.closed_forms import comparable_total, concordant_total
+
+    data = np.column_stack((scores, labels))
+    return concordant_total(data, 0.5) / comparable_total(data)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import needed_for
-from pairgossip.planning.table import format_bytes
 from pairgossip.results.curves import COLORS, EXACT
+from pairgossip.text import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

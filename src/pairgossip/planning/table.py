@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip.errors import InputError, Notice, needed_for
-from pairgossip.text import format_count, join_names
+from pairgossip.text import format_bytes, format_count, join_names
 
 if TYPE_CHECKING:
     import pandas
@@ -196,12 +196,3 @@ def _align_columns(lines: Sequence[Sequence[str]]) -> list[str]:
 def _format_part(part: float) -> str:
     """Return a part of the exact value in percent; what is left of rounding counts as none."""
     return "none" if part < 1e-12 else f"{100 * part:.2g} %"
-
-
-def format_bytes(number: float) -> str:
-    """Return a number of bytes in the unit that suits it: "5.2 MB"."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 999.5 or unit == "GB":
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    raise AssertionError
