@@ -151,7 +151,7 @@ def test_classes_that_do_not_overlap_tell_no_error() -> None:
     scores, labels = np.arange(60.0), np.arange(60) > 29
     assert np.isnan(sketched(Pairs(scores, "auc", labels=labels))[1])
     how: dict[str, Any] = {"method": "sketch", "schedule": "tree", "interval": 0.95, "seed": 0}
-    with pytest.warns(pg.errors.NotEnough, match="No node knows .* classes are separated"):
+    with pytest.raises(pg.InputError, match="whose standard error of 0 says nothing"):
         pg.estimate(scores, "auc", "cycle", labels=labels, **how)
 
 
