@@ -248,7 +248,10 @@ def test_a_grouped_graph_can_be_given_itself() -> None:
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "too few": ({"groups": [0, 1]}, "There are 2 group labels for 6 row"),
     "not a list": ({"groups": "sites"}, "one label per row, not str"),
-    "missing": ({"groups": ["a", None, "b", "a", "b", "a"]}, "Row 1 has no group label"),
+    "missing": (
+        {"groups": ["a", None, "b", "a", "b", "a"]},
+        "Values are missing in groups .row 1.",
+    ),
     "an empty group": (
         {"groups": [0, 0, 1, 1, 1, 0], "graph": pg.graphs.path(3)},
         "Site 2 holds no row",

@@ -24,7 +24,7 @@ from pairgossip.kernels import (
     functions,
 )
 
-from .reference import SCALARS, brute_force, random_data, rows_of, samples
+from .reference import COMBINE, SCALARS, brute_force, random_data, rows_of, samples
 
 NAMES = sorted(CATALOG)
 
@@ -41,8 +41,10 @@ def test_exact_is_the_double_loop(name: str, data: st.DataObject) -> None:
     kinds = ("v", "u") if len(sample) > 1 else ("v",)
     for kind in kinds:
         expected = brute_force(rows_of(sample), SCALARS[name], kind, name)
+        # Differences of averages lose digits where these are nearly equal.
+        least = 1e-12 if name in COMBINE else 1e-300
         assert exact(sample, name, kind) == pytest.approx(
-            expected, rel=1e-12, abs=1e-300, nan_ok=True
+            expected, rel=1e-12, abs=least, nan_ok=True
         )
 
 

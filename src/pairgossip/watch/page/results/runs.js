@@ -21,7 +21,8 @@ const KINDS = {
 };
 const HELP =
   "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the " +
-  "trials, ± the spread over nodes, or as the legend says. The axis fits what was measured; bounds may lie above it.";
+  "trials, ± the spread over nodes, or as the legend says. The axis fits what was measured; " +
+  "bounds may lie above it.";
 
 export class RunsTab {
   title = "Saved runs";

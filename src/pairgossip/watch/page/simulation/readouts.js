@@ -11,7 +11,7 @@ const ESTIMATION = [
   ["sampling", "sampling error", "how far these rows may be from the population, by chance"],
   ["spread", "spread", "standard deviation of the estimates over the nodes"],
   ["exchanges", "exchanges", "how often two nodes have met"],
-  ["messages", "messages", "two for every exchange, three where rows are collected, one along a tree"],
+  ["messages", "messages", "two per exchange, three where rows are collected, one along a tree"],
   ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
   ["ratio", "bound / measured", "how many times larger the bound is than what was measured"],
 ];
