@@ -14,7 +14,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
 from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
-from pairgossip.errors import InputError, NotEnough, UnknownTarget
+from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
@@ -26,14 +26,13 @@ from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, Randomiz
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Show, in_steps, progress_bar
 from pairgossip.requests import Request
+from pairgossip.results.notices import warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
 """Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
-_AGREEMENT = 0.25
-"""Nodes whose sampling errors differ by more have seen their surroundings only."""
 _BORDERS: dict[Scale, tuple[float, ...]] = {
     "plain": (),
     "log": (0.0,),
@@ -189,7 +188,7 @@ def estimate(
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
-    _warn_if_unsettled(run)
+    warn_if_unsettled(run)
     return request.finish(run, setup.iterations)
 
 
@@ -467,47 +466,6 @@ class EstimationRequest(Request):
         show = False if callable(self.progress) else self.progress
         with progress_bar("exact value", 1000, show) as advance:
             return problem.exact(in_steps(advance))
-
-
-def warn_if_not_enough(run: Run) -> None:
-    """Tell the caller of `estimate` that some trials ended before all nodes had enough."""
-    if run.enough is None or run.enough.all() or run.status == "interrupted":
-        return
-    short = int((run.enough == 0).sum())
-    which = "The run" if run.trials == 1 else f"{short} of {run.trials} trials"
-    notice = NotEnough(
-        f"{which} ended before every node's gossip error was a tenth of its sampling error: use "
-        "{argument} or more.",
-        "iterations",
-        4 * int(run.iterations[-1]),
-    )
-    warnings.warn(notice, stacklevel=3)
-
-
-def _warn_if_unsettled(run: Run) -> None:
-    """Tell the caller of `estimate` that nodes do not agree on the sampling error yet."""
-    errors = run.sampling_error
-    told = run.enough is not None and not run.enough.all()
-    if errors is None or told or run.status == "interrupted":
-        return
-    known = errors[~np.isnan(errors)]
-    apart = float(known.std() / known.mean()) if len(known) else np.inf
-    if len(known) == errors.size and apart <= _AGREEMENT:
-        return
-    how = "Not all nodes know" if len(known) < errors.size else f"Nodes differ by {apart:.0%} in"
-    why = "since rows have not come around yet: use {argument} or more, or method 'sketch'."
-    if not len(known):
-        how = "No node knows"
-        why = (
-            "since rows have not come around yet, or tell none, as where all are tied or classes "
-            "are separated or of one row: use {argument} or more, or see what `exact` says."
-        )
-    notice = NotEnough(
-        f"{how} the sampling error, {why}",
-        "iterations",
-        4 * int(run.iterations[-1]),
-    )
-    warnings.warn(notice, stacklevel=3)
 
 
 def _choose_order(order: str | None, method: Method, clock: str) -> str:

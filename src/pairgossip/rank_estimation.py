@@ -11,7 +11,7 @@ from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import choice, whole
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest, warn_if_not_enough
+from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference import Answer
 from pairgossip.inference.answer import check_level
@@ -27,6 +27,7 @@ from pairgossip.order_statistics import (
     WinsorizedMean,
     rank_kernel,
 )
+from pairgossip.results.notices import warn_if_not_enough
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.grids import check_range
