@@ -285,7 +285,7 @@ def test_what_is_recorded(
 def test_the_gap_of_a_large_network_needs_a_formula(
     cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch, graph: str, gap: str
 ) -> None:
-    monkeypatch.setattr("pairgossip.cli.summary._LARGEST_UNASKED_GAP", 11)
+    monkeypatch.setattr("pairgossip.cli.outputs.facts._LARGEST_UNASKED_GAP", 11)
     parameters = ("--p", 0.9) if graph == "erdos-renyi" else ()
     tokens = ("estimate", single, "--kernel", "gini", "--graph", graph, *parameters, *SHORT)
     answer = cli(*tokens)

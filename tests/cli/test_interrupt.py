@@ -104,7 +104,7 @@ def test_the_gap_may_be_left_out(
 def test_figures_may_be_left_out(
     cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.cli.outputs.write_figure", stop)
+    monkeypatch.setattr("pairgossip.cli.outputs.files.write_figure", stop)
     plot, table = tmp_path / "run.png", tmp_path / "run.csv"
     tokens = ("--iterations", 1000, "--plot", plot, "--csv", table)
     answer = cli("estimate", single, "--kernel", "gini", *tokens)

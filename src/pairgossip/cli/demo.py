@@ -19,7 +19,7 @@ from pairgossip.cli.console import (
     write_table,
 )
 from pairgossip.cli.options import Flag, Seed
-from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:

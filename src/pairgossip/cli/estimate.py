@@ -11,7 +11,9 @@ from cyclopts import Parameter
 
 from pairgossip.checks import RANDOM
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
-from pairgossip.cli.data import PairOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import PairOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.privacy import PrivacyOptions
+from pairgossip.cli.data.specified import Specified
 from pairgossip.cli.options import (
     STATISTIC,
     Columns,
@@ -27,9 +29,7 @@ from pairgossip.cli.options import (
     TargetName,
     given,
 )
-from pairgossip.cli.outputs import RunOutputs
-from pairgossip.cli.privacy import PrivacyOptions
-from pairgossip.cli.specified import Specified
+from pairgossip.cli.outputs.files import RunOutputs
 from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
@@ -125,7 +125,7 @@ def estimate_command(
             f"Warning: After {run.iterations[-1]:,} iterations not all nodes know where the rows "
             "lie, so none has an estimate: give more --iterations."
         )
-    from pairgossip.cli.summary import print_run, run_summary
+    from pairgossip.cli.outputs.run import print_run, run_summary
 
     summary = run_summary(run, observations)
     if outputs.json:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
-from pairgossip.cli.data import Observations, PairOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import (
+    Observations,
+    PairOptions,
+    check_kernel_labels,
+    read_observations,
+)
 from pairgossip.cli.options import (
     KERNEL,
     OUTPUT,
@@ -114,7 +119,7 @@ def exact_command(
     write_line(repr(float(found[0])))
     for answer, groups in zip(found, draws, strict=True):
         if isinstance(answer, Answer):
-            from pairgossip.cli.summary import format_sampling_error, format_site_error
+            from pairgossip.cli.outputs.facts import format_sampling_error, format_site_error
 
             write_line((format_sampling_error if groups is None else format_site_error)(answer))
 

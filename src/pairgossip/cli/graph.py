@@ -22,7 +22,7 @@ from pairgossip.cli.options import (
     given,
     load_graph,
 )
-from pairgossip.cli.outputs import check_outputs
+from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError, canonical
 from pairgossip.text import json_value
 

@@ -15,7 +15,7 @@ from pairgossip.cli.console import (
     write_table,
 )
 from pairgossip.cli.options import Flag, Json
-from pairgossip.cli.outputs import check_outputs
+from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError
 
 

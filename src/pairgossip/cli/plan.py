@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from pairgossip.checks import CONTINUIZED, RANDOM, TREE, UNIFORM_EDGES
 from pairgossip.cli.console import tell, with_options, write_json, write_line, write_rows
-from pairgossip.cli.data import RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
@@ -28,7 +28,7 @@ from pairgossip.cli.options import (
     TableFiles,
     TargetName,
 )
-from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.checks import choice
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Level
-from pairgossip.cli.outputs import check_figures, check_outputs, write_figure
+from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
 from pairgossip.errors import InputError, canonical
 from pairgossip.files import read_bytes, write_json_file, write_text
 from pairgossip.text import join_names
@@ -207,7 +207,8 @@ def score_command(
         _write(out, scores, table, label)
         tell(f"Wrote {out}")
     if labels is not None:
-        from pairgossip.cli.summary import format_sampling_error, ordered_share
+        from pairgossip.cli.outputs.facts import format_sampling_error
+        from pairgossip.cli.outputs.fit import ordered_share
 
         write_line(repr(ordered_share(scores, labels)))
         if answer is not None:

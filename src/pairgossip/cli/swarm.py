@@ -21,7 +21,7 @@ from pairgossip.cli.console import (
     write_line,
     write_rows,
 )
-from pairgossip.cli.data import RowOptions, check_kernel_labels, read_observations
+from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, read_observations
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,

@@ -11,11 +11,13 @@ from cyclopts import Group, Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
-from pairgossip.cli.data import (
+from pairgossip.cli.data.observations import (
     RowOptions,
     check_labels,
     read_observations,
 )
+from pairgossip.cli.data.privacy import PrivacyOptions
+from pairgossip.cli.data.specified import Specified, StepOfPeers
 from pairgossip.cli.options import (
     OUTPUT,
     STATISTIC,
@@ -27,14 +29,12 @@ from pairgossip.cli.options import (
     TrainingFamilyParameters,
     given,
 )
-from pairgossip.cli.outputs import check_axis, check_figures, check_outputs, write_figure
-from pairgossip.cli.privacy import PrivacyOptions
+from pairgossip.cli.outputs.files import check_axis, check_figures, check_outputs, write_figure
 from pairgossip.cli.saved import Model, versions, write_model
-from pairgossip.cli.specified import Specified, StepOfPeers
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
-    from pairgossip.cli.data import Observations
+    from pairgossip.cli.data.observations import Observations
     from pairgossip.results.fit import Fit
 
 
@@ -222,7 +222,7 @@ def _write(
     outputs: _TrainingOutputs,
 ) -> None:
     """Write the model first, then the figure, then the report."""
-    from pairgossip.cli.summary import describe_settings, draw, fit_summary, print_fit
+    from pairgossip.cli.outputs.fit import describe_settings, draw, fit_summary, print_fit
 
     found = fit_summary(fit, observations)
     model = Model(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
-from pairgossip.cli.outputs import check_outputs
+from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.options import HomeFolder, Json
-from pairgossip.cli.outputs import check_outputs
+from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.saved import Model, versions, write_model
 from pairgossip.errors import InputError

@@ -14,8 +14,8 @@ from pairgossip.errors import InputError, canonical
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
-    from pairgossip.cli.data import Observations
-    from pairgossip.cli.specified import Specified
+    from pairgossip.cli.data.observations import Observations
+    from pairgossip.cli.data.specified import Specified
     from pairgossip.privacy import RandomizedResponse
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pairgossip.checks import REFUSE, UNIFORM_EDGES
 from pairgossip.cli.console import tell
-from pairgossip.cli.data import Observations, RowOptions, name_sites, read_each, repeat_sites
+from pairgossip.cli.data.observations import (
+    Observations,
+    RowOptions,
+    name_sites,
+    read_each,
+    repeat_sites,
+)
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What commands leave: files, summaries of runs and of trainings."""

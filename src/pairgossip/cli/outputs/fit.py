@@ -1,0 +1,136 @@
+"""What training found: tables for people, one object for programs, a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.cli.console import format_value, write_rows
+from pairgossip.cli.graph import describe_graph
+from pairgossip.cli.outputs.facts import (
+    Facts,
+    dropped_rows,
+    format_gap,
+    group_facts,
+    group_rows,
+    known_gap,
+    privacy_facts,
+    privacy_rows,
+    traffic_facts,
+    traffic_rows,
+    write_guarantee,
+)
+from pairgossip.errors import InputError
+from pairgossip.privacy.estimation import as_record
+from pairgossip.results import Fit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairgossip.cli.data.observations import Observations
+    from pairgossip.cli.options import DescentOptions
+    from pairgossip.cli.train import LossOptions
+
+
+def fit_summary(fit: Fit, observations: Observations) -> Facts:
+    """Return what was found by name; refuse a model that is not finite."""
+    theta = fit.model
+    if not np.isfinite(theta).all():
+        raise InputError("Training diverged: give a smaller --step, or a --radius.")
+    classes, codes = np.unique(np.asarray(observations.labels), return_inverse=True)
+    found: list[Any] = classes.tolist()
+    if (declared := observations.classes) is not None:
+        found = [declared[int(code)] for code in found]
+    return {
+        "loss": fit.loss,
+        "columns": list(observations.columns),
+        "label": observations.label,
+        "classes": found,
+        "rows_dropped": fit.rows_dropped,
+        "theta": theta.tolist(),
+        "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),
+        "objective": float(fit.objective[-1]),
+        "spread": float(fit.spread[-1]),
+        "disagreement": float(fit.disagreement[-1]),
+        "iterations": int(fit.iterations[-1]),
+        "exchanges": int(fit.exchanges[-1]),
+        **traffic_facts(fit),
+        "normalized_gap": known_gap(fit),
+        "groups": group_facts(fit, observations.group_by),
+        "privacy": privacy_facts(fit),
+        "trials": fit.trials,
+        "seed": fit.seed,
+        "status": fit.status,
+        "curve": {
+            name: getattr(fit, name)
+            for name in ("iterations", "objective", "spread", "disagreement")
+        },
+    }
+
+
+def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
+    """Return how a model was learned, for its file."""
+    return {
+        "graph": describe_graph(fit.sites),
+        **({} if fit.groups is None else {"construction": fit.construction}),
+        "clock": fit.clock,
+        "law": fit.law,
+        **({} if what.spec is None else {"spec": what.spec.name}),
+        **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
+        # Of a specification it is what peers are told, which the simulator's time rescales.
+        "step": {"kind": fit.step, "scale": fit.step_scale if how.step is None else how.step},
+        "radius": what.radius,
+        "l1": what.l1,
+        "l2": what.l2,
+        "iterations": int(fit.iterations[-1]),
+        "trials": fit.trials,
+        "seed": fit.seed,
+        "status": fit.status,
+    }
+
+
+def print_fit(fit: Fit, found: Facts, columns: str) -> None:
+    """Print what was found, and the coefficients."""
+    from pairgossip.results.curves import describe
+
+    judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
+    rows = (
+        (judged, format_value(found["auc"], 5)),
+        ("objective, mean over nodes", format_value(found["objective"])),
+        ("spread of the objective over nodes", format_value(found["spread"], 4)),
+        ("disagreement of the models", format_value(found["disagreement"], 4)),
+        ("iterations", format_value(found["iterations"])),
+        *traffic_rows(found),
+        ("normalized gap", format_gap(fit, found["normalized_gap"])),
+        *group_rows(found["groups"]),
+        *dropped_rows(found),
+        *privacy_rows(found["privacy"]),
+        ("seed", str(found["seed"])),
+    )
+    write_rows(("result", ""), rows, f"{describe(fit)} ({columns})")
+    named = zip(found["columns"], map(format_value, found["theta"]), strict=True)
+    write_rows(("column", "coefficient"), named)
+    write_guarantee(found["privacy"], found["seed"])
+
+
+def draw(fit: Fit, against: str) -> Figure:
+    """Draw the objective of the nodes' models, and how far they are from each other."""
+    from matplotlib.figure import Figure
+
+    from pairgossip.results.curves import describe
+
+    figure = Figure(figsize=(11, 4.5), layout="constrained")
+    for axes, what in zip(figure.subplots(1, 2), ("objective", "disagreement"), strict=True):
+        fit.plot(what, against=against, ax=axes).set_title("")
+    figure.suptitle(describe(fit), fontsize="medium")
+    return figure
+
+
+def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
+    """Return the share of pairs of different labels scored in order, ties half: of two, the AUC."""
+    from pairgossip.kernels.closed_forms import comparable_total, concordant_total
+
+    data = np.column_stack((scores, labels))
+    return concordant_total(data, 0.5) / comparable_total(data)

@@ -1,0 +1,180 @@
+"""What a run found: tables for people, one object for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pairgossip.arrays import root_mean_square
+from pairgossip.cli.console import format_value, new_table, write_line, write_rows, write_table
+from pairgossip.cli.graph import describe_graph
+from pairgossip.cli.outputs.facts import (
+    Facts,
+    as_count,
+    dropped_rows,
+    format_gap,
+    format_interval,
+    format_mean,
+    format_sampling_error,
+    format_site_error,
+    group_facts,
+    group_rows,
+    known_gap,
+    privacy_facts,
+    privacy_rows,
+    traffic_facts,
+    traffic_rows,
+    write_guarantee,
+)
+from pairgossip.results import Run
+
+if TYPE_CHECKING:
+    from pairgossip.cli.data.observations import Observations
+
+
+def run_summary(run: Run, observations: Observations) -> Facts:
+    """Return what a run found by name, curves included; what is unknown is NaN or None.
+
+    The graph is that of the sites where rows are grouped by a column.
+    """
+    # U1-gossip has one target per node; their mean is the statistic.
+    exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
+    return {
+        "columns": observations.columns,
+        "label": observations.label,
+        "classes": observations.classes,
+        "rows_dropped": run.rows_dropped,
+        "factors": dict(observations.factor_columns),
+        "statistic": run.kernel or "mean",
+        "target": run.target_kind,
+        "exact": exact,
+        "estimate": estimate,
+        "relative_error": abs(estimate - exact) / abs(exact) if exact else math.nan,
+        "rms_error": float(run.error[-1]),
+        **_error_facts(run),
+        "spread": float(run.spread[-1]),
+        "iterations": int(run.iterations[-1]),
+        "exchanges": as_count(float(run.exchanges[-1])),
+        **traffic_facts(run),
+        "time": None if run.times is None else float(run.times.mean(axis=0)[-1]),
+        "normalized_gap": known_gap(run),
+        "seed": run.seed,
+        "trials": run.trials,
+        "status": run.status,
+        "method": run.method,
+        "clock": run.clock,
+        "order": run.order,
+        "law": run.law,
+        "schedule": run.schedule,
+        "relaxation": run.relaxation,
+        "sketch": _sketch_facts(run),
+        "graph": describe_graph(run.sites),
+        "groups": group_facts(run, observations.group_by),
+        "privacy": privacy_facts(run),
+        "curve": {name: getattr(run, name) for name in ("iterations", "mean", "spread", "error")},
+    }
+
+
+def print_run(run: Run, found: Facts, columns: str) -> None:
+    """Print the summary of a run and a few rows of its convergence curve."""
+    from pairgossip.results.curves import describe
+
+    kinds = {"v": "all pairs", "u": "pairs of different rows", "mean": "mean"}
+    percent = found["relative_error"] * 100
+    rows = (
+        (f"exact value ({kinds[run.target_kind]})", format_value(found["exact"], 8)),
+        ("mean estimate", format_value(found["estimate"], 8)),
+        *privacy_rows(found["privacy"]),
+        *_sketch_rows(found["sketch"]),
+        ("relative error", "unknown" if math.isnan(percent) else f"{percent:.3g} %"),
+        ("RMS error over nodes and trials", format_value(found["rms_error"], 4)),
+        ("spread over nodes", format_value(found["spread"], 4)),
+        ("iterations", format_value(found["iterations"])),
+        ("schedule", _format_schedule(run)),
+        ("exchanges", format_mean(found["exchanges"])),
+        *traffic_rows(found),
+        *([("time", format_value(found["time"]))] if run.times is not None else []),
+        ("normalized gap", format_gap(run, found["normalized_gap"])),
+        *group_rows(found["groups"]),
+        *dropped_rows(found),
+        ("seed", str(run.seed)),
+    )
+    write_rows(("result", ""), rows, f"{describe(run)}; {columns}")
+    curve = new_table(("iterations", "mean estimate", "spread over nodes", "RMS error"))
+    curve.columns[0].justify = "right"
+    for row in np.unique(np.linspace(0, len(run.iterations) - 1, 6).round().astype(int)):
+        values = (run.mean[row], run.spread[row], run.error[row])
+        curve.add_row(f"{run.iterations[row]:,}", *(format_value(float(value)) for value in values))
+    write_table(curve)
+    for line in _error_lines(run, found):
+        write_line(line)
+    write_guarantee(found["privacy"], run.seed)
+
+
+def _format_schedule(run: Run) -> str:
+    relaxed = "" if run.relaxation is None else f", relaxation {run.relaxation:.3g}"
+    return f"{run.schedule}{relaxed}"
+
+
+def _error_facts(run: Run) -> Facts:
+    """Return by name the two errors of a run, over nodes and trials; None unless asked for."""
+    answer = run.answer
+    errors = {
+        name: None if getattr(run, name) is None else root_mean_square(getattr(run, name))
+        for name in ("sampling_error", "site_error", "gossip_error")
+    }
+    interval = None if answer is None else (answer.low, answer.high)
+    return {"level": run.level, "interval": interval, **errors, "enough": run.enough}
+
+
+def _error_lines(run: Run, found: Facts) -> Iterator[str]:
+    """Say each error of a run in its own words; nothing unless they were asked for."""
+    answer = run.answer
+    if answer is None:
+        return
+    noise = run.privacy_error
+    yield format_sampling_error(answer, shows_interval=noise is None)
+    if found["site_error"] is not None:
+        yield format_site_error(found["site_error"])
+    yield (
+        f"gossip error {format_value(found['gossip_error'], 3)}: how far nodes still are from the "
+        "value of these rows; falls with messages"
+    )
+    if noise is not None:
+        yield (
+            f"noise of private reports {format_value(noise.standard_error, 3)}: how far reports "
+            "alone put the value off; falls with rows and a larger epsilon"
+        )
+        yield f"sampling error and noise together, {format_interval(answer)}"
+    if run.enough is not None and run.enough.all():
+        yield f"enough after {np.median(run.enough):,.0f} iterations (median over trials)"
+
+
+def _sketch_facts(run: Run) -> Facts | None:
+    """Return by name what the sketch that nodes averaged is worth; None without a sketch."""
+    if run.sketch is None:
+        return None
+    return {
+        "name": run.sketch,
+        "value": run.sketch_value,
+        "error": run.sketch_error,
+        "bracket": run.bracket,
+    }
+
+
+def _sketch_rows(facts: Facts | None) -> list[tuple[str, str]]:
+    """Return the lines of a table about the sketch; none without one."""
+    if facts is None:
+        return []
+    rows = [
+        ("sketch", facts["name"]),
+        ("value of the averaged sketch", format_value(facts["value"], 8)),
+        ("its error", format_value(facts["error"], 4)),
+    ]
+    if facts["bracket"] is not None:
+        low, high = (format_value(end, 8) for end in facts["bracket"])
+        rows.append(("the exact value lies for sure between", f"{low} and {high}"))
+    return rows
