@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.engine.trials import Meter, Payload
 from pairgossip.kernels import Pairs, WholeSets, as_kernel
 from pairgossip.kernels import pairs as module
-from pairgossip.kernels.pairs import SiteSets
+from pairgossip.kernels.whole_sets import SiteSets
 from tests.problems import labeled_rows, rows, skewed
 from tests.test_groups import schedule_of
 

@@ -29,8 +29,8 @@ from pairgossip.cli import main
 from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.kernels import Pairs
 from pairgossip.privacy import RandomizedResponse
+from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import Uploads, list_choices
-from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
 from tests.problems import rows, skewed
 

@@ -64,10 +64,13 @@ def test_ctrl_c_in_the_theory_keeps_the_run(
 def test_ctrl_c_before_the_second_run_tells_of_the_first(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Looked up before it is replaced: the package looks its names up when they are first used.
+    run = pg.estimate
+
     def estimate(data: object, kernel: str, graph: str, **options: Any) -> pg.Run:
         if graph != "complete":
             raise KeyboardInterrupt
-        return pg.estimate(data, kernel, graph, **options)
+        return run(data, kernel, graph, **options)
 
     monkeypatch.setattr("pairgossip.estimation.estimate", estimate)
     answer = cli("demo", "--quick", "--out", tmp_path)

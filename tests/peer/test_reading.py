@@ -19,14 +19,13 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer import reading
+from pairgossip.peer.metrics_reading import MetricsReader, parse_metrics_address
 from pairgossip.peer.reading import (
     DOWN,
     FolderReader,
-    MetricsReader,
     PeerReading,
     SwarmReader,
     SwarmReading,
-    parse_metrics_address,
     process_of,
     state_of,
 )
@@ -185,7 +184,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
 
 
 def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.reading._LONGEST_ANSWER", 0.2)
+    monkeypatch.setattr("pairgossip.peer.metrics_reading._LONGEST_ANSWER", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == PeerReading("frozen")
 

@@ -15,6 +15,7 @@ from pairgossip.engine.schedule import Schedule, child, root_seed
 from pairgossip.errors import InputError, SlowSchedule
 from pairgossip.graphs import build
 from pairgossip.watch.server.requests import format_event
+from pairgossip.watch.simulation.build import _MOST_JUDGED, build_runs
 from pairgossip.watch.simulation.frames import (
     UNKNOWN,
     _drawn_edges,
@@ -23,7 +24,7 @@ from pairgossip.watch.simulation.frames import (
     layout,
 )
 from pairgossip.watch.simulation.observations import Uploads
-from pairgossip.watch.simulation.runs import _MOST_JUDGED, WatchedRun, build_runs
+from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
 
 GIVEN: dict[str, str | list[str]] = {"kernel": "gini", "column": ["income"]}

@@ -24,8 +24,8 @@ from pairgossip.peer.reading import DOWN, PeerReading
 from pairgossip.peer.service.errors import Errors
 from pairgossip.watch import terminal
 from pairgossip.watch.peers import Swarm
+from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import Uploads
-from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.settings import Settings
 from pairgossip.watch.terminal import (
     _ASCII_BLOCKS,

@@ -297,8 +297,8 @@ def _find_peers(watched: _WatchedOptions) -> Swarm | None:
 
 
 def _show_simulation(fields: Fields) -> None:
+    from pairgossip.watch.simulation.build import build_runs
     from pairgossip.watch.simulation.observations import Uploads
-    from pairgossip.watch.simulation.runs import build_runs
     from pairgossip.watch.simulation.settings import Settings
     from pairgossip.watch.terminal import TextSimulation
 

@@ -21,8 +21,9 @@ from pairgossip.kernels.combinations import (
 from pairgossip.kernels.data import check_data
 from pairgossip.kernels.exact import Summary, describe
 from pairgossip.kernels.kernel import CATALOG, Combination, Formula, Kernel, Ratio, as_kernel
-from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, WholeSets, exact, row_means
+from pairgossip.kernels.pairs import PairProblem, Pairs, TrialPairs, exact, row_means
 from pairgossip.kernels.two_samples import energy_distance, mmd
+from pairgossip.kernels.whole_sets import WholeSets
 
 __all__ = [
     "CATALOG",

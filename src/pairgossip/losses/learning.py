@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.kernels.blocks import NUMBERS_PER_BLOCK, tile_pairs, tile_side, tiles
 from pairgossip.kernels.closed_forms import higher_label_and_score_total, higher_label_total
 from pairgossip.kernels.data import check_columns, check_data, check_two_classes, column_count
-from pairgossip.kernels.pairs import SiteSets
+from pairgossip.kernels.whole_sets import SiteSets
 from pairgossip.losses.builtin import as_loss, difference, higher_label
 from pairgossip.losses.general import GeneralLoss, check_models
 from pairgossip.losses.loss import Loss

@@ -1,4 +1,4 @@
-"""A peer as seen from outside, by its folder or by its metrics, without disturbing it.
+"""A peer as seen from outside without disturbing it; here by its folder, which is on this machine.
 
 Nothing is locked or written: a lock that is held for a moment only could keep a peer from starting.
 `swarm run`, the page, the terminal and `peer status` all see peers by what is here.
@@ -6,24 +6,21 @@ Nothing is locked or written: a lock that is held for a moment only could keep a
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import statistics
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pairgossip.errors import InputError, needed_for
+from pairgossip.errors import InputError
 from pairgossip.peer.service.errors import UNKNOWN, Errors
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
-from pairgossip.text import clean_text, is_loopback
+from pairgossip.text import clean_text
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 _STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
@@ -34,13 +31,7 @@ _RATE_SECONDS = 10.0
 """Rates of exchanges are means over this time."""
 LONGEST_NAME = 32
 _MOST_PROBLEMS = 5
-_LONGEST_ANSWER = 2.0
-_LARGEST_ANSWER = 1 << 20
 READERS_AT_ONCE = 8
-_METRICS_ADDRESS = re.compile(
-    r"(?:http://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})(?:/metrics)?"
-)
-_Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 @dataclass(frozen=True)
@@ -189,7 +180,7 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         parameters=0 if is_single else len(estimate),
         errors=Errors(**status.as_fields()),
         exchanges=status.exchanges,
-        refused=int(_count_refused(status.counts.items())),
+        refused=int(count_refused(status.counts.items())),
         generation=status.generation,
         covers=(status.covers.members, status.covers.of_members),
         started=status.started,
@@ -200,7 +191,8 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
     )
 
 
-def _count_refused(counts: Collection[tuple[str, float]]) -> float:
+def count_refused(counts: Collection[tuple[str, float]]) -> float:
+    """Add up the counts of events in which something was refused."""
     return sum(count for event, count in counts if "refused" in event)
 
 
@@ -251,122 +243,6 @@ def _signaled(pid: int) -> Process | None:
     except PermissionError:  # another user's, so it is there
         pass
     return Process(False, 0.0)
-
-
-# By its metrics, which are served on its own machine only
-
-
-def parse_metrics_address(text: str) -> tuple[str, int] | None:
-    """Return the host and port of an address; None if the text is not one, but a folder's name."""
-    match = _METRICS_ADDRESS.fullmatch(text)
-    if match is None:
-        return None
-    host, port = match[1].strip("[]"), int(match[2])
-    if not 0 < port < 1 << 16 or not is_loopback(host):
-        raise InputError(
-            f"Metrics cannot be read from '{text[:80]}': peers serve them on their own machine "
-            "only; give a port of this one, such as 127.0.0.1:9464, or set up a tunnel."
-        )
-    return host, port
-
-
-@dataclass
-class MetricsReader:
-    """Asks a peer's metrics server; its name is its address, since metrics hold no names."""
-
-    host: str
-    port: int
-    id: str = ""
-
-    @property
-    def name(self) -> str:
-        """The server's address."""
-        return f"{self.host}:{self.port}"
-
-    def read(self) -> PeerReading:
-        """Ask once, and not for long."""
-        try:
-            code, text = self._get("/metrics")
-            is_alive = code == 200 and self._get("/healthz")[0] == 200
-            samples = _parse_samples(text) if code == 200 else None
-        except TimeoutError:  # the system has accepted the connection, but nobody answers
-            return PeerReading(FROZEN)
-        except OSError:
-            return PeerReading(DOWN)
-        except (HTTPException, ValueError):
-            samples = None
-        if samples is None:
-            problem = f"{self.name} does not serve a peer's metrics."
-            return PeerReading(UNCLEAR, problems=(problem,))
-        if "pairgossip_exchanges" not in samples:
-            return PeerReading(STARTING)
-        return _reading_of_samples(samples, UP if is_alive else FROZEN)
-
-    def _get(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection(self.host, self.port, timeout=_LONGEST_ANSWER)
-        try:
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            content = answer.read(_LARGEST_ANSWER + 1)
-            if len(content) > _LARGEST_ANSWER:
-                raise ValueError("too long an answer")
-            return answer.status, content.decode()
-        finally:
-            connection.close()
-
-
-def _parse_samples(text: str) -> _Samples:
-    with needed_for("Metrics", "pairgossip"):
-        from prometheus_client.parser import text_string_to_metric_families
-    samples: dict[str, list[tuple[Mapping[str, str], float]]] = {}
-    try:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                samples.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
-    except Exception as problem:  # any bytes may come from there, and fail in any way
-        raise ValueError("not metrics") from problem
-    return samples
-
-
-def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
-    def one(name: str) -> float | None:
-        value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
-        return value if math.isfinite(value) else None
-
-    def count(name: str) -> int | None:
-        value = one(name)
-        return None if value is None else int(value)
-
-    entries = samples.get("pairgossip_estimate", [])
-
-    def ends(name: str) -> tuple[float, float] | None:
-        low, high = one(f"{name}_low"), one(f"{name}_high")
-        return None if low is None or high is None else (low, high)
-
-    met, members = count("members_met"), count("members")
-    problems = count("problems") or 0
-    events = [
-        (labels.get("event", ""), value)
-        for labels, value in samples.get("pairgossip_events_total", [])
-    ]
-    return PeerReading(
-        state,
-        estimate=one("estimate") if len(entries) == 1 else None,
-        parameters=0 if len(entries) == 1 else len(entries),
-        errors=Errors(
-            gossip_error=one("gossip_error"),
-            gossip_interval=ends("gossip_interval"),
-            sampling_error=one("sampling_error"),
-            sampling_interval=ends("sampling_interval"),
-            privacy_error=one("privacy_error"),
-        ),
-        exchanges=count("exchanges"),
-        refused=int(_count_refused(events)),
-        generation=count("generation"),
-        covers=None if met is None or members is None else (met, members),
-        updated=time.time() if state == UP else None,
-        problems=(f"{problems} to look at: see peer status.",) if problems else (),
-    )
 
 
 # All peers, again and again

@@ -12,7 +12,8 @@ from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.exact import single_kernel
 from pairgossip.kernels.kernel import Combination, Kernel
-from pairgossip.kernels.pairs import Means, Pairs, SiteSets, set_scale
+from pairgossip.kernels.pairs import Means, Pairs
+from pairgossip.kernels.whole_sets import SiteSets, set_scale
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.moments import PrivacyError, laws_by_row, predicted_error
 from pairgossip.privacy.response import Cells, Classes, Grid, trial_source

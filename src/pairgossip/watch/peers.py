@@ -13,15 +13,14 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.identity.certificates import LARGEST_CERTIFICATE, id_of_certificate
+from pairgossip.peer.metrics_reading import MetricsReader, parse_metrics_address
 from pairgossip.peer.reading import (
     LONGEST_NAME,
     READERS_AT_ONCE,
     FolderReader,
-    MetricsReader,
     PeerReader,
     SwarmReader,
     SwarmReading,
-    parse_metrics_address,
 )
 from pairgossip.peer.storage.folder import Home, open_home
 from pairgossip.swarm.manifest import MOST_PEERS, read_manifest

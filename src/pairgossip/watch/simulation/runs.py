@@ -10,13 +10,11 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms import find_method
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import RANDOM
@@ -25,17 +23,10 @@ from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
 from pairgossip.engine.trials import Trial
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest
-from pairgossip.graphs import FAMILIES, Graph, build
-from pairgossip.inference import Answer, exact
-from pairgossip.kernels import as_kernel
+from pairgossip.inference import Answer
 from pairgossip.kernels.pairs import Averages
-from pairgossip.losses import Ball, as_loss, inverse_sqrt
-from pairgossip.minimization import LearningRequest
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves
-from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
-from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 
 _TRAIL = 120
 """The length of the trail of an observation that is followed, in places."""
@@ -43,15 +34,6 @@ _RECENT = 48
 """The number of last exchanges that a viewer is shown."""
 _LARGEST_THEORY = 750
 """Up to this many nodes the exact expectation takes seconds."""
-_LARGEST_COLLECTION = 1_000
-"""Up to this many nodes what all know of all rows is compared several times a second."""
-_LARGEST_BLOCKED = 2_000
-"""Up to this many rows what each adds to a statistic without closed form takes no time."""
-_SLOWER = "Ordered exchanges would be slower than random ones on this graph, so they are random."
-_MOST_JUDGED = 64
-"""The number of nodes whose models are judged: enough for a curve, few enough for a film."""
-_MOST_EDGES = 5_000_000
-"""The largest network; several are kept in memory at once."""
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
 
 
@@ -189,7 +171,7 @@ class WatchedRun(ABC):
         """Return the exact expectation and the bounds, or why there are none."""
 
 
-class _WatchedEstimation(WatchedRun):
+class WatchedEstimation(WatchedRun):
     """A network that estimates a statistic; nodes are colored by their estimates."""
 
     curve_names = ("error", "spread")
@@ -216,12 +198,15 @@ class _WatchedEstimation(WatchedRun):
         return float(record.error[at]), float(record.spread[at])
 
     def values(self) -> FloatArray:
+        """Return the estimates."""
         return self._trial.read()
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
+        """Return how far estimates are from their targets, and the target if all share one."""
         return values - self.target, self._common_target
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
+        """Return the measures of the estimates."""
         return measure(values, self.target)._asdict()
 
     @property
@@ -229,6 +214,7 @@ class _WatchedEstimation(WatchedRun):
         return None if np.ndim(self.target) else float(self.target)
 
     def describe(self) -> dict[str, Any]:
+        """Return what stays the same: the exact value and its sampling error."""
         exact = self._common_target
         return {
             "kind": "estimation",
@@ -239,6 +225,7 @@ class _WatchedEstimation(WatchedRun):
         }
 
     def theory(self) -> dict[str, Any]:
+        """Return the exact expectation and the bounds, or why there are none."""
         if self.graph.n > _LARGEST_THEORY:
             return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} nodes."}
         setup = self._setup
@@ -266,7 +253,7 @@ class _WatchedEstimation(WatchedRun):
         return known | {"bound_on": "error" if on_error else "bias"}
 
 
-class _WatchedLearning(WatchedRun):
+class WatchedLearning(WatchedRun):
     """A network that learns a model; nodes are colored by the model's first coordinate."""
 
     curve_names = ("objective", "objective_of_mean", "disagreement")
@@ -293,9 +280,11 @@ class _WatchedLearning(WatchedRun):
         return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
 
     def values(self) -> FloatArray:
+        """Return the first coordinate of the models."""
         return self._models()[:, 0].copy()
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
+        """Return how far models are from their mean, and the mean."""
         middle = float(values.mean())
         return values - middle, middle
 
@@ -309,6 +298,7 @@ class _WatchedLearning(WatchedRun):
         }
 
     def describe(self) -> dict[str, Any]:
+        """Return what stays the same: which coordinate is shown, how many models are judged."""
         return {
             "kind": "learning",
             "exact": None,
@@ -318,6 +308,7 @@ class _WatchedLearning(WatchedRun):
         }
 
     def theory(self) -> dict[str, Any]:
+        """Say why there is no theory to show."""
         return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
 
 
@@ -350,125 +341,3 @@ def _describe_sketch(problem: SketchedPairs, exact: float) -> str:
         low, high = problem.bracket
         sure = f"; the exact value lies for sure between {low:.6g} and {high:.6g}"
     return f"Nodes average {problem.name}, {off}{sure}."
-
-
-def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
-    """Build the one or two runs, after every check."""
-    rows = select_rows(settings, uploads)
-    _check_labels(rows, settings)
-    n = len(rows.values)
-    if not 2 <= n <= MOST_NODES:
-        raise InputError(f"The data has {n:,} rows: watch 2 to {MOST_NODES:,} nodes, one per row.")
-    if settings.follow is not None and settings.follow >= n:
-        raise InputError(f"There is no node {settings.follow} to follow: nodes are 0 to {n - 1}.")
-    make = _learning if settings.loss else _estimation
-    runs = [make(settings, choice, rows) for choice in settings.runs]
-    for run in runs:
-        run.follow(settings.follow)
-    return runs
-
-
-def _check_labels(rows: Observations, settings: Settings) -> None:
-    if settings.kernel and settings.label is None and _lacks_label(settings.kernel, rows):
-        raise InputError(f"Kernel '{settings.kernel}' compares labels: choose the label's column.")
-    if not isinstance(rows.labels, list) or not (settings.loss or settings.kernel):
-        return
-    measure = as_loss(settings.loss) if settings.loss else as_kernel(settings.kernel)
-    if measure.label_sizes:
-        raise InputError(
-            f"'{measure.name}' compares labels by size, but column '{settings.label}' holds "
-            f"text such as '{rows.labels[0][:40]}': choose a column of numbers."
-        )
-
-
-def _lacks_label(kernel: str, rows: Observations) -> bool:
-    """Return whether the labels' column is the only one missing of those that a kernel takes."""
-    takes = [name for name in as_kernel(kernel).columns or () if not name.endswith("?")]
-    return takes[-1:] in (["label"], ["cluster"]) and len(rows.columns) == len(takes) - 1
-
-
-def _graph(run: RunChoice, n: int, seed: int) -> Graph:
-    parameters: dict[str, Any] = dict(run.parameters)
-    expected = _expected_edges(run, n)
-    if expected > _MOST_EDGES:
-        raise InputError(
-            f"The graph would have about {expected:,.0f} edges, and at most {_MOST_EDGES:,} can be "
-            "watched: choose fewer nodes or fewer neighbors."
-        )
-    if FAMILIES[run.graph].is_random:
-        parameters["seed"] = seed
-    return build(run.graph, n, **parameters)
-
-
-def _expected_edges(run: RunChoice, n: int) -> float:
-    """Return about how many edges the parameters make; families without any have few."""
-    value, pairs = run.parameters.get, n * (n - 1) / 2
-    if run.graph == "erdos-renyi":
-        return min(value("p", 0.0), 1.0) * pairs
-    reach = value("radius", 0.0)
-    neighbors = max(value("k", 0.0), value("degree", 0.0), 2 * value("m", 0.0))
-    return max(min(math.pi * reach**2, 1.0) * pairs, neighbors * n / 2)
-
-
-def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
-    method = find_method(run.method, run.clock)
-    is_averaging = method.estimates == "mean"
-    if method.collects and len(rows.values) > _LARGEST_COLLECTION:
-        raise InputError(
-            f"Method '{method.name}' is watched up to {_LARGEST_COLLECTION:,} nodes, as all that "
-            "each node knows is compared at every look: choose fewer nodes, or another method."
-        )
-    request = EstimationRequest(
-        data=rows.values,
-        kernel=None if is_averaging else settings.kernel,
-        labels=None if is_averaging else rows.labels,
-        graph=_graph(run, len(rows.values), settings.seed),
-        method=run.method,
-        clock=run.clock,
-        law=settings.law,
-        schedule=run.schedule,
-        iterations=settings.iterations,
-        target=settings.target,
-        seed=settings.seed,
-        record="summary",
-        progress=False,
-    )
-    watched = _WatchedEstimation(request.setup(), request.root)
-    watched.answer = _answer(settings, rows)
-    if watched.schedule != request.schedule:
-        watched.remark = f"{_SLOWER} {watched.remark}".strip()
-    return watched
-
-
-def _answer(settings: Settings, rows: Observations) -> Answer | None:
-    """Return the exact value with its sampling error; None where the rows do not tell it."""
-    if settings.kernel is None or settings.interval is None:
-        return None
-    parts = as_kernel(settings.kernel).components
-    if len(rows.values) > _LARGEST_BLOCKED and any(part.row_totals is None for part in parts):
-        return None
-    with suppress(InputError):
-        how = {"labels": rows.labels, "interval": settings.interval}
-        return exact(rows.values, settings.kernel, settings.target, **how)
-    return None
-
-
-def _learning(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
-    if settings.label is None:
-        raise InputError(f"Loss '{settings.loss}' learns from labels: choose the label's column.")
-    request = LearningRequest(
-        data=rows.values,
-        labels=rows.labels,
-        loss=settings.loss,
-        graph=_graph(run, len(rows.values), settings.seed),
-        clock=run.clock,
-        law=settings.law,
-        iterations=settings.iterations,
-        step=None if settings.step is None else inverse_sqrt(settings.step),
-        constraint=None if settings.ball is None else Ball(settings.ball),
-        seed=settings.seed,
-        bias=False,
-        judged=_MOST_JUDGED,
-        progress=False,
-    )
-    return _WatchedLearning(request.setup(), request.root, rows.columns[0])

@@ -26,13 +26,13 @@ from pairgossip.watch.server.requests import (
     read_json,
     stream_answer,
 )
+from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import (
     LARGEST_UPLOAD,
     Uploads,
     describe_upload,
     list_choices,
 )
-from pairgossip.watch.simulation.runs import build_runs
 from pairgossip.watch.simulation.session import Session
 from pairgossip.watch.simulation.settings import Settings
 
