@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pairgossip.estimation import estimate
     from pairgossip.experiments import reproduce
     from pairgossip.graphs import Graph
-    from pairgossip.inference import Answer, exact, test
+    from pairgossip.inference import Answer, exact
     from pairgossip.kernels import Combination, Kernel, Ratio
     from pairgossip.losses import L1, PSD, Ball, Box, GeneralLoss, Loss, SquaredL2, steps
     from pairgossip.minimization import minimize
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pairgossip.results.joining import join_trials
     from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
+    from pairgossip.significance import test
 
 __version__ = "0.1.0"
 
@@ -62,7 +63,7 @@ _HOMES = {
     "estimation": ("estimate",),
     "experiments": ("reproduce",),
     "graphs": ("Graph",),
-    "inference": ("Answer", "exact", "test"),
+    "inference": ("Answer", "exact"),
     "kernels": ("Combination", "Kernel", "Ratio"),
     "losses": ("L1", "PSD", "Ball", "Box", "GeneralLoss", "Loss", "SquaredL2", "steps"),
     "minimization": ("minimize",),
@@ -72,6 +73,7 @@ _HOMES = {
     "results.joining": ("join_trials",),
     "results.loading": ("load",),
     "results.plots": ("compare",),
+    "significance": ("test",),
 }
 
 __all__ = [

@@ -18,10 +18,11 @@ from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
-from pairgossip.inference.questions import are_frequencies, perfect
+from pairgossip.inference.questions import perfect
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs, WholeSets
 from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.pairs import Averages, Means
+from pairgossip.kernels.weighing import are_frequencies
 from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Show, in_steps, progress_bar
@@ -198,6 +199,8 @@ class EstimationRequest(Request):
 
     engines: ClassVar[Sequence[str]] = ENGINES
     columns: ClassVar[Sequence[str]] = (*Request.columns, "weights", "within", "between")
+    tests: ClassVar[bool] = False
+    """Whether nodes learn the p of a test."""
 
     kernel: Any = None
     method: str = "gosta"
@@ -259,6 +262,7 @@ class EstimationRequest(Request):
             timetable=timetable,
             level=self.interval,
             stops_early=self.until is not None,
+            tests=self.tests,
             freedom=freedom,
             exact_error=self._exact_error(rows),
         )

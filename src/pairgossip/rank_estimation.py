@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import choice, whole
+from pairgossip.checks import REFUSE, choice, whole
 from pairgossip.errors import InputError
 from pairgossip.estimation import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference import Answer
 from pairgossip.inference.answer import check_level
 from pairgossip.kernels.data import check_data, check_two_classes
-from pairgossip.kernels.weighing import check_weights
+from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.weighing import are_frequencies, check_weights
 from pairgossip.order_statistics import (
     HodgesLehmann,
     Quantile,
@@ -34,7 +36,7 @@ from pairgossip.sketches.grids import check_range
 from pairgossip.sketches.samples import Sample, SketchedSample
 from pairgossip.text import format_count, join_names
 
-_R = TypeVar("_R", bound=EstimationRequest)
+_BINS = 64
 _OPTIONS = (
     *("groups", "clock", "law", "schedule", "relaxation", "iterations", "checkpoints", "until"),
     *("trials", "seed", "record", "engine", "n_jobs", "progress"),
@@ -42,14 +44,22 @@ _OPTIONS = (
 """The arguments of `estimate` that make sense for all ways."""
 
 
+class _Unasked(float):
+    """A level that nobody gave: where there is no interval, it is no mistake."""
+
+
+_USUAL_LEVEL = _Unasked(0.95)
+
+
 def quantile(
     x: Any,
     share: float = 0.5,
     graph: Graph | str | None = None,
     *,
-    interval: float | None = 0.95,
+    interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
-    bins: int = 64,
+    missing: str = REFUSE,
+    bins: int | None = None,
     range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Any:
@@ -60,6 +70,9 @@ def quantile(
     x, weights
         One number per row, and how many rows each stands for. Weights that are not all whole
         numbers count by their proportions, and intervals refuse them.
+    missing
+        ``"refuse"`` rows that lack a number or a weight (NaN, None), or ``"drop"`` them, which
+        warns (`RowsDropped`).
     share
         Which part of the rows lies below it: 0.5 for the median.
     graph
@@ -69,8 +82,8 @@ def quantile(
         The level of the interval; None for the number alone. An end of it is infinite where too
         few rows lie beyond the quantile.
     bins, range
-        How many bins, and the smallest and largest number there can be, if all nodes know it;
-        otherwise they first pass on the extremes and a few sampled numbers.
+        How many bins, 64 unless given, and the smallest and largest number there can be, if all
+        nodes know it; otherwise they first pass on the extremes and a few sampled numbers.
     options
         Arguments of `estimate`: ``groups``, ``clock``, ``law``, ``schedule``, ``relaxation``,
         ``iterations``, ``checkpoints``, ``until``, ``trials``, ``seed``, ``record``, ``engine``,
@@ -88,8 +101,10 @@ def quantile(
     >>> quantile([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8], 0.5)
     3.5 (95 %: 1.4 to 6.7)
     """
-    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
-    return asked.answer(Quantile(share))
+    rows = {"x": x, "weights": weights}
+    return _Asked(rows, missing, None, graph, interval, (bins, range), options).answer(
+        Quantile(share)
+    )
 
 
 def trimmed_mean(
@@ -97,9 +112,10 @@ def trimmed_mean(
     share: float = 0.1,
     graph: Graph | str | None = None,
     *,
-    interval: float | None = 0.95,
+    interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
-    bins: int = 64,
+    missing: str = REFUSE,
+    bins: int | None = None,
     range: tuple[float, float] | None = None,
     method: str = "sketch",
     **options: Any,
@@ -114,17 +130,18 @@ def trimmed_mean(
     method
         On a graph ``"sketch"``, which averages bins, or ``"gotrim"``: nodes estimate their own
         ranks, and average along the numbers whose ranks count. Its messages carry two numbers,
-        and tell no sampling error.
+        and tell no sampling error: it takes no interval, no bins and no weights.
 
     Examples
     --------
     >>> trimmed_mean([3.0, 1.0, 4.0, 1.5, 9.0, 2.6, 5.3, 5.8, 77.0], 0.2)
     4.5 (95 %: 1.4 to 7.5)
     """
-    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
+    rows = {"x": x, "weights": weights}
+    asked = _Asked(rows, missing, None, graph, interval, (bins, range), options)
     statistic = TrimmedMean(share)
     if asked.by_pairs(method, "gotrim"):
-        return _run(asked.request(_TrimRequest, method="gotrim", statistic=statistic))
+        return asked.run_request(_TrimRequest, method="gotrim", statistic=statistic)
     return asked.answer(statistic)
 
 
@@ -133,9 +150,10 @@ def winsorized_mean(
     share: float = 0.1,
     graph: Graph | str | None = None,
     *,
-    interval: float | None = 0.95,
+    interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
-    bins: int = 64,
+    missing: str = REFUSE,
+    bins: int | None = None,
     range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Any:
@@ -143,8 +161,10 @@ def winsorized_mean(
 
     Other arguments are those of `quantile`.
     """
-    asked = _Asked(x, None, weights, graph, interval, bins, range, options)
-    return asked.answer(WinsorizedMean(share))
+    rows = {"x": x, "weights": weights}
+    return _Asked(rows, missing, None, graph, interval, (bins, range), options).answer(
+        WinsorizedMean(share)
+    )
 
 
 def hodges_lehmann(
@@ -152,19 +172,22 @@ def hodges_lehmann(
     graph: Graph | str | None = None,
     *,
     labels: Any = None,
-    interval: float | None = 0.95,
+    classes: Sequence[Any] | None = None,
+    interval: float | None = _USUAL_LEVEL,
     weights: Any = None,
-    bins: int = 64,
+    missing: str = REFUSE,
+    bins: int | None = None,
     range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Any:
     """Return the median of the means of all pairs of rows; with labels, the shift of two classes.
 
     The shift is the median of all differences between a row of the higher class and one of the
-    lower. Intervals are those that the tests of Wilcoxon, and of Mann and Whitney, do not reject.
-    Other arguments are those of `quantile`.
+    lower; ``classes`` says which is which, as in `exact`. Intervals are those that the tests of
+    Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of `quantile`.
     """
-    asked = _Asked(x, labels, weights, graph, interval, bins, range, options)
+    rows = {"x": x, "labels": labels, "weights": weights}
+    asked = _Asked(rows, missing, classes, graph, interval, (bins, range), options)
     return asked.answer(HodgesLehmann() if labels is None else Shift())
 
 
@@ -173,14 +196,16 @@ def ranks(
     graph: Graph | str | None = None,
     *,
     weights: Any = None,
-    bins: int = 64,
+    missing: str = REFUSE,
+    bins: int | None = None,
     range: tuple[float, float] | None = None,
     method: str = "sketch",
     **options: Any,
 ) -> Any:
     """Return the mid-rank of every row: 1 for the smallest, and the mean of their ranks for ties.
 
-    With a graph every node learns its own. Other arguments are those of `quantile`.
+    With a graph every node learns its own. Rows that are dropped have none. Other arguments are
+    those of `quantile`.
 
     Parameters
     ----------
@@ -193,13 +218,14 @@ def ranks(
     >>> ranks([2.0, 7.0, 2.0, 5.0]).tolist()
     [1.5, 4.0, 1.5, 3.0]
     """
-    asked = _Asked(x, None, weights, graph, None, bins, range, options)
+    rows = {"x": x, "weights": weights}
+    asked = _Asked(rows, missing, None, graph, None, (bins, range), options)
     by_pairs = asked.by_pairs(method, "gorank")
     if not asked.on_graph:
         return asked.sample.distribution.middle_ranks(asked.sample.values)
     if by_pairs:
         kernel = rank_kernel(len(asked.sample.values))
-        return _run(asked.request(EstimationRequest, method="u1", kernel=kernel))
+        return asked.run_request(EstimationRequest, method="u1", kernel=kernel)
     if options.get("groups") is not None:
         raise InputError(
             "With groups a node has several rows, but bins tell one rank per node: use {argument}.",
@@ -214,29 +240,37 @@ class _Asked:
 
     def __init__(
         self,
-        x: Any,
-        labels: Any,
-        weights: Any,
+        columns: dict[str, Any],
+        missing: str,
+        classes: Sequence[Any] | None,
         graph: Graph | str | None,
         interval: float | None,
-        bins: int,
-        declared: Any,
+        bins: tuple[int | None, Any],
         options: dict[str, Any],
     ) -> None:
-        data = _check_rows(x, labels)
-        self._weights = check_weights(weights, len(data))
+        self.on_graph = graph is not None or options.get("groups") is not None
+        self._options = check_options(options, self.on_graph)
+        if graph is not None:
+            self._options["graph"] = graph
+        rows = prepare_rows(missing, classes, columns | {"groups": options.get("groups")}, 4)
+        self._dropped, found = rows.dropped, rows.columns
+        if "groups" in found:
+            self._options["groups"] = found["groups"]
+        labels = found.get("labels")
+        data = _check_rows(found["x"], labels)
+        self._weights = check_weights(found.get("weights"), len(data))
         self.sample = Sample(
             data if labels is None else data[:, 0],
             None if labels is None else data[:, 1],
             _count_rows(self._weights),
         )
         self.level = None if interval is None else check_level(interval)
-        self._bins = whole("The number of bins", bins)
-        self._declared = None if declared is None else check_range(declared)
-        self.on_graph = graph is not None or options.get("groups") is not None
-        self._options = _check_options(options, self.on_graph)
-        if graph is not None:
-            self._options["graph"] = graph
+        self._needs_bins = not (interval is None or interval is _USUAL_LEVEL) or bins != (
+            None,
+            None,
+        )
+        self._bins = whole("The number of bins", bins[0], default=_BINS)
+        self._declared = None if bins[1] is None else check_range(bins[1])
 
     def answer(self, statistic: Statistic) -> float | Run:
         """Return a statistic of all rows, or what a network finds."""
@@ -250,14 +284,14 @@ class _Asked:
         value = float(statistic.value(sample))
         if self.level is None:
             return value
-        error, low, high = map(float, statistic.sampling(sample, self.level))
+        error, low, high = map(float, statistic.sampling(sample, self.level)[:3])
         return Answer(value, error, low, high, self.level, "plain")
 
     def run(self, statistic: Statistic | None) -> Run:
         """Let a network average the bins of its rows."""
         asked = {"sample": self.sample, "bins": self._bins, "declared": self._declared}
         how = {"method": "sketch", "statistic": statistic, "interval": self.level, **asked}
-        return _run(self.request(_BinsRequest, **how))
+        return self.run_request(BinsRequest, **how)
 
     def by_pairs(self, method: str, name: str) -> bool:
         """Tell whether nodes meet in pairs, by the method of this name, instead of by bins."""
@@ -267,18 +301,22 @@ class _Asked:
             raise InputError(
                 f"Method '{name}' needs a network: give {{argument}}.", "graph", "complete"
             )
-        if self._weights is not None or self._declared is not None:
-            raise InputError(f"Method '{name}' has no bins and takes no weights: leave them out.")
+        if self._weights is not None or self._needs_bins:
+            raise InputError(
+                f"Method '{name}' has no bins, tells no interval and takes no weights: leave them "
+                "out."
+            )
         return True
 
-    def request(self, kind: type[_R], **how: Any) -> _R:
-        """Return what a network is asked for."""
-        return kind(data=self.sample.data, **how, **self._options)
+    def run_request(self, kind: type[EstimationRequest], **how: Any) -> Run:
+        """Run what a network is asked for."""
+        return run_request(kind(data=self.sample.data, **how, **self._options), self._dropped)
 
 
-def _run(request: EstimationRequest) -> Run:
-    """Run what a network is asked for."""
+def run_request(request: EstimationRequest, dropped: int) -> Run:
+    """Run what a network is asked for, of whose rows some were left out before."""
     setup = request.setup()
+    request.rows_dropped = dropped
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
@@ -287,7 +325,7 @@ def _run(request: EstimationRequest) -> Run:
 
 
 @dataclass(kw_only=True)
-class _BinsRequest(EstimationRequest):
+class BinsRequest(EstimationRequest):
     """A run that averages the bins of a sample."""
 
     sample: Sample
@@ -341,7 +379,8 @@ class _TrimRequest(EstimationRequest):
         return pairs
 
 
-def _check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
+def check_options(options: dict[str, Any], on_graph: bool) -> dict[str, Any]:
+    """Return arguments of `estimate`; raise `InputError` for others, or for any without a graph."""
     for name in options:
         if name not in _OPTIONS:
             raise InputError(
@@ -377,19 +416,15 @@ def _check_rows(x: Any, labels: Any) -> FloatArray:
     return data
 
 
-def _are_whole(weights: FloatArray) -> bool:
-    return bool(np.all(weights == np.round(weights)))
-
-
 def _count_rows(weights: FloatArray | None) -> FloatArray | None:
     """Return how many rows each stands for: in proportion, as many as there are, unless whole."""
-    if weights is None or _are_whole(weights):
+    if weights is None or are_frequencies(weights):
         return weights
     return np.asarray(weights * (len(weights) / weights.sum()))
 
 
 def _check_frequencies(weights: FloatArray | None) -> None:
-    if weights is not None and not _are_whole(weights):
+    if not are_frequencies(weights):
         raise InputError(
             "Weights that are not whole numbers are no frequencies of rows, which intervals need: "
             "give interval=None."

@@ -172,7 +172,8 @@ def half() -> Any:
 @pytest.mark.parametrize(
     ("x", "sentence"),
     [
-        ([1.0, 2.0, math.nan], "NaN or infinite values in row 2"),
+        ([1.0, 2.0, math.nan], r"missing in x \(row 2\)"),
+        ([1.0, 2.0, math.inf], "NaN or infinite values in row 2"),
         ([4.0] * 9, "All rows are 4, which says nothing"),
         ([1.0], "row"),
         ([[1.0, 2.0], [3.0, 4.0]], "one number per row, but x has 2 columns"),
@@ -211,3 +212,11 @@ def test_bad_arguments_are_refused(call: Ask, sentence: str) -> None:
 def test_without_an_interval_one_row_will_do() -> None:
     for statistic in (pg.quantile, pg.trimmed_mean, pg.winsorized_mean, pg.hodges_lehmann):
         assert statistic([4.0], interval=None) == 4.0
+
+
+def test_the_error_of_an_open_interval_is_not_cut_short() -> None:
+    x = np.random.default_rng(0).random((500, 200))
+    found = [pg.quantile(row, 0.995) for row in x]
+    assert all(answer.high == np.inf for answer in found)
+    spread = np.std([answer.value for answer in found])
+    assert 0.65 * spread < np.mean([answer.error for answer in found]) < 1.2 * spread

@@ -65,8 +65,8 @@ class _ExactOptions:
 
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
-        from pairgossip.inference.questions import are_frequencies
         from pairgossip.kernels import Combination, as_kernel
+        from pairgossip.kernels.weighing import are_frequencies
         from pairgossip.order_statistics import TESTS
 
         groups = observations.groups

@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
-
-from pairgossip.arrays import FloatArray, IntArray, PairFunction
+from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import FEW, Answer, check_level, interval
@@ -17,9 +15,9 @@ from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.rows import prepare_rows
+from pairgossip.kernels.weighing import are_frequencies, number_labels
 from pairgossip.order_statistics import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided, two_sided_by_t
-from pairgossip.text import format_count
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -142,61 +140,44 @@ def test(
     classes: Sequence[Any] | None = None,
     seed: int = 0,
 ) -> TestResult:
-    """Test whether a pairwise statistic differs from a value.
-
-    Parameters
-    ----------
-    data, kernel, kind, labels, groups, weights, within, between, missing, classes
-        As in `exact`; with fewer than 30 groups p is that of Student's t. With
-        ``"auc-difference"`` this is DeLong's paired test of two scores. Or one of the tests by
-        ranks, ``"mann-whitney"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
-        ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null.
-    null
-        What the statistic is without an effect; known for the AUC (0.5), differences and rank
-        correlations (0).
-    alternative
-        ``"two-sided"``, ``"greater"`` or ``"less"``.
-    seed
-        Of the permutations of labels by which ``"energy-distance"`` and ``"mmd"`` are tested.
-
-    Examples
-    --------
-    >>> score, ill = [0.1, 0.3, 0.4, 0.2, 0.5, 0.7, 0.6, 0.9], [0, 0, 0, 0, 1, 1, 0, 1]
-    >>> found = test(score, "auc", labels=ill)
-    >>> found.p < 0.001
-    True
-    """
+    """Test all rows at once; `pairgossip.test` documents the arguments."""
     side = choice("alternative", alternative, ALTERNATIVES)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
     if isinstance(kernel, str) and canonical(kernel) in TESTS:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
-        _refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
-        rows = prepare_rows(missing, classes, given).columns
+        refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
+        rows = prepare_rows(missing, classes, given, stacklevel=4).columns
         return TESTS[canonical(kernel)](check_data(rows["data"], rows.get("labels")))
-    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
-    without = pairs.kernel.null if null is None else real("The null value", null, -1e300, 1e300)
-    if without is None:
-        raise InputError(
-            f"What '{pairs.kernel.name}' is without an effect is not known: give {{argument}}.",
-            "null",
-            0.0,
-        )
+    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between, 5)
+    without = find_null(pairs.kernel, null)
     pairs.check()
     if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
-        _refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
+        refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
         return permute_labels(pairs, seed)
     found = project(pairs)
     error = _sampling_error(pairs, found, clusters)
     z = (found.value - without) / error
     freedom = math.inf if clusters is None else float(clusters.max())
-    return TestResult(found.value, error, z, _probability(z, side, freedom))
+    return TestResult(found.value, error, z, probability(z, side, freedom))
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
-def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
+def find_null(kernel: Kernel | Combination, null: float | None) -> float:
+    """Return what a statistic is without an effect; raise `InputError` if nobody says."""
+    without = kernel.null if null is None else real("The null value", null, -1e300, 1e300)
+    if without is None:
+        raise InputError(
+            f"What '{kernel.name}' is without an effect is not known: give {{argument}}.",
+            "null",
+            0.0,
+        )
+    return without
+
+
+def refuse_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise `InputError` for what tests by ranks do not take."""
     for argument, value in options.items():
         if value is not None and not (isinstance(value, str) and value == "two-sided"):
@@ -215,16 +196,17 @@ def _prepare(
     given: Mapping[str, Any],
     within: Any,
     between: Any,
+    stacklevel: int = 4,
 ) -> tuple[Pairs, IntArray | None]:
     """Return the pairs of the rows that are used, and the group of each."""
     strata = {"within": within, "between": between}
-    rows = prepare_rows(missing, classes, {**given, **strata}, stacklevel=4).columns
+    rows = prepare_rows(missing, classes, {**given, **strata}, stacklevel).columns
     more = {name: rows.get(name) for name in ("weights", "within", "between")}
     pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"), **more)
     return pairs, check_groups(rows.get("groups"), pairs.n)
 
 
-def _probability(z: float, alternative: str, freedom: float) -> float:
+def probability(z: float, alternative: str, freedom: float) -> float:
     """Return how often a normal number is as far off as z, or Student's t if freedom is small."""
     either_side = two_sided_by_t(z, freedom) if freedom < FEW else two_sided(z)
     if alternative == "two-sided":
@@ -236,14 +218,7 @@ def check_groups(groups: Any, n: int) -> IntArray | None:
     """Return the number of every row's group, or None; raise `InputError` unless there are two."""
     if groups is None:
         return None
-    labels = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
-    if labels.shape != (n,):
-        raise InputError(
-            f"groups have shape {labels.shape} but there are {format_count(n, 'row')}: give one "
-            "group per row."
-        )
-    labels = labels if labels.dtype.kind in "fiubUS" else labels.astype(str)
-    numbers: IntArray = np.unique(labels, return_inverse=True)[1]
+    numbers = number_labels(groups, n, "groups", "group")
     if numbers.max() < 1:
         raise InputError(
             "All rows are of one group, which says nothing about others: leave {argument} out.",
@@ -282,11 +257,6 @@ def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) 
             "same to it, as where all are tied, or where a kernel is degenerate."
         )
     return found.error(clusters)
-
-
-def are_frequencies(weights: FloatArray | None) -> bool:
-    """Tell whether weights, if there are any, say how many equal rows each row stands for."""
-    return weights is None or bool(np.all(weights == np.round(weights)))
 
 
 def perfect(pairs: Pairs, value: float, freedom: float | None) -> InputError:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray, PairFunction
+from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
-from pairgossip.kernels.data import check_data
+from pairgossip.kernels.data import as_array, check_data
 from pairgossip.kernels.kernel import Combination, Formula, Kernel
 from pairgossip.text import format_count, format_rows
 
@@ -82,7 +82,7 @@ def add_strata(
             "Pairs are within strata or between them: leave {argument} out.", "between"
         )
     name, given = ("within", within) if between is None else ("between", between)
-    strata = np.unique(_labels_of_rows(given, len(data), name), return_inverse=True)[1]
+    strata = number_labels(given, len(data), name, "stratum")
     sizes = np.bincount(strata)
     if between is not None and len(sizes) == 1:
         raise InputError(
@@ -118,15 +118,21 @@ def check_weights(weights: Any, n: int) -> FloatArray | None:
     return found
 
 
-def _labels_of_rows(given: Any, n: int, name: str) -> Any:
-    """Return one label per row as an array that can be sorted."""
-    labels = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+def are_frequencies(weights: FloatArray | None) -> bool:
+    """Tell whether weights, if there are any, say how many equal rows each row stands for."""
+    return weights is None or bool(np.all(weights == np.round(weights)))
+
+
+def number_labels(given: Any, n: int, name: str, what: str) -> IntArray:
+    """Return the labels of rows as 0, 1, ... in sorted order; raise `InputError` unless n."""
+    labels = as_array(given, name)
     if labels.shape != (n,):
         raise InputError(
-            f"{name} has shape {labels.shape} but there are {format_count(n, 'row')}: give one "
-            "stratum per row."
+            f"The shape of {name} is {labels.shape} but there are {format_count(n, 'row')}: give "
+            f"one {what} per row."
         )
-    return labels if labels.dtype.kind in "fiubUS" else labels.astype(str)
+    labels = labels if labels.dtype.kind in "fiubUS" else labels.astype(str)
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _append(data: FloatArray, column: FloatArray) -> FloatArray:

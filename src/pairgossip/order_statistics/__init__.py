@@ -1,6 +1,6 @@
 """Statistics of order: quantiles, ranks, trimmed means, and tests by ranks."""
 
-from pairgossip.order_statistics.comparisons import TESTS, TestResult
+from pairgossip.order_statistics.comparisons import TESTS, ClassTest, TestResult
 from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.ranking import TrimmedPairs, Window, rank_kernel
 from pairgossip.order_statistics.statistics import (
@@ -15,6 +15,7 @@ from pairgossip.order_statistics.statistics import (
 
 __all__ = [
     "TESTS",
+    "ClassTest",
     "Distribution",
     "HodgesLehmann",
     "Quantile",

@@ -6,8 +6,8 @@ weights need no code of their own. `TESTS` has them by name.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_two_classes, column_count
 from pairgossip.order_statistics.distribution import Distribution
-from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_sided_by_t
+from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sided, two_sided_by_t
+from pairgossip.order_statistics.statistics import Sampling
 from pairgossip.text import format_count
 
 
@@ -41,8 +42,17 @@ class TestResult(NamedTuple):
 TestResult.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
-def _two_classes(name: str, data: FloatArray) -> Distribution:
-    """Return the scores of two classes, the first column by the last."""
+class Comparison(NamedTuple):
+    """What a test finds in every of several samples, as `TestResult` says of one."""
+
+    value: FloatArray
+    error: FloatArray
+    z: FloatArray
+    p: FloatArray
+
+
+def _test_classes(name: str, data: FloatArray) -> TestResult:
+    """Test the first column of all rows by the classes in the last."""
     if column_count(data) != 2:
         raise InputError(
             f"Test '{name}' takes one column of numbers and labels of two classes, but the data "
@@ -53,7 +63,16 @@ def _two_classes(name: str, data: FloatArray) -> Distribution:
     check_two_classes(f"Test '{name}'", "kernel 'ranking-risk'", data)
     sample = Distribution.of(data[:, 0], labels=data[:, 1])
     _refuse_constant(name, sample.low)
-    return sample
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = OF_CLASSES[name](sample)
+    if not np.isfinite(found.error):
+        raise InputError(f"Test '{name}' needs two rows of each class: add some.")
+    if found.error == 0:
+        raise InputError(
+            f"Test '{name}' cannot judge classes that are separated throughout, whose numbers show "
+            "no spread: use 'mann-whitney'."
+        )
+    return TestResult(*map(float, found))
 
 
 def _refuse_constant(name: str, points: FloatArray) -> None:
@@ -64,10 +83,10 @@ def _refuse_constant(name: str, points: FloatArray) -> None:
         )
 
 
-def _superiority(sample: Distribution) -> float:
+def _superiority(sample: Distribution) -> FloatArray:
     """Return the share of pairs in which the higher class has the larger number, ties half."""
-    placed = _below(sample.of_class(0))
-    return float(sample.weights[1] @ placed / sample.size.prod())
+    higher, placed = sample.of_class(1), _below(sample.of_class(0))
+    return np.asarray((higher.weights * placed).sum(axis=-1) / sample.size.prod(axis=-1))
 
 
 def _below(sample: Distribution) -> FloatArray:
@@ -75,78 +94,103 @@ def _below(sample: Distribution) -> FloatArray:
     return np.asarray(sample.ends - sample.weights / 2)
 
 
-def _chance_error(sample: Distribution) -> float:
-    """Return the standard error of `_superiority` if the classes do not differ, ties counted."""
-    n, ties = float(sample.size.sum()), sample.weights.sum(axis=0)
-    correction = float((ties**3 - ties).sum()) / (n * (n - 1))
-    return math.sqrt((n + 1 - correction) / (12 * float(sample.size.prod())))
+def _chance_error(sample: Distribution) -> FloatArray:
+    """Return the standard error of `_superiority` if the classes do not differ, ties counted.
+
+    Rows in one cell of bins are not tied.
+    """
+    n, ties = sample.size.sum(axis=-1), sample.weights.sum(axis=-2)
+    correction = (ties**3 - ties).sum(axis=-1) / (n * (n - 1)) if sample.is_exact else 0.0
+    return np.sqrt((n + 1 - correction) / (12 * sample.size.prod(axis=-1)))
 
 
-def _mann_whitney(data: FloatArray, continuity: bool = False) -> TestResult:
+def _mann_whitney(sample: Distribution, continuity: bool = False) -> Comparison:
     """Test whether one class tends to be larger: its probability of superiority, which is the AUC.
 
     As `scipy.stats.mannwhitneyu(method="asymptotic")`; ``continuity`` moves the statistic by half
     a pair toward no difference.
     """
-    sample = _two_classes("mann-whitney", data)
     value, error = _superiority(sample), _chance_error(sample)
-    away = abs(value - 0.5)
+    away = np.abs(value - 0.5)
     if continuity:
-        away = max(0.0, away - 0.5 / float(sample.size.prod()))
-    z = math.copysign(away / error, value - 0.5)
-    return TestResult(value, error, z, two_sided(z))
+        away = np.maximum(0.0, away - 0.5 / sample.size.prod(axis=-1))
+    z = np.copysign(away / error, value - 0.5)
+    return Comparison(value, error, z, map_law(two_sided, z))
 
 
-def _rank_sum(data: FloatArray) -> TestResult:
+def _rank_sum(sample: Distribution) -> Comparison:
     """Test the same by Wilcoxon's sum of the higher class's ranks.
 
     As `scipy.stats.ranksums` without ties, which are counted here.
     """
-    sample = _two_classes("wilcoxon-rank-sum", data)
-    pairs, higher = float(sample.size.prod()), float(sample.size[1])
+    pairs, higher = sample.size.prod(axis=-1), sample.size[..., 1]
     away, error = pairs * (_superiority(sample) - 0.5), pairs * _chance_error(sample)
-    expected = higher * (float(sample.size.sum()) + 1) / 2
-    return TestResult(expected + away, error, away / error, two_sided(away / error))
+    expected = higher * (sample.size.sum(axis=-1) + 1) / 2
+    return Comparison(expected + away, error, away / error, map_law(two_sided, away / error))
 
 
-def _brunner_munzel(data: FloatArray) -> TestResult:
+def _brunner_munzel(sample: Distribution) -> Comparison:
     """Test the same where the classes may spread differently; z is Student's t.
 
     As `scipy.stats.brunnermunzel`; the error is DeLong's.
     """
-    name = "brunner-munzel"
-    sample = _two_classes(name, data)
-    if sample.size.min() < 2:
-        raise InputError(f"Test '{name}' needs two rows of each class: add some.")
-    value, shares = _superiority(sample), []
-    for own, other in ((0, 1), (1, 0)):
-        weights, placed = sample.weights[own], _below(sample.of_class(other))
-        size = float(sample.size[own])
-        mean = float(weights @ placed) / size
-        spread = float(weights @ (placed - mean) ** 2) / (size - 1)
-        shares.append((spread / (size * float(sample.size[other]) ** 2), size - 1))
-    variance = sum(share for share, _ in shares)
-    if variance == 0:
-        raise InputError(
-            f"Test '{name}' cannot judge classes that are separated throughout, whose numbers show "
-            "no spread: use 'mann-whitney'."
-        )
-    error = math.sqrt(variance)
-    freedom = variance**2 / sum(share**2 / left for share, left in shares)
+    value = _superiority(sample)
+    shares = [_placed_spread(sample, own) for own in (0, 1)]
+    variance = shares[0] + shares[1]
+    left = np.moveaxis(sample.size - 1, -1, 0)
+    freedom = variance**2 / sum(share**2 / less for share, less in zip(shares, left, strict=True))
+    error = np.sqrt(np.where(left.min(axis=0) > 0, variance, np.nan))
     t = (value - 0.5) / error
-    return TestResult(value, error, t, two_sided_by_t(t, freedom))
+    return Comparison(value, error, t, map_law(two_sided_by_t, t, freedom))
 
 
-def _kolmogorov_smirnov(data: FloatArray) -> TestResult:
+def _placed_spread(sample: Distribution, own: int) -> FloatArray:
+    """Return what the spread of one class among the other adds to the variance."""
+    rows, placed = sample.of_class(own), _below(sample.of_class(1 - own))
+    mean = (rows.weights * placed).sum(axis=-1) / rows.size
+    squares = (rows.weights * (placed - mean[..., None]) ** 2).sum(axis=-1)
+    return np.asarray(squares / ((rows.size - 1) * rows.size * sample.size[..., 1 - own] ** 2))
+
+
+def _kolmogorov_smirnov(sample: Distribution) -> Comparison:
     """Test whether two classes have the same distribution, by the largest gap between them.
 
     z is the gap in units of its error; p is that of large samples, as `scipy.stats.kstwobign`.
     """
-    sample = _two_classes("kolmogorov-smirnov", data)
-    lower, higher = sample.ends / sample.size[:, None]
-    value = float(np.abs(lower - higher).max())
-    error = math.sqrt(float(sample.size.sum() / sample.size.prod()))
-    return TestResult(value, error, value / error, beyond_kolmogorov(value / error))
+    shares = sample.ends / sample.size[..., None]
+    value = np.abs(shares[..., 0, :] - shares[..., 1, :]).max(axis=-1)
+    error = np.sqrt(sample.size.sum(axis=-1) / sample.size.prod(axis=-1))
+    return Comparison(value, error, value / error, map_law(beyond_kolmogorov, value / error))
+
+
+OF_CLASSES: dict[str, Callable[[Distribution], Comparison]] = {
+    "mann-whitney": _mann_whitney,
+    "mann-whitney-continuity": partial(_mann_whitney, continuity=True),
+    "wilcoxon-rank-sum": _rank_sum,
+    "brunner-munzel": _brunner_munzel,
+    "kolmogorov-smirnov": _kolmogorov_smirnov,
+}
+"""Tests of two classes, by name: of a sample of each, or of several such, one per node."""
+
+
+@dataclass(frozen=True)
+class ClassTest:
+    """A test of two classes as a statistic that averaged bins tell, with its p."""
+
+    name: str
+
+    def check(self, sample: Distribution) -> None:
+        """Accept every sample: all rows were tested before."""
+
+    def value(self, sample: Distribution) -> FloatArray:
+        """Return the statistic of the test."""
+        return OF_CLASSES[self.name](sample).value
+
+    def sampling(self, sample: Distribution, level: float) -> Sampling:
+        """Return its standard error and p; a test has no interval."""
+        found = OF_CLASSES[self.name](sample)
+        unknown = np.full_like(found.error, np.nan)
+        return Sampling(found.error, unknown, unknown, found.p)
 
 
 def _spearman(data: FloatArray) -> TestResult:
@@ -160,34 +204,36 @@ def _spearman(data: FloatArray) -> TestResult:
             f"Test 'spearman' takes at least three rows of two columns, but got {len(data)} of "
             f"{column_count(data)}: choose two columns."
         )
-    columns = data[:, 0], data[:, 1]
-    for column in columns:
+    x, y = data.T
+    for column in (x, y):
         _refuse_constant("spearman", np.unique(column))
-    value, influence = _rank_correlation(*columns)
-    n = len(data)
-    if 1 - abs(value) < 1e-12:
+    f, g = (_centered_ranks(column) for column in (x, y))
+    products = ((x, f, y, g), (x, f, x, f), (y, g, y, g))
+    means, added = zip(*(_product(*four) for four in products), strict=True)
+    found = correlate(np.array(means), list(added), np.full(len(data), 1 / len(data)), len(data))
+    if 1 - abs(found.value) < 1e-12:
         raise InputError(
             "The two columns of test 'spearman' are in the same or the opposite order throughout, "
             "so that their correlation has no error: there is nothing to test."
         )
-    z = value * math.sqrt((n - 2) / (1 - value**2))
-    error = math.sqrt(float(influence @ influence) / (n * (n - 1)))
-    return TestResult(value, error, z, two_sided_by_t(z, n - 2))
+    return TestResult(*map(float, found))
 
 
-def _rank_correlation(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
-    """Return the correlation of mid-ranks, and what every row adds to it.
+def correlate(
+    means: FloatArray, added: Sequence[FloatArray], weights: FloatArray, n: float
+) -> Comparison:
+    """Test a correlation of ranks by the means of their product and their squares, (..., 3).
 
-    A row counts in products of ranks in three ways: by its own, and through the ranks of the rows
-    above it in either column.
+    ``added`` is what rows, or points that stand for parts of all n rows, add to each of the means.
     """
-    f, g = (_centered_ranks(column) for column in (x, y))
-    products = ((x, f, y, g), (x, f, x, f), (y, g, y, g))
-    means, added = zip(*(_product(*four) for four in products), strict=True)
-    size = math.sqrt(means[1] * means[2])
-    value = means[0] / size
-    slopes = (1 / size, -value / (2 * means[1]), -value / (2 * means[2]))
-    return value, np.asarray(sum(slope * part for slope, part in zip(slopes, added, strict=True)))
+    size = np.sqrt(means[..., 1] * means[..., 2])
+    value = np.clip(means[..., 0] / size, -1.0, 1.0)
+    slopes = (1 / size, -value / (2 * means[..., 1]), -value / (2 * means[..., 2]))
+    influence = sum(slope[..., None] * part for slope, part in zip(slopes, added, strict=True))
+    spread = np.maximum((weights * influence**2).sum(axis=-1), 0.0)
+    with np.errstate(divide="ignore"):
+        z = value * np.sqrt((n - 2) / (1 - value**2))
+    return Comparison(value, np.sqrt(spread / (n - 1)), z, map_law(two_sided_by_t, z, n - 2))
 
 
 def _centered_ranks(column: FloatArray) -> FloatArray:
@@ -200,7 +246,11 @@ def _centered_ranks(column: FloatArray) -> FloatArray:
 def _product(
     x: FloatArray, f: FloatArray, y: FloatArray, g: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the mean product of two columns' ranks, and what every row adds to it."""
+    """Return the mean product of two columns' ranks, and what every row adds to it.
+
+    A row counts in three ways: by its own ranks, and through those of the rows above it in either
+    column.
+    """
     mean = float(f @ g) / len(f)
     return mean, f * g + _mean_above(x, g) + _mean_above(y, f) - 3 * mean
 
@@ -214,11 +264,7 @@ def _mean_above(column: FloatArray, numbers: FloatArray) -> FloatArray:
 
 
 TESTS: dict[str, Callable[[FloatArray], TestResult]] = {
-    "mann-whitney": _mann_whitney,
-    "mann-whitney-continuity": partial(_mann_whitney, continuity=True),
-    "wilcoxon-rank-sum": _rank_sum,
-    "brunner-munzel": _brunner_munzel,
-    "kolmogorov-smirnov": _kolmogorov_smirnov,
+    **{name: partial(_test_classes, name) for name in OF_CLASSES},
     "spearman": _spearman,
 }
 """What `test` calls by name, on checked data whose last column is the label."""

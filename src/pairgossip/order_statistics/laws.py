@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+
+
+def map_law(law: Callable[..., float], *numbers: FloatArray | float) -> FloatArray:
+    """Return what a law says of each number; NaN of what is not known."""
+    columns = np.broadcast_arrays(*numbers)
+    known = ~np.isnan(columns).any(axis=0)
+    found = np.full(known.shape, np.nan)
+    found[known] = [law(*row) for row in zip(*(column[known] for column in columns), strict=True)]
+    return found
 
 
 def normal_quantile(level: float) -> float:

@@ -23,11 +23,12 @@ _ALL_BUT_SIGN = np.iinfo(np.int64).max
 
 
 class Sampling(NamedTuple):
-    """The sampling error of a statistic, and the ends of its interval."""
+    """The sampling error of a statistic, the ends of its interval, and p if it is of a test."""
 
     error: FloatArray
     low: FloatArray
     high: FloatArray
+    p: FloatArray | None = None
 
 
 class Statistic(Protocol):
@@ -99,7 +100,10 @@ def _order_interval(at, middle, half, last, wide) -> Sampling:  # type: ignore[n
     """Return the interval between the order statistics about a middle index."""
     first, second = middle - half, middle + half
     low, high = at(first), at(second)
-    error = (high - low) / (2 * wide)
+    # Where rows end before the interval does, numbers are taken to go on as far apart.
+    reached = np.minimum(second, last) - np.maximum(first, 0.0)
+    apart = np.where(reached > 0, (high - low) / np.where(reached > 0, reached, 1.0), np.inf)
+    error = apart * half / wide
     return Sampling(error, np.where(first < 0, -np.inf, low), np.where(second > last, np.inf, high))
 
 

@@ -83,6 +83,9 @@ class Run(Result):
     interval_low: FloatArray | None = None
     """The lower ends of intervals that are not symmetric, shape (trials, nodes)."""
     interval_high: FloatArray | None = None
+    p_value: FloatArray | None = None
+    """Of a test: how often chance alone would bring each node's statistic as far off, shape
+    (trials, nodes)."""
     gossip_error: FloatArray | None = None
     """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
     about how far it still is from the statistic of these rows, which falls with messages."""
@@ -149,6 +152,8 @@ class Run(Result):
         error, which is to be small beside it.
         """
         if self.level is None or self.sampling_error is None:
+            if self.p_value is not None:
+                raise InputError("A test by ranks has p-values and no interval: see run.p_value.")
             raise InputError(
                 "This run has no sampling errors: estimate again with {argument}.", "interval", 0.95
             )
@@ -172,7 +177,7 @@ class Run(Result):
         assert self.level is not None and self.sampling_error is not None
         error, scale = root_mean_square(self.sampling_error), self.interval_scale
         if self.interval_low is not None and self.interval_high is not None:
-            low, high = (float(np.mean(ends)) for ends in self.interval)
+            low, high = (value + float(np.mean(ends - self.estimates)) for ends in self.interval)
         else:
             low, high = interval(value, math.hypot(error, noise), self.level, scale, self.freedom)
         return Answer(value, error, low, high, self.level, scale)
@@ -402,14 +407,16 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
         return np.array([getattr(record, name) for record in records])
 
     has_sites = isinstance(setup.graph, GroupedGraph) and setup.learns_rows
+    has_ends = kernel is None and not setup.tests
     return {
-        "level": setup.level,
+        "level": None if setup.tests else setup.level,
         "interval_scale": "plain" if kernel is None else kernel.interval_scale,
         "freedom": setup.freedom,
         "sampling_error": collect("sampling_error"),
         "site_error": collect("site_error") if has_sites else None,
-        "interval_low": collect("interval_low") if kernel is None else None,
-        "interval_high": collect("interval_high") if kernel is None else None,
+        "interval_low": collect("interval_low") if has_ends else None,
+        "interval_high": collect("interval_high") if has_ends else None,
+        "p_value": collect("p_value") if setup.tests else None,
         "gossip_error": collect("gossip_error"),
         "trial_sampling_error": collect("trial_sampling_error")[:, :kept],
         "trial_gossip_error": collect("trial_gossip_error")[:, :kept],

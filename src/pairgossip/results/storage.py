@@ -160,7 +160,10 @@ RUN_FACTS = (
     *("relaxation", "sketch", "sketch_value", "bracket"),
     *("level", "interval_scale", "freedom"),
 )
-RUN_ERRORS = ("sampling_error", "site_error", "gossip_error", "interval_low", "interval_high")
+RUN_ERRORS = (
+    *("sampling_error", "site_error", "gossip_error"),
+    *("interval_low", "interval_high", "p_value"),
+)
 RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")
 RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
 FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")

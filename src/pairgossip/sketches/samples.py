@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,16 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import Progress
-from pairgossip.order_statistics import Distribution, Sampling, Statistic
+from pairgossip.order_statistics import TESTS, Distribution, Sampling, Statistic
+from pairgossip.order_statistics.comparisons import Comparison, correlate
 from pairgossip.sketches.grids import Grid, Labels, Range, flooded_rows, lay_bins
 from pairgossip.sketches.problem import SketchedPairs, on_sites
+from pairgossip.sketches.tables import Table, point_weights
 
 _PARTS = 4
 """Into how many cells a bin is cut, within which rows count as spread evenly."""
+_READ_AT_ONCE = 1 << 12
+"""How many nodes' means are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,21 @@ class _Readout:
         """Return the statistic for means of features; NaN where a class is not known yet."""
         assert self.statistic is not None
         sample = self.distribution(mean)
-        value = self.statistic.value(sample)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = self.statistic.value(sample)
         if self.classes == 1:
             return value
         return np.where(sample.size.min(axis=-1) > 0, value, np.nan)
+
+    def sampling(self, mean: FloatArray, level: float) -> Sampling:
+        """Return the sampling error, interval and p of the statistic, if any."""
+        assert self.statistic is not None
+        sample = self.distribution(mean)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.statistic.sampling(sample, level)
+        parts = [np.full_like(found.error, np.nan) if part is None else part for part in found]
+        known = self.classes == 1 or sample.size.min(axis=-1) > 0
+        return Sampling(*(np.where(known, part, np.nan) for part in parts))
 
     def distribution(self, mean: FloatArray) -> Distribution:
         """Return the sample that means of features tell."""
@@ -151,7 +167,7 @@ class SketchedSample(SketchedPairs):
             self.holders = rows if site_of is None else site_of[rows]
         features = sample.features(axis)
         classes = 1 if sample.labels is None else 2
-        self.sketch: _Readout = _Readout(statistic, axis, classes, sample.size)
+        self.sketch: _Readout | _RankTable = _Readout(statistic, axis, classes, sample.size)
         self._mean = features.mean(axis=0)
         self.features = on_sites(features, site_of)
         self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
@@ -160,17 +176,23 @@ class SketchedSample(SketchedPairs):
         """Return each node's statistic, or mid-rank, from the averages it has."""
         if self.statistic is not None:
             return super().read(averaged)
-        return self.sketch.distribution(self._means(averaged)).middle_ranks(self.sample.values)
+        sketch, values = self.sketch, self.sample.values
+        assert isinstance(sketch, _Readout)
+        parts = self._parts(averaged)
+        return np.concatenate(
+            [sketch.distribution(means).middle_ranks(values[at]) for at, means in parts]
+        )
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
         """Return the sampling error and interval that every node reads from its averages."""
-        assert self.statistic is not None
-        sample = self.sketch.distribution(self._means(averaged))
-        found = self.statistic.sampling(sample, level)
-        if self.sample.labels is None:
-            return found
-        known = sample.size.min(axis=-1) > 0
-        return Sampling(*(np.where(known, part, np.nan) for part in found))
+        found = [self.sketch.sampling(means, level) for _, means in self._parts(averaged)]
+        return Sampling(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+    def _parts(self, averaged: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the means of a few nodes at a time: cells take several times their room."""
+        for start in range(0, len(averaged), _READ_AT_ONCE):
+            at = slice(start, start + _READ_AT_ONCE)
+            yield at, self._means(averaged[at])
 
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target, one number per node for ranks."""
@@ -184,3 +206,103 @@ class SketchedSample(SketchedPairs):
         if self.statistic is None:
             raise InputError("The exact error of every node's own rank is not known.")
         return super().linearized()
+
+
+@dataclass(frozen=True)
+class _RankTable:
+    """What averages of two columns' cells tell of the correlation of their ranks."""
+
+    table: Table
+
+    def features(self, rows: FloatArray) -> FloatArray:
+        """Return counts and sums per cell."""
+        return self.table.features(rows)
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the correlation for means of features."""
+        return self.compare(mean).value
+
+    def sampling(self, mean: FloatArray, level: float) -> Sampling:
+        """Return the standard error and p; a test has no interval."""
+        found = self.compare(mean)
+        unknown = np.full_like(found.error, np.nan)
+        return Sampling(found.error, unknown, unknown, found.p)
+
+    def compare(self, mean: FloatArray) -> Comparison:
+        """Test whether the columns go together, by points that stand for the rows of cells."""
+        cells, n = self.table.cells(mean), self.table.n
+        x, y = self.table.x, self.table.y
+        f, first = _point_ranks(x, cells[..., y.counts].sum(axis=-1), n)
+        g, second = _point_ranks(y, cells[..., x.counts, :].sum(axis=-2), n)
+        weights = point_weights(cells, x.point_features, y.point_features)
+        rows, columns = f[..., :, None], g[..., None, :]
+        product = (weights * rows * columns).sum(axis=(-2, -1))
+        own_x, own_y = weights.sum(axis=-1), weights.sum(axis=-2)
+        added = (
+            rows * columns
+            + _above((weights * columns).sum(axis=-1))[..., :, None]
+            + _above((weights * rows).sum(axis=-2))[..., None, :],
+            (f**2 + 2 * _above(own_x * f))[..., :, None] + 0 * columns,
+            (g**2 + 2 * _above(own_y * g))[..., None, :] + 0 * rows,
+        )
+        means = np.stack([product, first, second], axis=-1)
+        flat = [
+            (part - 3 * means[..., k, None, None]).reshape(*means.shape[:-1], -1)
+            for k, part in enumerate(added)
+        ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return correlate(means, flat, weights.reshape(flat[0].shape), n)
+
+
+def _point_ranks(axis: Grid | Labels, mean: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """Return ranks from -1/2 to 1/2 at the points of an axis, and the mean of their squares.
+
+    In a bin ranks rise evenly, about their mean at the mean of its rows.
+    """
+    shares = mean[..., axis.counts]
+    middle = np.cumsum(shares, axis=-1) - shares / 2 - 0.5
+    if isinstance(axis, Labels):
+        return middle, np.asarray((shares * middle**2).sum(axis=-1))
+    known = np.stack([middle - mean[..., 1::2], shares], axis=-1).reshape(mean.shape)
+    return known @ axis.point_features.T, np.full(mean.shape[:-1], (1 - 1 / n**2) / 12)
+
+
+def _above(sums: FloatArray) -> FloatArray:
+    """Return the sums above each point, its own counting half."""
+    return np.asarray(sums.sum(axis=-1, keepdims=True) - np.cumsum(sums, axis=-1) + sums / 2)
+
+
+class SketchedColumns(SketchedSample):
+    """The cells of two columns on every node, and Spearman's test that their averages tell.
+
+    Parameters
+    ----------
+    data
+        The rows, two columns.
+    bins
+        How many bins each column has.
+    site_of
+        The site of every row, where nodes are sites.
+    """
+
+    title = "spearman"
+
+    def __init__(self, data: FloatArray, bins: int, site_of: IntArray | None = None) -> None:
+        self.data, self.site_of = data, site_of
+        self.name = f"TwoWayBins(bins={bins})"
+        x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
+        rows = np.concatenate([flooded_rows(column, 2 * bins) for column in data.T])
+        self.holders = rows if site_of is None else site_of[rows]
+        self.sketch = _RankTable(Table(x, y, len(data)))
+        features = self.sketch.features(data)
+        self._mean = features.mean(axis=0)
+        self.features = on_sites(features, site_of)
+        self.limit = float(self.sketch.readout(self._mean))
+
+    def read(self, averaged: FloatArray) -> FloatArray:
+        """Return the correlation that each node reads from the averages it has."""
+        return np.concatenate([self.sketch.readout(means) for _, means in self._parts(averaged)])
+
+    def exact(self, progress: Progress | None = None) -> float:
+        """Return the correlation of all rows' ranks."""
+        return TESTS["spearman"](self.data).value

@@ -94,7 +94,7 @@ class Table:
         """Return the points of every cell, by columns, and the row means of kernels there."""
         cells, at = self.cells(mean), (self.x.point_features, self.y.point_features)
         means = [self.row_means(cells, formula, *at) for formula in wanted]
-        return self._points(_weights(cells, *at), np.stack(means, axis=-1))
+        return self._points(point_weights(cells, *at), np.stack(means, axis=-1))
 
     def row_means(
         self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
@@ -148,7 +148,7 @@ def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArra
     return np.asarray(first @ cells @ second.T)
 
 
-def _weights(cells: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+def point_weights(cells: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
     """Return the weights of points with these features whose mean features are the cells."""
     return np.asarray(np.linalg.inv(x).T @ cells @ np.linalg.inv(y))
 
@@ -345,7 +345,7 @@ class _ConcordanceTable(Table):
         everyone, failed = map(self.cells, halves)
         kinds = [(failed, 1.0), (everyone - failed, 0.0)] if self.events else [(everyone, 1.0)]
         at = self.x.point_features, self.y.point_features
-        weights = [_weights(cells, *at) for cells, _ in kinds]
+        weights = [point_weights(cells, *at) for cells, _ in kinds]
         means = [self._row_means(everyone, failed, event, wanted) for _, event in kinds]
         return self._points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
 

@@ -166,6 +166,8 @@ class Setup:
     """The level of intervals, if nodes are to learn their sampling errors."""
     stops_early: bool = False
     """Whether a trial ends when all nodes have enough."""
+    tests: bool = False
+    """Whether nodes learn the p of a test, which has no interval."""
     freedom: float = np.inf
     """The degrees of freedom of sampling errors."""
     exact_error: float = np.nan
@@ -263,7 +265,7 @@ class TrialRecord(Record):
         self.estimates = np.full(nodes, np.nan)
         self.sampling_error, self.site_error, self.gossip_error = np.full((3, nodes), np.nan)
         self.trial_sampling_error, self.trial_gossip_error = np.full((2, checkpoints), np.nan)
-        self.interval_low, self.interval_high = np.full((2, nodes), np.nan)
+        self.interval_low, self.interval_high, self.p_value = np.full((3, nodes), np.nan)
         self.enough = 0
         """After how many iterations all nodes had enough; 0 if that did not happen."""
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
@@ -395,8 +397,9 @@ class EstimationTrial(Trial[TrialRecord]):
         if isinstance(self._engine, Flooding) and not self._engine.is_over:
             return unknown
         if isinstance(problem, SketchedSample) and self._setup.level is not None:
-            error, low, high = problem.sampling(averages, self._setup.level)
+            error, low, high, p = problem.sampling(averages, self._setup.level)
             self.record.interval_low, self.record.interval_high = low, high
+            self.record.p_value = unknown if p is None else p
             return error
         if isinstance(problem, SketchedPairs):
             return problem.sampling_errors(averages)
