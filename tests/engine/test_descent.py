@@ -46,6 +46,7 @@ LOSSES: dict[str, Any] = {
     "auc-logistic": "auc-logistic",
     "auc-hinge": "auc-hinge",
     "ranking-squared-hinge": "ranking-squared-hinge",
+    "auc-squared": "auc-squared",
     "auc-smoothed-hinge": "auc-smoothed-hinge",
     "metric-diagonal-logistic": "metric-diagonal-logistic",
     "metric-hinge": "metric-hinge",

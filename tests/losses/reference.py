@@ -26,6 +26,7 @@ PHIS: dict[str, Callable[[Extended], Extended]] = {
     "hinge": lambda u: np.maximum(0, 1 - u),
     "squared-hinge": lambda u: np.maximum(0, 1 - u) ** 2,
     "smoothed-hinge": _smoothed,
+    "squared": lambda u: (1 - u) ** 2,
 }
 
 

@@ -41,7 +41,7 @@ def test_values_follow_the_formula_at_every_pair(name: str) -> None:
 
 
 def test_the_catalog_is_complete() -> None:
-    phis = ("logistic", "hinge", "squared-hinge", "smoothed-hinge")
+    phis = ("logistic", "hinge", "squared-hinge", "smoothed-hinge", "squared")
     pairs = {f"{kind}-{phi}" for kind in ("auc", "ranking") for phi in phis}
     pairs |= {f"metric-{middle}{phi}" for middle in ("", "diagonal-") for phi in phis[:2]}
     assert set(CATALOG) == pairs

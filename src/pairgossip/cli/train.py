@@ -55,7 +55,7 @@ class LossOptions:
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
     loss: str | None = None
-    """auc- or ranking-, followed by logistic, hinge, squared-hinge or smoothed-hinge;
+    """auc- or ranking-, followed by logistic, hinge, squared-hinge, smoothed-hinge or squared;
     auc-logistic unless given."""
     radius: float | None = None
     """The largest norm of a model; any unless given."""

@@ -40,7 +40,13 @@ from pairgossip.minimization import minimize
 _EXCHANGES_PER_NODE = 500
 _FEWEST_EXCHANGES = 20_000
 """The default length of a run: per node, and at least."""
-_BENDING = {Phi.LOGISTIC: 0.25, Phi.HINGE: 1.0, Phi.SQUARED_HINGE: 2.0, Phi.SMOOTHED_HINGE: 1.0}
+_BENDING = {
+    Phi.LOGISTIC: 0.25,
+    Phi.HINGE: 1.0,
+    Phi.SQUARED_HINGE: 2.0,
+    Phi.SMOOTHED_HINGE: 1.0,
+    Phi.SQUARED: 2.0,
+}
 """The largest second derivative of phi; the hinge is treated like its smoothed version."""
 _ASYNCHRONOUS_SHARE = 0.3
 _NUMBERS_SAMPLED = 2**20

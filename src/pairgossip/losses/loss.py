@@ -38,13 +38,14 @@ _EXACT_UP_TO = 2**26
 def _steepness(
     loss: Loss, lengths: FloatArray, w: FloatArray, b: FloatArray, radius: float
 ) -> FloatArray:
-    """Return the largest |w phi'(u)| ||a|| at each pair; phi' is steepest at the smallest u."""
+    """Return the largest |w phi'(u)| ||a|| at each pair; phi' is steepest at an end of u."""
     pull = lengths * np.abs(w)
     moving = pull > 0
     if math.isinf(radius):
         steep = np.full(len(pull), loss.phi.slope_bound)
     else:
-        steep = np.abs(loss.phi.derivative(b - radius * lengths))
+        ends = b - radius * lengths, b + radius * lengths
+        steep = np.maximum(*(np.abs(loss.phi.derivative(end)) for end in ends))
     return np.multiply(pull, steep, out=np.zeros(len(pull)), where=moving)
 
 
@@ -77,7 +78,7 @@ def _diagonal(features: FloatArray) -> float:
     return float(np.linalg.norm(np.ptp(features, axis=0)))
 
 
-# Decreasing convex functions of a margin u: small where a pair is ordered well.
+# Convex functions of a margin u: small where a pair is ordered well.
 
 
 class Phi(IntEnum):
@@ -87,6 +88,7 @@ class Phi(IntEnum):
     HINGE = 1
     SQUARED_HINGE = 2
     SMOOTHED_HINGE = 3
+    SQUARED = 4
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Margin:
     value, derivative
         phi and phi'. At the kink of the hinge, u = 1, the subgradient taken is 0.
     slope_bound
-        The supremum of |phi'|; infinite for the squared hinge.
+        The supremum of |phi'|; infinite for the squares.
     """
 
     code: Phi
@@ -150,6 +152,16 @@ def _smoothed_hinge_slope(u: FloatArray) -> FloatArray:
     return np.asarray(-np.minimum(_hinge(u), 1.0))
 
 
+def _squared(u: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.square(1.0 - np.asarray(u)))
+
+
+def _squared_slope(u: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(2.0 * (np.asarray(u) - 1.0))
+
+
 MARGINS: dict[str, Margin] = {
     phi.name: phi
     for phi in (
@@ -157,10 +169,12 @@ MARGINS: dict[str, Margin] = {
         Margin(Phi.HINGE, "hinge", _hinge, _hinge_slope, 1.0),
         Margin(Phi.SQUARED_HINGE, "squared-hinge", _squared_hinge, _squared_hinge_slope, math.inf),
         Margin(Phi.SMOOTHED_HINGE, "smoothed-hinge", _smoothed_hinge, _smoothed_hinge_slope, 1.0),
+        Margin(Phi.SQUARED, "squared", _squared, _squared_slope, math.inf),
     )
 }
 """log(1 + e^-u); max(0, 1 - u); its square; and the hinge with a parabola in place of its kink,
-which is 0 for u >= 1, (1 - u)^2 / 2 for 0 < u < 1 and 1/2 - u for u <= 0."""
+which is 0 for u >= 1, (1 - u)^2 / 2 for 0 < u < 1 and 1/2 - u for u <= 0; and (1 - u)^2, which also
+grows where a pair is ordered too well, but has its minimum in closed form."""
 
 
 def _check_code(phi: Margin) -> None:
@@ -197,7 +211,8 @@ class Loss:
         Takes two blocks of m observations, each of shape (m, d) with any label last, or (m,)
         for one column of data, and returns a(x, y), shape (m, p).
     phi
-        What is made of the margin: "logistic", "hinge", "squared-hinge", "smoothed-hinge".
+        What is made of the margin: "logistic", "hinge", "squared-hinge", "smoothed-hinge",
+        "squared".
     weights, offsets
         w(x, y) >= 0 and b(x, y), shape (m,); None for 1 and for 0.
     name

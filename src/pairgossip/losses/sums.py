@@ -372,6 +372,9 @@ def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatA
         return np.asarray(phi.value(margins).sum(axis=(1, 2)))
     if phi.code is Phi.LOGISTIC:
         return _logistic_sums(above, below)
+    if phi.code is Phi.SQUARED:
+        means = (1.0 - (above.mean(axis=1) - below.mean(axis=1))) ** 2
+        return (means + above.var(axis=1) + below.var(axis=1)) * above.shape[1] * below.shape[1]
     return _hinge_sums(above, below, phi.code)
 
 

@@ -67,7 +67,7 @@ def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
     if loss.risk is not None and getattr(loss.risk, "func", None) is not ranking_risks:
         return problem  # a closed form of a user's own is the only one that knows its value
     if is_ordering(loss):
-        return RankingJudge(problem)
+        return problem if loss.phi.code is Phi.SQUARED else RankingJudge(problem)
     summed = loss.risk is None and problem.n**3 > _FEW_MARGINS
     return PairsJudge(problem) if summed else problem
 

@@ -12,6 +12,7 @@ import numpy as np
 from pairgossip.engine.descent.loops import (
     HINGE,
     LOGISTIC,
+    SQUARED,
     SQUARED_HINGE,
     inlined,
     logistic_slopes,
@@ -38,7 +39,9 @@ def _write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
 
 @inlined
 def _hinge_value(phi, u):  # type: ignore[no-untyped-def]
-    """phi(u) of the hinge functions."""
+    """phi(u) of the hinge functions and of the square."""
+    if phi == SQUARED:
+        return (1.0 - u) * (1.0 - u)
     short = max(0.0, 1.0 - u)
     if phi == HINGE:
         return short

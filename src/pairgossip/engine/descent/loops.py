@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-LOGISTIC, HINGE, SQUARED_HINGE, SMOOTHED_HINGE = range(4)
+LOGISTIC, HINGE, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED = range(5)
 
 loop = njit(cache=True, nogil=True, error_model="numpy")
 inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -32,6 +32,8 @@ def slope(phi, u):  # type: ignore[no-untyped-def]
     """phi'(u); at a kink the slope on its flat side."""
     if phi == LOGISTIC:
         return -1.0 / (1.0 + np.exp(u))
+    if phi == SQUARED:
+        return 2.0 * (u - 1.0)
     if u >= 1.0:
         return 0.0
     if phi == HINGE:

@@ -140,7 +140,7 @@ class DescentTrial(Trial[DescentRecord]):
         """Return the objective of every model, penalty included; NaN where it diverged."""
         # Steps that are too long make models diverge: then the curves say so, without warnings.
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._judge.objectives(models) + _penalties(self._descent.proximal, models)
+            return self._judge.objectives(models) + penalties(self._descent.proximal, models)
 
     def _next_stop(self) -> int:
         checkpoint = super()._next_stop()
@@ -174,7 +174,7 @@ def disagreement(models: FloatArray) -> float:
     return float(np.sqrt(np.mean(np.sum((models - center) ** 2, axis=1))))
 
 
-def _penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
+def penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
     """The penalty of every model; a constraint costs nothing, as averaged models obey it."""
     penalty = getattr(proximal, "penalty", proximal)
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))
