@@ -1,6 +1,7 @@
 """Proximal maps: T(z; gamma, t) minimizes z . theta + ||theta||^2 / (2 gamma) + t psi(theta).
 
-psi is a penalty, a constraint (0 inside, infinite outside), or one of each; psi(0) = 0.
+psi is a penalty, a constraint (0 inside, infinite outside), or one of each; psi(0) = 0. In the
+metric h of the adaptive step, sum_q h_q theta_q^2 / 2 takes the place of ||theta||^2 / (2 gamma).
 """
 
 from __future__ import annotations
@@ -54,6 +55,37 @@ def symmetric(theta: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (square + np.swapaxes(square, -1, -2)))
 
 
+_MOST_STEPS = 100
+"""Newton's method takes 5 to 10; the bound is for numbers that are not finite."""
+
+
+def _inside_metric(z: FloatArray, metric: FloatArray) -> FloatArray:
+    """Minimize z . theta + sum_q h_q theta_q^2 / 2; 0 where the metric, and so z, is 0."""
+    return np.asarray(np.divide(-z, metric, out=np.zeros_like(z), where=metric > 0))
+
+
+def _onto_ball_in_metric(z: FloatArray, metric: FloatArray, radius: float) -> FloatArray:
+    """Minimize the same over a ball: theta_q = -z_q/(h_q + mu), with mu such that it has norm R.
+
+    1/||theta|| is concave in mu and grows: Newton's method for 1/||theta|| = 1/R rises to the root.
+    """
+    theta, shift = _inside_metric(z, metric), np.zeros(z.shape[:-1])
+    for _ in range(_MOST_STEPS):
+        norms = _norms(theta)
+        outside = norms > radius * (1.0 + 1e-15)
+        if not outside.any():
+            break
+        slopes = np.divide(theta**2, metric + shift[..., None], out=np.zeros_like(z), where=z != 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = norms**2 / slopes.sum(axis=-1) * (norms - radius) / radius
+        further = np.where(outside, shift + rise, shift)
+        if np.array_equal(further, shift):
+            break
+        shift = further
+        theta = _inside_metric(z, metric + np.where(z != 0, shift[..., None], 0.0))
+    return _onto_ball(theta, radius)
+
+
 def _barrier(inside: Any) -> FloatArray:
     """Return 0 inside a constraint and infinity outside."""
     return np.where(inside, 0.0, np.inf)
@@ -95,6 +127,10 @@ class Proximal(ABC):
         sizes, times = (np.asarray(each, dtype=np.float64)[..., None] for each in (gamma, t))
         return self._map(sums, sizes, times)
 
+    def map_in_metric(self, z: FloatArray, metric: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the minimum of z . theta + sum_q h_q theta_q^2 / 2 + t psi(theta), row by row."""
+        return self._constrain(*self._penalize(z, metric, np.asarray(t)[..., None]))
+
     def psi(self, theta: FloatArray) -> FloatArray:
         """Return the penalty of models (..., p), infinite outside the constraint, shape (...)."""
         return self._penalty(np.asarray(theta, dtype=np.float64))
@@ -105,6 +141,16 @@ class Proximal(ABC):
 
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return self.project(-gamma * z)
+
+    def _penalize(
+        self, z: FloatArray, metric: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return z and the metric of the same problem without the penalty."""
+        return z, metric
+
+    def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
+        """Return the minimum in the metric under the constraint, if there is one."""
+        return _inside_metric(z, metric)
 
     @abstractmethod
     def _penalty(self, theta: FloatArray) -> FloatArray: ...
@@ -131,6 +177,9 @@ class Ball(Proximal):
         """Return the nearest models of the ball."""
         return _onto_ball(theta, self.radius)
 
+    def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
+        return _onto_ball_in_metric(z, metric, self.radius)
+
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return _barrier(_norms(theta) <= self.radius * (1.0 + _SLACK))
 
@@ -155,6 +204,9 @@ class Box(Proximal):
         """Return the nearest models of the box."""
         return np.asarray(np.clip(theta, self.low, self.high))
 
+    def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
+        return self.project(_inside_metric(z, metric))
+
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return _barrier(((theta >= self.low) & (theta <= self.high)).all(axis=-1))
 
@@ -170,7 +222,15 @@ class L1(Proximal):
         _check_strength(self.strength)
 
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
-        return np.asarray(-gamma * np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
+        return np.asarray(-gamma * self._soften(z, t))
+
+    def _soften(self, z: FloatArray, t: FloatArray) -> FloatArray:
+        return np.asarray(np.sign(z) * np.maximum(np.abs(z) - t * self.strength, 0.0))
+
+    def _penalize(
+        self, z: FloatArray, metric: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return self._soften(z, t), metric
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return np.asarray(self.strength * np.abs(theta).sum(axis=-1))
@@ -188,6 +248,11 @@ class SquaredL2(Proximal):
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return np.asarray(-gamma / (1.0 + 2.0 * self.strength * t * gamma) * z)
 
+    def _penalize(
+        self, z: FloatArray, metric: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return z, metric + 2.0 * self.strength * t
+
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return np.asarray(self.strength * np.square(theta).sum(axis=-1))
 
@@ -195,6 +260,9 @@ class SquaredL2(Proximal):
 @dataclass(frozen=True, init=False)
 class PSD(Proximal):
     """Positive semidefinite matrices, flattened row by row, of Frobenius norm up to a radius.
+
+    The adaptive step then has one number for the whole matrix, the root mean square of its metric,
+    as the nearest matrix in a metric of its own for each entry has no closed form.
 
     Parameters
     ----------
@@ -215,6 +283,10 @@ class PSD(Proximal):
         # The cone's tip is the ball's center, so the two projections may follow each other.
         nearest = _onto_cone(theta)
         return nearest if math.isinf(self.radius) else _onto_ball(nearest, self.radius)
+
+    def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
+        whole = np.sqrt(np.square(metric).mean(axis=-1, keepdims=True))
+        return self.project(_inside_metric(z, np.broadcast_to(whole, z.shape)))
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
         values = np.linalg.eigvalsh(symmetric(theta))
@@ -250,6 +322,14 @@ class Combined(Proximal):
 
     def _map(self, z: FloatArray, gamma: FloatArray, t: FloatArray) -> FloatArray:
         return self.constraint.project(self.penalty._map(z, gamma, t))
+
+    def _penalize(
+        self, z: FloatArray, metric: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.penalty._penalize(z, metric, t)
+
+    def _constrain(self, z: FloatArray, metric: FloatArray) -> FloatArray:
+        return self.constraint._constrain(z, metric)
 
     def _penalty(self, theta: FloatArray) -> FloatArray:
         return self.penalty.psi(theta) + self.constraint.psi(theta)
