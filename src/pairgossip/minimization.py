@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pairgossip.arrays import IntArray
-from pairgossip.checks import WHOLE_SETS, whole
+from pairgossip.checks import WHOLE_SETS, choice, whole
 from pairgossip.engine.descent.engines import (
     DESCENT_ENGINES,
     Descent,
@@ -43,6 +43,7 @@ from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
+from pairgossip.solving import METHODS, refuse_sketch_arguments, solve
 
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
@@ -54,8 +55,11 @@ def minimize(
     loss: str | Loss | GeneralLoss = "auc-logistic",
     graph: Graph | str = "complete",
     *,
+    method: str = "dual-averaging",
+    schedule: str | None = None,
     groups: Any = None,
     construction: str = "lexicographic",
+    weights: Any = None,
     missing: str = "refuse",
     classes: Sequence[Any] | None = None,
     privacy: RandomizedResponse | None = None,
@@ -71,11 +75,13 @@ def minimize(
     bias: bool | None = None,
     judged: int | None = None,
     start: Fit | str | Path | None = None,
+    tolerance: float | None = None,
+    accuracy: float | None = None,
     engine: str = "auto",
     n_jobs: int | None = -1,
     progress: Show = None,
 ) -> Fit:
-    """Minimize the average of a pairwise loss by gossip dual averaging.
+    """Minimize the average of a pairwise loss by gossip.
 
     Node k of the graph holds row k of the data, or with ``groups`` all rows of its group. The
     objective is the mean of f(theta; x_k, x_l) over all ordered pairs, plus the penalty.
@@ -87,6 +93,16 @@ def minimize(
     loss
         A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
         `GeneralLoss` with your own value and gradient.
+    method
+        ``"dual-averaging"`` swaps rows and averages gradients of the pairs that nodes hold: for
+        any loss. ``"sketch"`` averages sums from which every node computes the gradient over all
+        pairs, and takes steps of L-BFGS: for AUC and ranking losses of up to 32 grades. No row
+        leaves its node, an iteration is a round of averaging, and it ends at the optimum.
+    schedule
+        Of the averages of ``"sketch"``: ``"tree"`` (exact, the fewest messages), ``"ordered"``, or
+        ``"random"`` exchanges.
+    weights
+        How often each row counts, of ``"sketch"``: positive numbers.
     graph, groups, construction, missing, classes, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
     privacy
@@ -112,6 +128,10 @@ def minimize(
         same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
         trials, judged nodes and reports are the start's. Functions are the same if they give the
         same values at a few pairs. Curves are joined.
+    tolerance, accuracy
+        Of ``"sketch"``: it ends when a round promises to gain less than this part of the zero
+        model's objective, 1e-7; and averages along edges shrink differences between nodes to this
+        part, 1e-4.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -124,7 +144,13 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    request = LearningRequest(**locals())  # its fields are the arguments
+    arguments = dict(locals())
+    if choice("method", method, METHODS) == "sketch":
+        return solve(arguments)
+    refuse_sketch_arguments(arguments)
+    for name in ("method", "schedule", "weights", "tolerance", "accuracy"):
+        del arguments[name]
+    request = LearningRequest(**arguments)  # its fields are the other arguments
     setup = request.setup()
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)

@@ -233,6 +233,15 @@ class Trial(ABC, Generic[R]):
         """Write what is measured now as the checkpoint with this number."""
 
 
+class Running(Protocol[R]):
+    """A trial, whatever it does, as far as those who run many of them are concerned."""
+
+    record: R
+
+    def run(self, on_progress: _OnProgress) -> None:
+        """Run to the end, reporting iterations as they are made."""
+
+
 class Experiment(Protocol[R]):
     """Something that is repeated in independent trials."""
 
@@ -240,7 +249,7 @@ class Experiment(Protocol[R]):
     def iterations(self) -> int:
         """How many iterations a trial makes."""
 
-    def start(self, seed: SeedSequence) -> Trial[R]:
+    def start(self, seed: SeedSequence) -> Running[R]:
         """Return a trial that has not begun yet."""
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
+from pairgossip.engine.solving.trial import SolverRecord, SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning
 from pairgossip.results.provenance import Fingerprint, step_mark
-from pairgossip.results.result import Result, shared_fields
+from pairgossip.results.result import Result, Traffic, shared_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,9 +63,14 @@ class Fit(Result):
     kind: ClassVar[Literal["fit"]] = "fit"
 
     loss: str
+    method: str = "dual-averaging"
+    """Or "sketch": then iterations are rounds, and the models of all nodes agree up to what
+    averaging leaves."""
+    schedule: str = "random"
+    """In which order nodes exchange: "random", or for sketches also "ordered" or "tree"."""
     step: str
     step_scale: float
-    """The step size at the first iteration: c of c/sqrt(t)."""
+    """The step size at the first iteration: c of c/sqrt(t); 1 where a solver chooses its steps."""
     judged: IntArray
     """The nodes whose models are judged: all, or a sample of a large network."""
     trial_objective: FloatArray
@@ -77,6 +83,9 @@ class Fit(Result):
     """The gradient bias; None where it was not computed."""
     state: Snapshot
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
+    gradient_error: FloatArray | None = None
+    """How far sketched slopes of pairs may be off, relative to their mean, shape (trials,
+    checkpoints); NaN before the first gradient. None where gradients are those of single pairs."""
     reports: IntArray | None = None
     """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
     the fit uses the same, as new ones would tell more."""
@@ -121,6 +130,42 @@ class Fit(Result):
             reports=(
                 None if setup.privacy is None else np.array([record.reports for record in records])
             ),
+        )
+
+    @classmethod
+    def from_solver(
+        cls, setup: SolverSetup, outcome: Outcome[SolverRecord], seed: int, fingerprint: Fingerprint
+    ) -> Fit:
+        """Collect what the trials of a solver wrote down, until the last of them ended."""
+        records, problem = outcome.records, setup.problem
+        rounds = np.minimum(setup.checkpoints, max(record.rounds for record in records))
+        iterations, first = np.unique(rounds, return_index=True)
+        kept = min(len(iterations), *(record.written for record in records))
+        at = first[:kept]
+
+        def curves(name: str) -> FloatArray:
+            return np.array([getattr(record, name)[at] for record in records])
+
+        shared = shared_fields(setup, outcome, seed, problem.site_of)
+        traffic = Traffic(*(totals[:, at] for totals in shared.pop("traffic")))
+        return cls(
+            **(shared | {"iterations": iterations[:kept]}),
+            traffic=traffic,
+            loss=problem.learning.loss.name,
+            method="sketch",
+            schedule=setup.timetable.name,
+            clock="sync",
+            times=None,
+            step="quasi-newton",
+            step_scale=1.0,
+            judged=setup.judged,
+            trial_objective=curves("objective"),
+            trial_spread=curves("spread"),
+            trial_disagreement=curves("disagreement"),
+            gradient_error=curves("gradient_error"),
+            bias=None,
+            fingerprint=fingerprint,
+            state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
         )
 
     def append(self, later: Fit) -> Fit:
@@ -183,7 +228,8 @@ class Fit(Result):
 
     def __repr__(self) -> str:
         private = "" if self.privacy is None else f" epsilon {self.privacy.epsilon:g},"
+        how = self.clock if self.method != "sketch" else f"sketch, {self.schedule}"
         return (
-            f"<Fit {self.loss}, {self.clock}, on {self._extent},{private} objective "
+            f"<Fit {self.loss}, {how}, on {self._extent},{private} objective "
             f"{self.objective[-1]:.6g}, spread {self.spread[-1]:.2g}, {self.status}>"
         )

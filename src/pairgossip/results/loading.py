@@ -104,11 +104,12 @@ def _build_fit(archive: Archive) -> Fit:
         **{name: arrays[name] for name in ("judged", *FIT_CURVES)},
         **_shared_fields(archive),
         reports=arrays.get("reports"),
+        gradient_error=arrays.get("gradient_error"),
         state=Snapshot(*(arrays[f"state_{name}"] for name in Snapshot._fields)),
         bias=bias,
     )
     shape = (fit.trials, len(fit.iterations))
-    _check_shapes(fit, (*FIT_CURVES, "times"), shape)
+    _check_shapes(fit, (*FIT_CURVES, "times", "gradient_error"), shape)
     _check_shapes(fit, ("trial_numbers",), (fit.trials,))
     _check_traffic_and_groups(fit, shape)
     _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))

@@ -26,6 +26,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.checks import is_number
 from pairgossip.engine.descent.engines import Descent, Steps
 from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.solving.trial import SolverSetup
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import scattered_pairs
@@ -130,6 +131,23 @@ def learning_fingerprint(descent: Descent) -> Fingerprint:
         "loss": _loss_mark(problem.loss, problem.data, problem.dimension),
         "penalty or constraint": _Mark(repr(descent.proximal)),
     } | marks
+
+
+def solving_fingerprint(setup: SolverSetup) -> Fingerprint:
+    """Return what a solver learns and how it averages."""
+    problem, data = setup.problem, setup.problem.learning.data
+    loss, weights, sites = problem.learning.loss, problem.weights, problem.site_of
+    parts = {
+        "data": _data_mark(data),
+        "loss": _loss_mark(loss, data, problem.learning.dimension),
+        "penalty or constraint": _Mark(repr(setup.proximal)),
+        "tolerance": _Mark(f"{setup.tolerance:g}, accuracy {setup.accuracy:g}"),
+    }
+    if weights is not None:
+        parts["weights"] = _data_mark(weights)
+    if sites is not None:
+        parts["groups"] = _data_mark(sites.astype(np.float64))
+    return parts
 
 
 def method_mark(setup: Setup, iterations: int) -> _Mark:

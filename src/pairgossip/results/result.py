@@ -14,6 +14,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import WHOLE_SETS
 from pairgossip.engine.descent.trial import DescentSetup
 from pairgossip.engine.estimation.trial import Setup
+from pairgossip.engine.solving.trial import SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.errors import InputError
 from pairgossip.graphs import Graph, GroupedGraph
@@ -184,7 +185,10 @@ def _common(per_trial: IntArray) -> NDArray[Any]:
 
 
 def shared_fields(
-    setup: Setup | DescentSetup, outcome: Outcome[Any], seed: int, site_of: IntArray | None
+    setup: Setup | DescentSetup | SolverSetup,
+    outcome: Outcome[Any],
+    seed: int,
+    site_of: IntArray | None,
 ) -> dict[str, Any]:
     """Return what results share of what the trials wrote down, at the checkpoints of them all."""
     records = outcome.records

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pairgossip.results.fit import Fit
     from pairgossip.results.run import Run
 
-_FORMAT = 6
+_FORMAT = 7
 """Files of another format are not read."""
 LARGEST_RESULT = 2 << 30
 """Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
@@ -166,7 +166,7 @@ RUN_ERRORS = (
 )
 RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")
 RUN_CURVES = ("trial_mean", "trial_spread", "trial_error")
-FIT_TEXTS = ("loss", "clock", "law", "step", "step_scale", "status")
+FIT_TEXTS = ("loss", "method", "schedule", "clock", "law", "step", "step_scale", "status")
 FIT_CURVES = ("trial_objective", "trial_spread", "trial_disagreement")
 
 
@@ -176,7 +176,7 @@ _ARRAYS = {
         *(*_SHARED, "target", "estimates", "history", "private_values", *RUN_CURVES),
         *(*RUN_ERRORS, *RUN_ERROR_CURVES, "enough"),
     ),
-    "fit": (*_SHARED, "judged", "reports", *FIT_CURVES),
+    "fit": (*_SHARED, "judged", "reports", "gradient_error", *FIT_CURVES),
 }
 
 

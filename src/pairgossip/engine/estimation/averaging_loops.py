@@ -108,3 +108,15 @@ def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
         if waiting == 0:
             return s + 1
     return -1
+
+
+@loop
+def spread_largest(values, exchanges):  # type: ignore[no-untyped-def]
+    """Let both nodes of every exchange know the larger of their values."""
+    for s in range(exchanges.shape[0]):
+        i = np.uint64(exchanges[s, 0])
+        j = np.uint64(exchanges[s, 1])
+        for c in range(values.shape[1]):
+            larger = max(values[i, c], values[j, c])
+            values[i, c] = larger
+            values[j, c] = larger

@@ -1,0 +1,144 @@
+"""Passes over a network after which every node knows the averages, or the largest, of all nodes.
+
+Along a spanning tree averages are exact, and the same at all nodes. Along random or ordered edges
+a pass is as long as it takes to bring nodes this close to the average; nodes differ a little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.arrays import FloatArray, PairArray
+from pairgossip.engine.timetable import Timetable
+from pairgossip.engine.trials import BYTES_PER_NUMBER
+from pairgossip.errors import needed_for_speed
+from pairgossip.graphs import Graph
+from pairgossip.graphs.orders import spectral_radius
+
+_BLOCK = 1 << 13
+_CHANCE = 4.0
+"""How much longer a pass is than its expected length, as few exchanges may miss a node."""
+
+
+class Passes:
+    """The passes of one trial, and what they send.
+
+    Parameters
+    ----------
+    graph, law, timetable
+        Who exchanges with whom, and in which order.
+    accuracy
+        By how much a pass shrinks the differences between nodes; a tree leaves none.
+    seed
+        What random edges are drawn from.
+    compiled
+        Whether compiled loops carry out the exchanges, or the reference in numpy.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        law: str,
+        timetable: Timetable,
+        accuracy: float,
+        seed: SeedSequence,
+        *,
+        compiled: bool = True,
+    ) -> None:
+        self._n, self._timetable = graph.n, timetable
+        self.shared = graph.n == 1 or timetable.messages is not None
+        self.exchanges = self.messages = self.bytes = 0
+        if self.shared:
+            return
+        self._schedule = timetable.start(graph, law, seed, 1)
+        self._length = _pass_length(graph, law, timetable, accuracy)
+        self._loops: Any = _PlainLoops
+        if compiled:
+            with needed_for_speed():
+                from pairgossip.engine.estimation import averaging_loops
+            self._loops = averaging_loops
+
+    def average(self, sums: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the averages of what nodes bring, and the largest of what goes along.
+
+        Where all nodes know the same, ``sums`` is one row, the sum over all nodes, and so is what
+        is returned.
+        """
+        numbers = sums.shape[1] + largest.shape[1]
+        if self.shared:
+            self._count(2 * (self._n - 1), numbers, messages=1)
+            return sums / self._n, largest
+        values, ends = sums.copy(), largest.copy()
+        relaxation = self._timetable.relaxation or 0.5
+        left = self._length
+        while left > 0:
+            exchanges = self._draw(min(_BLOCK, left))
+            self._loops.relax(values, exchanges, relaxation)
+            self._loops.spread_largest(ends, exchanges)
+            left -= len(exchanges)
+        self._count(self._length, numbers, messages=2)
+        return values, self._agree(ends)
+
+    def agree(self, proposals: FloatArray) -> FloatArray:
+        """Return the largest of the nodes' proposals, column by column, one row for all.
+
+        Nodes that know the same propose the same, and need not tell each other.
+        """
+        if self.shared:
+            return proposals[0]
+        return self._agree(proposals.copy())[0]
+
+    def _agree(self, ends: FloatArray) -> FloatArray:
+        """Go on until the largest have reached everyone."""
+        while (ends != ends.max(axis=0)).any():
+            exchanges = self._draw(self._n)
+            self._loops.spread_largest(ends, exchanges)
+            self._count(len(exchanges), ends.shape[1], messages=2)
+        return ends
+
+    def largest(self, values: FloatArray) -> FloatArray:
+        """Return the largest of all nodes' values, column by column."""
+        if not self.shared:
+            return self.agree(values)
+        self._count(2 * (self._n - 1), values.shape[1], messages=1)
+        return np.asarray(values.max(axis=0))
+
+    def _draw(self, exchanges: int) -> PairArray:
+        return self._schedule.draw(exchanges)[0]
+
+    def _count(self, exchanges: int, numbers: int, *, messages: int) -> None:
+        self.exchanges += exchanges
+        self.messages += messages * exchanges
+        self.bytes += messages * exchanges * numbers * BYTES_PER_NUMBER
+
+
+def _pass_length(graph: Graph, law: str, timetable: Timetable, accuracy: float) -> int:
+    """Return how many exchanges shrink the differences between nodes to this part of them."""
+    efolds = math.log(1.0 / accuracy)
+    if timetable.sweep is None:
+        expected = efolds * 2.0 / graph.normalized_gap(law)
+        return math.ceil(expected + _CHANCE * math.sqrt(expected))
+    radius = spectral_radius(timetable.sweep, graph.n, timetable.relaxation or 0.5)
+    return math.ceil(efolds / -math.log(min(max(radius, 1e-300), 1.0 - 1e-12))) * graph.edge_count
+
+
+class _PlainLoops:
+    """The reference of the compiled loops."""
+
+    @staticmethod
+    def relax(values: FloatArray, exchanges: PairArray, relaxation: float) -> None:
+        """Move the two nodes of every exchange toward each other's values."""
+        for i, j in exchanges.tolist():
+            step = relaxation * (values[j] - values[i])
+            values[i] += step
+            values[j] -= step
+
+    @staticmethod
+    def spread_largest(values: FloatArray, exchanges: PairArray) -> None:
+        """Let both nodes of every exchange know the larger of their values."""
+        for i, j in exchanges.tolist():
+            values[i] = values[j] = np.maximum(values[i], values[j])

@@ -1,0 +1,167 @@
+"""One trial of learning from averages, and what is measured after its rounds.
+
+The first round is of means and second moments of the grades, which give a model to start from.
+Every later one evaluates the objective and its gradient at the models that nodes propose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.algorithms.steps import own_observations
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.engine.descent.engines import Snapshot
+from pairgossip.engine.descent.judge import build_judge
+from pairgossip.engine.descent.trial import disagreement, penalties
+from pairgossip.engine.solving.passes import Passes
+from pairgossip.engine.timetable import Timetable
+from pairgossip.engine.trials import Record
+from pairgossip.graphs import Graph
+from pairgossip.losses import Loss, Proximal
+from pairgossip.losses.learning import LearningProblem
+from pairgossip.losses.loss import Phi
+from pairgossip.solvers.solver import Averaging, Round, Rows, Solver
+
+_SLACK = 1e-9
+"""Relative differences of values that are those of sketches, where averages are exact."""
+
+
+class SolverProblem(NamedTuple):
+    """What is learned: rows with labels, where they are, and how often they count."""
+
+    learning: LearningProblem
+    site_of: IntArray | None
+    """The node of every row; None where every row has a node of its own."""
+    weights: FloatArray | None
+
+    def rows(self, nodes: int, *, told_apart: bool) -> tuple[Rows, int]:
+        """Return the rows in the order of their nodes, and how many grades there are."""
+        data, n = self.learning.data, self.learning.n
+        site_of = own_observations(n) if self.site_of is None else self.site_of
+        order = np.argsort(site_of, kind="stable") if told_apart else np.arange(n)
+        labels, grades = np.unique(data[order, -1], return_inverse=True)
+        weights = np.ones(n) if self.weights is None else self.weights[order]
+        rows = data[order, :-1], grades.reshape(-1), weights
+        if told_apart:
+            return Rows(*rows, site_of[order], nodes), len(labels)
+        return Rows(*rows, None, 1), len(labels)
+
+
+@dataclass(frozen=True)
+class SolverSetup:
+    """All that a trial needs besides its seed."""
+
+    problem: SolverProblem
+    proximal: Proximal
+    graph: Graph
+    law: str
+    timetable: Timetable
+    checkpoints: IntArray
+    """The rounds after which models are judged; the last is the most there can be."""
+    judged: IntArray
+    tolerance: float
+    """It ends when a round promises to gain less than this part of the zero model's objective."""
+    accuracy: float
+    """By how much a pass of averaging shrinks the differences between nodes."""
+    engine: str
+
+    @property
+    def falls_forever(self) -> bool:
+        """Whether the loss of a pair falls with its margin, however large."""
+        loss = self.problem.learning.loss
+        return isinstance(loss, Loss) and loss.phi.code is Phi.LOGISTIC
+
+    @property
+    def iterations(self) -> int:
+        """How many rounds a trial makes at most."""
+        return int(self.checkpoints[-1])
+
+    def start(self, seed: SeedSequence) -> SolverTrial:
+        """Return a trial that has not begun yet."""
+        return SolverTrial(self, seed)
+
+
+class SolverRecord(Record):
+    """What one trial leaves behind."""
+
+    def __init__(self, setup: SolverSetup) -> None:
+        count = len(setup.checkpoints)
+        super().__init__(count)
+        self.objective, self.spread, self.disagreement = np.full((3, count), np.nan)
+        self.gradient_error = np.full(count, np.nan)
+        self.rounds = 0
+        """After how many rounds it ended."""
+        self.state: Snapshot | None = None
+
+
+class SolverTrial:
+    """A network that learns a model from averages."""
+
+    def __init__(self, setup: SolverSetup, seed: SeedSequence) -> None:
+        self._setup, self.record = setup, SolverRecord(setup)
+        self._passes = Passes(
+            setup.graph, setup.law, setup.timetable, setup.accuracy, seed,
+            compiled=setup.engine != "plain",
+        )  # fmt: skip
+        learning = setup.problem.learning
+        assert isinstance(learning.loss, Loss)
+        rows, grades = setup.problem.rows(setup.graph.n, told_apart=not self._passes.shared)
+        slack = _SLACK if self._passes.shared else setup.accuracy
+        # Below the square of what averages leave, gains are those of chance.
+        tolerance = max(setup.tolerance, 0.0 if self._passes.shared else setup.accuracy**2)
+        self._solver = Solver(rows, grades, learning.loss.phi, setup.proximal, tolerance, slack)
+        self._judge = build_judge(setup.engine, learning)
+
+    def run(self, on_progress: Callable[[int], None]) -> None:
+        """Run until the model is at its best, or out of rounds."""
+        record, asking = self.record, self._solver.run()
+        answer: Any = None
+        last: Round | None = None
+        while record.rounds < self._setup.iterations:
+            try:
+                asked = asking.send(answer)
+            except StopIteration:
+                break
+            answer = None
+            if isinstance(asked, Round):
+                last = asked
+                record.rounds += 1
+                if record.rounds == self._setup.checkpoints[record.written]:
+                    self._write(last)
+                on_progress(1)
+            elif isinstance(asked, Averaging):
+                answer = self._passes.average(*asked)
+            else:
+                answer = self._passes.agree(*asked)
+        assert last is not None
+        while record.written < len(self._setup.checkpoints):
+            self._write(last)
+        on_progress(self._setup.iterations - record.rounds)
+
+    def _write(self, now: Round) -> None:
+        record, at, passes = self.record, self.record.written, self._passes
+        objectives = self._objectives(now)
+        record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
+        record.disagreement[at] = disagreement(now.models)
+        record.gradient_error[at] = now.gradient_error
+        record.traffic[at] = (passes.exchanges, 0, passes.messages, passes.bytes)
+        record.state = self._state(now.models)
+        record.written = at + 1
+
+    def _objectives(self, now: Round) -> FloatArray:
+        """Return the objectives of the judged nodes' models; weighted rows have the nodes' own."""
+        if self._setup.problem.weights is not None:
+            return now.objective
+        models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
+        return self._judge.objectives(models) + penalties(self._setup.proximal, models)
+
+    def _state(self, models: FloatArray) -> Snapshot:
+        n, p = self._setup.graph.n, models.shape[1]
+        everyone: Any = np.broadcast_to(models, (n, p))
+        none: Any = np.broadcast_to(0.0, (n, p))
+        return Snapshot(own_observations(n), none, everyone, everyone, np.zeros(n, dtype=np.int64))

@@ -1,0 +1,199 @@
+"""A first model from one averaging of the grades' means and second moments.
+
+For pairs of a higher and a lower grade, M is the mean of (x - x')(x - x')' and D that of x - x'.
+The squared loss (1 - theta . (x - x'))^2 has its minimum at theta = M^-1 D. Other losses start
+there, at the scale that is best if theta . (x - x') is normal, and take M for their curvature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.losses.loss import Margin
+from pairgossip.solvers.polynomials import add_rows
+
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+_SCALES = np.geomspace(1e-3, 1e3, 121)
+_NEGLIGIBLE = 1e-10
+"""Directions in which pairs differ by less than this part of the most are left alone."""
+
+
+@dataclass(frozen=True)
+class GradeMoments:
+    """The layout of what is averaged: for every grade its share, its mean and second moments.
+
+    Parameters
+    ----------
+    grades, dimension
+        How many grades and features there are.
+    full
+        Whether all products of two features are averaged, or the squares only.
+    """
+
+    grades: int
+    dimension: int
+    full: bool
+
+    @property
+    def size(self) -> int:
+        """How many numbers are averaged."""
+        d = self.dimension
+        return self.grades * (1 + d + (d * (d + 1) // 2 if self.full else d))
+
+    def add_up(
+        self,
+        rows: FloatArray,
+        grades: IntArray,
+        weights: FloatArray,
+        owner: IntArray | None,
+        owners: int,
+    ) -> FloatArray:
+        """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        sums = np.zeros((owners, self.grades, self.size // self.grades))
+        for grade in range(self.grades):
+            mine = grades == grade
+            x, w = rows[mine], weights[mine]
+            if owner is None:
+                sums[0, grade] = np.concatenate([[w.sum()], w @ x, self._squares_of_all(x, w)])
+            else:
+                each = np.column_stack([np.ones(len(x)), x, self._products(x)]) * w[:, None]
+                sums[:, grade] = add_rows(each, owner[mine], owners)
+        return sums.reshape(owners, -1)
+
+    def _products(self, x: FloatArray) -> FloatArray:
+        if not self.full:
+            return x**2
+        first, second = np.triu_indices(self.dimension)
+        return x[:, first] * x[:, second]
+
+    def _squares_of_all(self, x: FloatArray, weights: FloatArray) -> FloatArray:
+        if not self.full:
+            return np.asarray(weights @ x**2)
+        return np.asarray((x.T * weights) @ x)[np.triu_indices(self.dimension)]
+
+    def read(self, means: FloatArray) -> PairMoments:
+        """Return the moments of pairs that each node's averages tell, shape (n, size)."""
+        d, n = self.dimension, len(means)
+        parts = means.reshape(n, self.grades, -1)
+        share, first, second = parts[..., 0], parts[..., 1 : d + 1], parts[..., d + 1 :]
+        below = np.cumsum(share, axis=1) - share
+        above = share[:, ::-1].cumsum(axis=1)[:, ::-1] - share
+        first_below = np.cumsum(first, axis=1) - first
+        weight = np.einsum("nc,nc->n", share, below)
+        apart = np.einsum("ncd,nc->nd", first, below - above)
+        squares = np.einsum("nck,nc->nk", second, below + above)
+        if not self.full:
+            cross = np.einsum("nci,nci->ni", first, first_below)
+            return PairMoments(weight, apart, squares - 2.0 * cross)
+        i, j = np.triu_indices(d)
+        cross = np.einsum("nci,ncj->nij", first, first_below)
+        matrix = np.zeros((n, d, d))
+        matrix[:, i, j] = matrix[:, j, i] = squares - cross[:, i, j] - cross[:, j, i]
+        return PairMoments(weight, apart, matrix)
+
+
+@dataclass(frozen=True)
+class PairMoments:
+    """Sums over pairs of a higher and a lower grade, one for every node."""
+
+    weight: FloatArray
+    """The share of such pairs, shape (n,)."""
+    apart: FloatArray
+    """The sum of x - x', shape (n, d)."""
+    products: FloatArray
+    """That of (x - x')(x - x')', shape (n, d, d), or of squares only, shape (n, d)."""
+
+    def curvature(self, shares: FloatArray, penalty: FloatArray) -> Metric:
+        """Return the curvature that moments tell of rows weighed by how the loss bends at them.
+
+        ``shares`` are their sums, in which every pair is counted at both of its rows.
+        """
+        per_pair = shares / 2.0 / np.maximum(self.weight, 1e-300)
+        return Metric(_scale(self.products, per_pair), 2.0 * penalty)
+
+    def solve_squared(self, penalty: FloatArray) -> FloatArray:
+        """Return the minimum of the squared loss and a squared penalty per feature."""
+        return Metric(self.products, penalty).solve(self.apart)
+
+    def start(self, phi: Margin, penalty: FloatArray) -> tuple[FloatArray, Metric]:
+        """Return a model for a loss to start from, and the curvature of the loss there."""
+        direction = self.solve_squared(penalty)
+        mean = np.einsum("nd,nd->n", direction, self.apart) / self.weight
+        metric = Metric(self.products, np.zeros(1))
+        second = np.einsum("nd,nd->n", direction, metric.times(direction)) / self.weight
+        margins = mean[:, None] + np.sqrt(np.maximum(second - mean**2, 0.0))[:, None] * _POINTS
+        cost = np.einsum("nd,d->n", direction**2, np.broadcast_to(penalty, direction.shape[1:]))
+        scale = _best_scale(phi, margins, cost / self.weight)
+        curvature = _mean_curvature(phi, scale[:, None] * margins)
+        return scale[:, None] * direction, Metric(_scale(self.products, curvature), 2.0 * penalty)
+
+
+class Metric:
+    """A positive matrix per node, given in full or by its diagonal, and a diagonal added to it.
+
+    Directions of next to no weight get a little, so that it can be inverted.
+    """
+
+    def __init__(self, products: FloatArray, added: FloatArray) -> None:
+        if products.ndim == 2:
+            self._vectors = None
+            sizes = products + added
+        else:
+            whole = products + np.diag(np.broadcast_to(added, products.shape[1:2]))
+            diagonal = np.einsum("nii->ni", whole)
+            # A feature without weight stays apart from others, which may depend on each other.
+            alone = np.where(diagonal > 0, 0.0, diagonal.max(axis=1, keepdims=True))
+            whole += alone[:, :, None] * np.eye(products.shape[1])
+            sizes, self._vectors = np.linalg.eigh(whole)
+        least = _NEGLIGIBLE * sizes.max(axis=1, keepdims=True)
+        self._sizes = np.maximum(sizes, np.where(least > 0, least, 1.0))
+
+    def solve(self, v: FloatArray) -> FloatArray:
+        """Return the inverse times v, shape (n, d)."""
+        return self._apply(v, 1.0 / self._sizes)
+
+    def times(self, v: FloatArray) -> FloatArray:
+        """Return the matrix times v, shape (n, d)."""
+        return self._apply(v, self._sizes)
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonals, shape (n, d)."""
+        if self._vectors is None:
+            return self._sizes
+        return np.asarray(np.einsum("nij,nj->ni", self._vectors**2, self._sizes))
+
+    def _apply(self, v: FloatArray, sizes: FloatArray) -> FloatArray:
+        if self._vectors is None:
+            return np.asarray(v * sizes)
+        turned = np.einsum("nij,ni->nj", self._vectors, v) * sizes
+        return np.asarray(np.einsum("nij,nj->ni", self._vectors, turned))
+
+
+def _scale(products: FloatArray, factors: FloatArray) -> FloatArray:
+    return products * factors.reshape(-1, *[1] * (products.ndim - 1))
+
+
+def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return the factor of each node's margins that has the least mean loss and penalty."""
+    center, grid = np.ones(len(margins)), _SCALES
+    for _ in range(2):
+        values = np.stack(
+            [
+                phi.value((factor * center)[:, None] * margins) @ _WEIGHTS / _WEIGHTS.sum()
+                + cost * (factor * center) ** 2
+                for factor in grid
+            ]
+        )
+        center = center * grid[values.argmin(axis=0)]
+        grid = np.geomspace(grid[0] / grid[1], grid[1] / grid[0], 25)
+    return center
+
+
+def _mean_curvature(phi: Margin, margins: FloatArray) -> FloatArray:
+    """Return the mean of phi'' over normal margins, by differences of phi'."""
+    width = 0.25
+    bends = (phi.derivative(margins + width) - phi.derivative(margins - width)) / (2 * width)
+    return np.asarray(np.maximum(bends @ _WEIGHTS / _WEIGHTS.sum(), 1e-6))

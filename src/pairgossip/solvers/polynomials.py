@@ -1,0 +1,141 @@
+"""Sums of a smooth function of differences of scores, from averages of Chebyshev polynomials.
+
+phi(s - s') is nearly T(s)' C T(s') for scores in a known range, so the averages of T_0, T_1, ...
+over the scores of other rows tell each row the sum of phi over them, and that of phi' likewise.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.losses.loss import Margin, Phi
+
+_ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
+"""Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
+_HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
+"""Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
+
+
+class PairSums(NamedTuple):
+    """What rows read about their pairs with rows of other grades, each of shape (m,)."""
+
+    values: FloatArray
+    slopes: FloatArray
+    bends: FloatArray
+    """Of phi'', to precondition by: it need not be exact."""
+    errors: FloatArray
+    """How far the slopes may be off."""
+
+
+class Polynomials:
+    """A sketch of scores by the averages of polynomials.
+
+    Parameters
+    ----------
+    phi
+        The function of differences: logistic or squared.
+    low, high
+        The range of the scores.
+    order
+        How many polynomials there are.
+    """
+
+    parts = 1
+
+    def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
+        self._phi, self.order = phi, order
+        self._center, self._half = (low + high) / 2, max((high - low) / 2, 1e-300)
+
+    @property
+    def size(self) -> int:
+        """How many numbers are averaged per grade; the first is the grade's share."""
+        return self.order
+
+    def features(self, scores: FloatArray) -> FloatArray:
+        """Return the polynomials at scores, shape (m, order), one after the other in memory."""
+        x = np.clip((scores - self._center) / self._half, -1.0, 1.0)
+        each = np.empty((self.order, len(scores)))
+        each[0], each[1] = 1.0, x
+        for a in range(2, self.order):
+            np.multiply(2.0 * x, each[a - 1], out=each[a])
+            each[a] -= each[a - 2]
+        return each.T
+
+    def add_up(
+        self, features: FloatArray, weights: FloatArray, owner: IntArray | None, owners: int
+    ) -> FloatArray:
+        """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        if owner is None:
+            return (features.T @ weights)[None, :]
+        return add_rows(features * weights[:, None], owner, owners)
+
+    def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
+        """Return the sums over other rows, given their averages, one for all or one per row.
+
+        ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
+        phi(s' - s).
+        """
+        forms = (form if below else form.T for form in self._forms)
+        values, slopes, bends = (
+            features @ (form @ others[0])
+            if len(others) == 1
+            else np.einsum("ma,ma->m", features, others @ form.T)
+            for form in forms
+        )
+        errors = np.broadcast_to(self.error * np.abs(others[:, 0]), len(features))
+        return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
+
+    @cached_property
+    def _forms(self) -> tuple[FloatArray, ...]:
+        """C of phi, phi' and phi'', by interpolation at the Chebyshev points of both arguments."""
+        points = chebyshev.chebpts1(self.order)
+        inverse = (2.0 / self.order) * chebyshev.chebvander(points, self.order - 1).T
+        inverse[0] /= 2.0
+        u = self._half * (points[:, None] - points[None, :])
+        slopes = self._phi.derivative(u)
+        bends = np.full_like(u, 2.0) if self._phi.code is Phi.SQUARED else -slopes * (1.0 + slopes)
+        return tuple(inverse @ each @ inverse.T for each in (self._phi.value(u), slopes, bends))
+
+    @cached_property
+    def error(self) -> float:
+        """How far phi'(s - s') may be off, at worst."""
+        return slope_error(self._phi, self._half, self.order)
+
+
+def slope_error(phi: Margin, half: float, order: int) -> float:
+    """Bound the error of phi' on a range of scores of this half width, by that many polynomials.
+
+    A function that is analytic and at most M inside the ellipse of radius rho is within
+    4 M rho^(1 - r) / (rho - 1) of its interpolation at r points. Interpolating in the second
+    score as well multiplies that by at most 2 + the logarithm of r.
+    """
+    if phi.code is Phi.SQUARED:
+        return 1e-13 * (1.0 + half)
+    heights = _HEIGHTS / half
+    rho = heights + np.sqrt(1.0 + heights**2)
+    largest = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
+    with np.errstate(over="ignore", under="ignore"):
+        bounds = 4.0 * largest * rho ** (1.0 - order) / (rho - 1.0)
+    return float(bounds.min()) * (2.0 + math.log(order)) + 1e-14 * order
+
+
+def choose_order(phi: Margin, half: float, tolerance: float) -> int:
+    """Return the least order whose slopes are off by no more than the tolerance, or the largest."""
+    for order in _ORDERS:
+        if slope_error(phi, half, order) <= tolerance:
+            return order
+    return _ORDERS[-1]
+
+
+def add_rows(each: FloatArray, owner: IntArray, owners: int) -> FloatArray:
+    """Add up rows of numbers by their owners, who come in order."""
+    sums = np.zeros((owners, each.shape[1]))
+    present, starts = np.unique(owner, return_index=True)
+    sums[present] = np.add.reduceat(each, starts, axis=0)
+    return sums

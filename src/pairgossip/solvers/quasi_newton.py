@@ -1,0 +1,258 @@
+"""L-BFGS for many nodes at once, each with its own iterates, and for penalties with kinks.
+
+Every node runs the same computation on its own numbers. A step minimizes a quadratic model of the
+smooth part, with the curvature that the last steps showed, plus the penalty as it is.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.solvers.moments import Metric
+
+_MEMORY = 10
+_SUFFICIENT = 1e-4
+"""Which part of the promised decrease a step must bring."""
+_SHORTER = 0.35
+_LEAST_STEP = 1e-10
+_INNER, _INNER_ACCURACY = 500, 1e-10
+"""Steps of the local subproblem at most, and how exactly it is solved."""
+
+
+class Penalty(Protocol):
+    """What is added to the smooth part, in the coordinates of the solver."""
+
+    def cost(self, theta: FloatArray) -> FloatArray:
+        """Return psi of models (n, d), shape (n,)."""
+
+    def step(self, target: FloatArray, rates: FloatArray) -> FloatArray:
+        """Return argmin of sum_q (theta_q - target_q)^2 / (2 rate_q) + psi(theta)."""
+
+
+class Evaluation(NamedTuple):
+    """What nodes know of a point: their models, the smooth objective there and its gradient."""
+
+    theta: FloatArray
+    value: FloatArray
+    gradient: FloatArray
+
+
+class _Secant(NamedTuple):
+    """A step and the change of the gradient along it; zeros where a node made none."""
+
+    s: FloatArray
+    y: FloatArray
+    product: FloatArray
+    """s . y, or 1 where there is none."""
+
+
+class QuasiNewton:
+    """L-BFGS: ask `propose` for the next models, evaluate them, and `advance`.
+
+    Parameters
+    ----------
+    first
+        What is known of the starting point.
+    metric
+        The curvature to begin with.
+    penalty
+        What is not smooth; None where everything is.
+    slack
+        Relative errors of values, below which an increase is no increase.
+    """
+
+    def __init__(
+        self, first: Evaluation, metric: Metric, penalty: Penalty | None, slack: float
+    ) -> None:
+        self.best = first
+        self._metric, self._penalty, self._slack = metric, penalty, slack
+        self._secants: list[_Secant] = []
+        self._direction = np.zeros_like(first.theta)
+        self._length, self._slope = np.ones(len(first.theta)), np.zeros(len(first.theta))
+        self._scale = np.ones(len(first.theta))
+        self._aim()
+
+    @property
+    def objective(self) -> FloatArray:
+        """The objective of each node's best model, penalty included."""
+        return self.best.value + self._cost(self.best.theta)
+
+    @property
+    def promised(self) -> FloatArray:
+        """How much the model promises to gain by a full step; falls to 0 at the optimum."""
+        return -self._slope
+
+    def propose(self) -> FloatArray:
+        """Return the next models to evaluate, shape (n, d)."""
+        return self.best.theta + self._length[:, None] * self._direction
+
+    @property
+    def length(self) -> FloatArray:
+        """Which part of a full step each node proposes."""
+        return self._length
+
+    def advance(self, tried: Evaluation, metric: Metric | None = None) -> QuasiNewton:
+        """Return the solver after this evaluation, and a better metric; this one stays as it is."""
+        ahead = copy(self)
+        ahead._secants = list(self._secants)
+        ahead._accept(tried, metric)
+        return ahead
+
+    def _accept(self, tried: Evaluation, metric: Metric | None) -> None:
+        """Take the models that are better; shorten the step of the other nodes."""
+        before, after = self.objective, tried.value + self._cost(tried.theta)
+        allowed = before + _SUFFICIENT * self._length * self._slope + self._slack * np.abs(before)
+        better = after <= allowed
+        worse = ~better & (self._length > _LEAST_STEP)
+        self._length = _where(worse, _SHORTER * self._length, self._length)
+        if not better.any():
+            return
+        self._learn(tried, better)
+        if metric is not None and better.all():
+            self._metric = metric
+        keep = better[:, None]
+        self.best = Evaluation(
+            _where(keep, tried.theta, self.best.theta),
+            _where(better, tried.value, self.best.value),
+            _where(keep, tried.gradient, self.best.gradient),
+        )
+        direction, length = self._direction, self._length
+        self._aim()
+        self._direction = _where(keep, self._direction, direction)
+        self._length = _where(better, self._length, length)
+        self._slope = self._predict()
+
+    def _learn(self, tried: Evaluation, better: Any) -> None:
+        """Remember the change of the gradient, where it is one of a convex function."""
+        s, y = tried.theta - self.best.theta, tried.gradient - self.best.gradient
+        product, size = _dot(s, y), _dot(s, s) * _dot(y, y)
+        known = better & (product > 1e-10 * np.sqrt(size)) & (product > 0)
+        keep = known[:, None]
+        self._secants.append(
+            _Secant(_where(keep, s, 0.0), _where(keep, y, 0.0), _where(known, product, 1.0))
+        )
+        del self._secants[:-_MEMORY]
+        inner = _dot(y, self._metric.solve(y))
+        ratio = np.divide(product, inner, out=np.ones(len(inner)), where=inner > 0)
+        self._scale = _where(known, ratio, self._scale)
+
+    def _aim(self) -> None:
+        """Set the direction by the model of the objective at the best point."""
+        self._length = np.ones(len(self.best.theta))
+        if self._penalty is None:
+            self._direction = -self._inverse_times(self.best.gradient)
+        else:
+            self._direction = self._minimize_model(self._penalty) - self.best.theta
+        self._slope = self._predict()
+
+    def _predict(self) -> FloatArray:
+        """Return the change of the objective that a full step promises, to first order."""
+        change = _dot(self.best.gradient, self._direction)
+        ahead = self._cost(self.best.theta + self._direction)
+        return np.minimum(change + ahead - self._cost(self.best.theta), 0.0)
+
+    def _cost(self, theta: FloatArray) -> FloatArray:
+        return np.zeros(len(theta)) if self._penalty is None else self._penalty.cost(theta)
+
+    def _inverse_times(self, gradient: FloatArray) -> FloatArray:
+        """Return the inverse of the curvature times a gradient, by the two loops of L-BFGS."""
+        q, shares = gradient, []
+        for s, y, product in reversed(self._secants):
+            shares.append(_dot(s, q) / product)
+            q = q - shares[-1][:, None] * y
+        r = self._scale[:, None] * self._metric.solve(q)
+        for (s, y, product), share in zip(self._secants, reversed(shares), strict=True):
+            r = r + (share - _dot(y, r) / product)[:, None] * s
+        return r
+
+    def _minimize_model(self, penalty: Penalty) -> FloatArray:
+        """Return the minimum of the quadratic model plus the penalty, by FISTA, without messages.
+
+        Rates are those of the diagonal of the curvature, divided by how much steeper it can be.
+        """
+        curvature = _Curvature(self._metric, self._scale, self._secants)
+        start, gradient = self.best.theta, self.best.gradient
+        rates = 1.0 / (curvature.steepest(start.shape) * curvature.diagonal(start.shape))
+        theta = before = start
+        momentum = 1.0
+        for _ in range(_INNER):
+            faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+            ahead = theta + (momentum - 1.0) / faster * (theta - before)
+            slope = gradient + curvature.times(ahead - start)
+            before, theta = theta, penalty.step(ahead - rates * slope, rates)
+            if (_dot(theta - ahead, theta - before) < 0).any():
+                faster = 1.0  # it went past the minimum: begin anew
+            momentum = faster
+            moved = np.abs(theta - before).max(axis=1)
+            if (moved <= _INNER_ACCURACY * np.abs(theta - start).max(axis=1)).all():
+                break
+        return theta
+
+
+class _Curvature:
+    """The matrix whose inverse L-BFGS applies, by its compact form (Byrd, Nocedal, Schnabel)."""
+
+    def __init__(self, metric: Metric, scale: FloatArray, secants: list[_Secant]) -> None:
+        self._metric, self._scale = metric, scale
+        self._columns = self._inverse = None
+        if secants:
+            s, y = (np.stack([getattr(k, name) for k in secants], axis=1) for name in "sy")
+            based = np.stack([self._base(k.s) for k in secants], axis=1)
+            products = np.einsum("nad,nbd->nab", s, y)
+            lower, kept = np.tril(products, -1), np.stack([k.product for k in secants], axis=1)
+            corner = np.einsum("nad,nbd->nab", s, based)
+            missing = np.abs(s).max(axis=2) == 0
+            corner = corner + np.eye(len(secants)) * missing[:, :, None]
+            diagonal = np.eye(len(secants)) * kept[:, :, None]
+            middle = np.concatenate(
+                [
+                    np.concatenate([corner, lower], axis=2),
+                    np.concatenate([lower.transpose(0, 2, 1), -diagonal], axis=2),
+                ],
+                axis=1,
+            )
+            self._columns = np.concatenate([based, y], axis=1)
+            self._inverse = np.linalg.inv(middle)
+
+    def _base(self, v: FloatArray) -> FloatArray:
+        return self._metric.times(v) / self._scale[:, None]
+
+    def times(self, v: FloatArray) -> FloatArray:
+        """Return the matrix times v."""
+        if self._columns is None or self._inverse is None:
+            return self._base(v)
+        along = np.einsum("nad,nd->na", self._columns, v)
+        solved = np.einsum("nab,nb->na", self._inverse, along)
+        return self._base(v) - np.einsum("na,nad->nd", solved, self._columns)
+
+    def diagonal(self, shape: tuple[int, ...]) -> FloatArray:
+        """Return the diagonal, kept above rounding."""
+        diagonal = self._metric.diagonal() / self._scale[:, None]
+        if self._columns is not None and self._inverse is not None:
+            diagonal = diagonal - np.einsum(
+                "nad,nab,nbd->nd", self._columns, self._inverse, self._columns
+            )
+        least = 1e-8 * diagonal.max(axis=1, keepdims=True)
+        return np.broadcast_to(np.maximum(diagonal, _where(least > 0, least, 1.0)), shape)
+
+    def steepest(self, shape: tuple[int, ...]) -> FloatArray:
+        """Return a bound of the largest eigenvalue in units of the diagonal, shape (n, 1)."""
+        root = 1.0 / np.sqrt(self.diagonal(shape))
+        v, size = np.ones(shape) + 0.1 * np.cos(np.arange(shape[1])), np.ones(shape[0])
+        for _ in range(30):
+            v = v / np.maximum(np.linalg.norm(v, axis=1), 1e-300)[:, None]
+            v = root * self.times(root * v)
+            size = np.linalg.norm(v, axis=1)
+        return 1.2 * np.maximum(size, 1e-12)[:, None]
+
+
+def _where(keep: Any, one: Any, other: Any) -> FloatArray:
+    return np.asarray(np.where(keep, one, other))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("nd,nd->n", a, b))

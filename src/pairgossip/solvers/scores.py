@@ -1,0 +1,189 @@
+"""The gradient of a loss of differences of scores, from two averagings.
+
+First the nodes average a sketch of their rows' scores, grade by grade. Each reads from it what its
+rows weigh in the gradient; the average of the rows with these weights is the gradient. Rows stay
+where they are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.losses.loss import Margin, Phi
+from pairgossip.solvers.bins import ScoreBins, choose_bins
+from pairgossip.solvers.moments import GradeMoments
+from pairgossip.solvers.polynomials import Polynomials, add_rows, choose_order
+
+_TOLERANCES = {
+    Phi.LOGISTIC: 1e-6,
+    Phi.SQUARED: 1e-6,
+    Phi.HINGE: 1e-2,
+    Phi.SQUARED_HINGE: 1e-3,
+    Phi.SMOOTHED_HINGE: 1e-3,
+}
+"""How far slopes may be off, relative to the mean slope of a pair."""
+_EXPECTED_SLOPE = 1e-3
+"""The mean slope taken for granted before the first is known."""
+_FEWEST_BINS = 256
+
+
+class Agreement(NamedTuple):
+    """What all nodes must know before they sketch scores: the same everywhere."""
+
+    low: float
+    high: float
+    """The range of all scores."""
+    order: int
+
+
+class ScoreRows:
+    """The rows of all nodes, each with a grade, a weight and an owner.
+
+    Parameters
+    ----------
+    features
+        The rows, every column from -1 to 1.
+    grades
+        From 0 up, whose order is to be learned.
+    weights
+        How often each row counts.
+    owner
+        The node of each row, in order; None where nodes need not be told apart, as all of them
+        know the same.
+    nodes
+        How many nodes there are; 1 if they are not told apart.
+    phi
+        The function of differences of scores.
+    count
+        How many grades there are.
+    """
+
+    def __init__(
+        self,
+        features: FloatArray,
+        grades: IntArray,
+        weights: FloatArray,
+        owner: IntArray | None,
+        nodes: int,
+        phi: Margin,
+        count: int,
+    ) -> None:
+        self.features, self.weights, self.phi = features, weights, phi
+        self.grades, self.owner, self.nodes = grades, owner, nodes
+        self.count = count
+        self.members = [np.flatnonzero(grades == grade) for grade in range(count)]
+
+    @property
+    def tolerance(self) -> float:
+        """How far slopes may be off, relative to the mean slope of a pair."""
+        return _TOLERANCES[self.phi.code]
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        """Return the scores of all rows by their nodes' models, shape (k, d)."""
+        if self.owner is None:
+            return np.asarray(self.features @ theta[0])
+        return np.asarray(np.einsum("md,md->m", self.features, theta[self.owner]))
+
+    def extremes(self, scores: FloatArray) -> FloatArray:
+        """Return minus the lowest and the highest score of each node's rows, shape (k, 2)."""
+        return largest_rows(np.column_stack([-scores, scores]), self.owner, self.nodes)
+
+    def choose_order(self, half: float, slope: float | None, before: int, error: float) -> int:
+        """Return how fine the next sketch must be, given the mean slope of a pair.
+
+        ``before`` and ``error`` are how fine the last one was and how far its slopes may be off.
+        """
+        if self.phi.code in (Phi.LOGISTIC, Phi.SQUARED):
+            known = _EXPECTED_SLOPE if slope is None else slope
+            return choose_order(self.phi, half, max(0.3 * self.tolerance * known, 1e-11))
+        return choose_bins(max(before, _FEWEST_BINS), error, self.tolerance)
+
+    def sketch(self, agreed: Agreement) -> Polynomials | ScoreBins:
+        """Return the sketch of scores in this range."""
+        smooth = self.phi.code in (Phi.LOGISTIC, Phi.SQUARED)
+        kind = Polynomials if smooth else ScoreBins
+        return kind(self.phi, *agreed)
+
+
+class ScoreSketch:
+    """The sketch of one set of scores: what is averaged first, and what is read from it.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    scores
+        Their scores.
+    agreed
+        The range of the scores, and how fine the sketch is.
+    """
+
+    def __init__(self, rows: ScoreRows, scores: FloatArray, agreed: Agreement) -> None:
+        self._rows, self._kind = rows, rows.sketch(agreed)
+        self._features = [self._kind.features(scores[mine]) for mine in rows.members]
+
+    @property
+    def size(self) -> int:
+        """How many numbers are averaged."""
+        return self._rows.count * self._kind.size
+
+    def add_up(self) -> FloatArray:
+        """Return what each node brings to the first average, shape (k, size)."""
+        rows = self._rows
+        parts = [
+            self._kind.add_up(
+                features,
+                rows.weights[mine],
+                None if rows.owner is None else rows.owner[mine],
+                rows.nodes,
+            )
+            for mine, features in zip(rows.members, self._features, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def weigh(self, means: FloatArray, moments: GradeMoments | None) -> FloatArray:
+        """Return what each node brings to the second average, given the first.
+
+        That is its part of the gradient, of the value, of the size of the slopes and of how far
+        they may be off, shape (k, d + 3); and then moments of its rows, which count as much as
+        the loss bends at their pairs: pairs with much curvature are pairs of such rows.
+        """
+        rows = self._rows
+        grades = means.reshape(len(means), rows.count, -1)
+        below = np.cumsum(grades, axis=1) - grades
+        above = grades.sum(axis=1, keepdims=True) - below - grades
+        read = np.empty((len(rows.features), 5))
+        for grade, (mine, features) in enumerate(zip(rows.members, self._features, strict=True)):
+            at = np.zeros(1, dtype=np.intp) if rows.owner is None else rows.owner[mine]
+            under = self._kind.read(features, below[at, grade], below=True)
+            over = self._kind.read(features, above[at, grade], below=False)
+            read[mine, 0] = under.slopes - over.slopes
+            read[mine, 1] = under.values
+            read[mine, 2] = np.abs(under.slopes)
+            read[mine, 3] = under.errors + over.errors
+            read[mine, 4] = under.bends + over.bends
+        read *= rows.weights[:, None]
+        sums = self._sum_up(read[:, :4])
+        if moments is None:
+            return sums
+        bent = moments.add_up(rows.features, rows.grades, read[:, 4], rows.owner, rows.nodes)
+        return np.concatenate([sums, bent], axis=1)
+
+    def _sum_up(self, read: FloatArray) -> FloatArray:
+        rows = self._rows
+        if rows.owner is None:
+            return np.concatenate([read[:, 0] @ rows.features, read[:, 1:].sum(axis=0)])[None, :]
+        each = np.column_stack([read[:, :1] * rows.features, read[:, 1:]])
+        return add_rows(each, rows.owner, rows.nodes)
+
+
+def largest_rows(values: FloatArray, owner: IntArray | None, owners: int) -> FloatArray:
+    """Return the largest numbers of each owner's rows, column by column; of all rows without."""
+    if owner is None:
+        return np.asarray(values.max(axis=0))[None, :]
+    largest = np.full((owners, values.shape[1]), -np.inf)
+    np.maximum.at(largest, owner, values)
+    return largest

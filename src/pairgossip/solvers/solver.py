@@ -1,0 +1,251 @@
+"""Minimize a loss of differences of scores, asking others for nothing but averages.
+
+It is a generator that does no input or output: it yields what is to be averaged, and is sent the
+averages. So the same computation runs on simulated networks, for all nodes at once, and elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.losses import Proximal
+from pairgossip.losses.loss import Margin, Phi
+from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
+from pairgossip.solvers.penalties import split_penalty
+from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
+from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, largest_rows
+
+_LARGEST_PRODUCTS = 1 << 24
+"""Up to this many products of two features, over all nodes that differ, they are averaged."""
+_LONGEST_MESSAGE = 1 << 16
+"""Up to this many numbers are sent in one message: half a megabyte."""
+_SHORT = 1e-4
+"""Steps this short no longer improve anything that the sketch can tell."""
+_DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
+_LOCAL_STEPS = 200
+
+
+class Rows(NamedTuple):
+    """The rows of one node, or of all nodes of a simulated network."""
+
+    features: FloatArray
+    grades: IntArray
+    """From 0 up, whose order is to be learned."""
+    weights: FloatArray
+    """How often each row counts."""
+    owner: IntArray | None
+    """The node of each row, in order; None where nodes need not be told apart, as all of them
+    know the same."""
+    nodes: int
+    """How many nodes are told apart."""
+
+
+class Averaging(NamedTuple):
+    """Asks for the averages of sums over all nodes, and for the largest of what goes along."""
+
+    sums: FloatArray
+    largest: FloatArray
+
+
+class Agreeing(NamedTuple):
+    """Asks for the largest of the nodes' proposals; nodes that know the same propose the same."""
+
+    proposals: FloatArray
+
+
+class Round(NamedTuple):
+    """Tells what nodes have: after the first averages, and after each evaluation."""
+
+    models: FloatArray
+    """In the features' own units, shape (k, d)."""
+    objective: FloatArray
+    """As the nodes know it, penalty included, shape (k,)."""
+    gradient_error: float
+    """How far the slopes of pairs may be off, relative to their mean."""
+
+
+Asking = Generator[Averaging | Agreeing | Round, Any, None]
+_Asked = Generator[Averaging | Agreeing | Round, Any, Any]
+
+
+class Solver:
+    """A loss of differences of scores, minimized by L-BFGS on sketched gradients.
+
+    Parameters
+    ----------
+    rows
+        The rows, whose features are any finite numbers.
+    grade_count
+        How many grades there are at all nodes together.
+    phi
+        The function of differences of scores.
+    proximal
+        Penalty and constraint of the model.
+    tolerance
+        It ends when a step promises to gain less than this part of the zero model's objective.
+    slack
+        Relative differences of values that may be those of averaging.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        grade_count: int,
+        phi: Margin,
+        proximal: Proximal,
+        tolerance: float,
+        slack: float,
+    ) -> None:
+        self._given, self._grades = rows, grade_count
+        self._phi, self._proximal = phi, proximal
+        self._tolerance, self._slack = tolerance, slack
+        self._dimension = rows.features.shape[1]
+
+    def run(self) -> Asking:
+        """Yield what is to be averaged and what nodes have, until the model is at its best."""
+        yield from self._scale_features()
+        moments = yield from self._average_moments()
+        squared, self._penalty = split_penalty(self._proximal, self._half)
+        self._squared = squared
+        self._zero = moments.weight * float(self._phi.value(np.zeros(1))[0])
+        start, metric = moments.start(self._phi, squared)
+        if self._phi.code is Phi.SQUARED and moments.products.ndim == 3:
+            yield self._report(self._minimize_quadratic(moments, metric))
+            return
+        start = self._proximal.project(start / self._half)
+        yield Round(start, np.full(len(start), np.nan), np.nan)
+        yield from self._descend(start * self._half, metric)
+
+    def _scale_features(self) -> _Asked:
+        """Let all nodes know the range of every feature, and bring them to -1 to 1."""
+        rows, d = self._given, self._dimension
+        ends = np.concatenate([-rows.features, rows.features], axis=1)
+        largest = largest_rows(ends, rows.owner, rows.nodes)
+        _, ends = yield Averaging(np.zeros((rows.nodes, 0)), largest)
+        low, high = -ends[0, :d], ends[0, d:]
+        middle, half = low / 2 + high / 2, high / 2 - low / 2
+        self._half = np.where(half > 0, half, 1.0)
+        features = (rows.features - middle) / self._half
+        self._rows = ScoreRows(
+            features, rows.grades, rows.weights, rows.owner, rows.nodes, self._phi, self._grades
+        )
+
+    def _average_moments(self) -> _Asked:
+        """Return the moments of pairs, and note how much all rows weigh."""
+        rows, d = self._rows, self._dimension
+        products = self._grades * d * (d + 1) // 2
+        full = products <= _LONGEST_MESSAGE and products * rows.nodes <= _LARGEST_PRODUCTS
+        layout = self._layout = GradeMoments(self._grades, d, full)
+        sums = layout.add_up(rows.features, rows.grades, rows.weights, rows.owner, rows.nodes)
+        means, _ = yield Averaging(sums, np.zeros((rows.nodes, 0)))
+        shares = means.reshape(len(means), self._grades, -1)[..., 0]
+        self._total = shares.sum(axis=1, keepdims=True)
+        return layout.read(means / self._total)
+
+    def _descend(self, models: FloatArray, metric: Metric) -> _Asked:
+        """Evaluate models and improve them until no node expects to gain anything."""
+        solver: QuasiNewton | None = None
+        ahead: QuasiNewton | None = None
+        known = _Known(models, np.zeros((len(models), 2)), None, 0, 0.0)
+        state = np.full(len(models), _GO_ON)
+        while True:
+            proposals = self._propose(known, models, state)
+            *agreed, decision = yield Agreeing(proposals)
+            if decision != _REPEAT and ahead is not None:
+                solver = ahead
+                yield self._report(solver, known)
+            if decision == _DONE:
+                return
+            at = known.models if decision == _REPEAT else models
+            known, tried, bent = yield from self._evaluate(
+                at, Agreement(-agreed[0], agreed[1], int(agreed[2]))
+            )
+            if solver is None:
+                ahead = QuasiNewton(tried, bent or metric, self._penalty, self._slack)
+            else:
+                ahead = solver.advance(tried, bent)
+            models = ahead.propose()
+            state = np.where(ahead.promised > self._tolerance * self._zero, _GO_ON, _DONE)
+            state = np.where(ahead.length < _SHORT, _DONE, state)
+            if known.error > self._rows.tolerance and self._finer(known) > known.order:
+                state = np.full(len(models), _REPEAT)
+
+    def _propose(self, known: _Known, models: FloatArray, state: FloatArray) -> FloatArray:
+        """Return every node's wish: the range of the next scores, how fine, and how to go on."""
+        reach = np.abs(models).sum(axis=1)
+        if known.slope is None:
+            ends = np.column_stack([reach, reach])
+        else:
+            moved = np.where(state == _REPEAT, 0.0, np.abs(models - known.models).sum(axis=1))
+            ends = np.minimum(known.ends + moved[:, None], reach[:, None] * (1 + 1e-9) + 1e-300)
+        order = self._finer(known._replace(ends=ends))
+        return np.column_stack([ends, np.full(len(models), float(order)), state])
+
+    def _finer(self, known: _Known) -> int:
+        """Return how fine the sketch of scores in this range must be."""
+        half = float(known.ends.sum(axis=1).max() / 2)
+        return self._rows.choose_order(half, known.slope, known.order, known.error)
+
+    def _evaluate(self, models: FloatArray, agreed: Agreement) -> _Asked:
+        """Return what nodes know of models: the range of scores, values and gradients."""
+        rows, d = self._rows, self._dimension
+        scores = rows.scores(models)
+        sketch = ScoreSketch(rows, scores, agreed)
+        told = np.zeros((len(models), 0)) if rows.owner is None else models
+        means, ends = yield Averaging(
+            np.concatenate([sketch.add_up(), told], axis=1), rows.extremes(scores)
+        )
+        first = means[:, : sketch.size] / self._total
+        at = models if rows.owner is None else means[:, sketch.size :]
+        means, _ = yield Averaging(sketch.weigh(first, self._layout), np.zeros((rows.nodes, 0)))
+        means = means / self._total
+        bent = self._layout.read(means[:, d + 3 :])
+        shares = means[:, d + 3 :].reshape(len(means), self._grades, -1)[..., 0].sum(axis=1)
+        penalty = np.einsum("nd,d->n", at**2, self._squared)
+        value, gradient = means[:, d] + penalty, means[:, :d] + 2.0 * self._squared * at
+        slope, error = means[:, d + 1], means[:, d + 2]
+        relative = float(np.max(error / np.maximum(slope, 1e-300)))
+        known = _Known(at, ends, float(slope.min()), agreed.order, relative)
+        metric = bent.curvature(shares, self._squared)
+        return known, Evaluation(at, value, gradient), metric
+
+    def _minimize_quadratic(self, moments: PairMoments, metric: Metric) -> QuasiNewton:
+        """Return the minimum of the squared loss, which its moments tell in full."""
+
+        def evaluate(theta: FloatArray) -> Evaluation:
+            pull = np.einsum("nij,nj->ni", moments.products, theta) + self._squared * theta
+            along = np.einsum("nd,nd->n", theta, pull - 2.0 * moments.apart)
+            return Evaluation(theta, moments.weight + along, 2.0 * (pull - moments.apart))
+
+        solver = QuasiNewton(
+            evaluate(moments.solve_squared(self._squared)), metric, self._penalty, 0.0
+        )
+        for _ in range(_LOCAL_STEPS if self._penalty is not None else 0):
+            if (solver.promised <= 1e-3 * self._tolerance * self._zero).all():
+                break
+            solver = solver.advance(evaluate(solver.propose()))
+        return solver
+
+    def _report(self, solver: QuasiNewton, known: _Known | None = None) -> Round:
+        models = solver.best.theta / self._half
+        if self._penalty is not None:
+            models = self._proximal.project(models)
+        error = 0.0 if known is None else known.error
+        return Round(models, solver.objective, error)
+
+
+class _Known(NamedTuple):
+    """What nodes know of the models they evaluated last."""
+
+    models: FloatArray
+    ends: FloatArray
+    """Minus the lowest and the highest score of all rows."""
+    slope: float | None
+    """The mean slope of a pair; None before the first evaluation."""
+    order: int
+    error: float
+    """How far slopes may be off, relative to the mean slope."""

@@ -1,0 +1,182 @@
+"""What `minimize` does with method "sketch": checks, then the solver, then a `Fit`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pairgossip.algorithms.methods import find_method
+from pairgossip.arrays import IntArray
+from pairgossip.checks import (
+    ORDERED,
+    RANDOM,
+    TREE,
+    WHOLE_SETS,
+    checkpoint_grid,
+    choice,
+    real,
+    whole,
+)
+from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
+from pairgossip.engine.timetable import settle_timetable
+from pairgossip.errors import InputError, NotEnough
+from pairgossip.kernels.weighing import check_weights
+from pairgossip.losses import Proximal, as_proximal
+from pairgossip.losses.learning import LearningProblem, is_ordering
+from pairgossip.losses.proximal import Unconstrained
+from pairgossip.requests import Request
+from pairgossip.results.fit import Fit
+from pairgossip.results.provenance import solving_fingerprint
+
+METHODS = ("dual-averaging", "sketch")
+SCHEDULES = (TREE, ORDERED, RANDOM)
+_MOST_ROUNDS = 200
+_LARGEST_JUDGED = 2_000
+"""Up to this many nodes every node's model is judged."""
+_MOST_GRADES = 32
+"""Up to this many grades a sketch of the scores of each is short enough to send."""
+_OF_DUAL_AVERAGING = {
+    "step": "chooses its steps itself",
+    "start": "begins from averages of the rows",
+    "bias": "takes gradients over all pairs, which have no bias",
+    "privacy": "averages sums of raw rows",
+}
+"""Arguments that mean something for dual averaging only, and why."""
+_OF_SKETCHES = ("schedule", "tolerance", "accuracy", "weights")
+
+
+def solve(arguments: Mapping[str, Any]) -> Fit:
+    """Minimize by L-BFGS on sketched gradients; the arguments are those of `minimize`."""
+    for name, why in _OF_DUAL_AVERAGING.items():
+        if arguments[name] is not None:
+            raise InputError(f"Method 'sketch' {why}: leave {{argument}} out.", name)
+    if arguments["clock"] != "sync":
+        raise InputError("Method 'sketch' has rounds and no clock: leave {argument} out.", "clock")
+    unused = (*_OF_DUAL_AVERAGING, "clock", "method")
+    kept = {name: value for name, value in arguments.items() if name not in unused}
+    request = SolvingRequest(**{name: value for name, value in kept.items() if value is not None})
+    setup = request.setup()
+    loss = setup.problem.learning.loss.name
+    outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
+    fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
+    _warn_if_unfinished(fit, setup)
+    _warn_if_separated(fit, setup)
+    return request.finish(fit, setup.iterations)
+
+
+def refuse_sketch_arguments(arguments: Mapping[str, Any]) -> None:
+    """Raise `InputError` if dual averaging is given what belongs to sketches."""
+    for name in _OF_SKETCHES:
+        if arguments[name] is not None:
+            raise InputError(
+                f"Argument {name} belongs to method 'sketch': leave it out, or use {{argument}}.",
+                "method",
+                "sketch",
+            )
+
+
+@dataclass(kw_only=True)
+class SolvingRequest(Request):
+    """The arguments of `minimize` that mean something for method "sketch"."""
+
+    engines: ClassVar[Sequence[str]] = ("auto", "plain")
+    columns: ClassVar[Sequence[str]] = ("data", "labels", "groups", "weights")
+
+    loss: Any = "auc-logistic"
+    schedule: str = TREE
+    tolerance: float = 1e-7
+    accuracy: float = 1e-4
+    weights: Any = None
+    constraint: Proximal | None = None
+    penalty: Proximal | None = None
+    judged: int | None = None
+
+    def setup(self) -> SolverSetup:
+        """Check the rest and return all that a trial needs besides its seed."""
+        self.prepare_rows()
+        learning = self._learning()
+        if self.groups is not None:
+            self.construction = WHOLE_SETS  # one sum per site
+        graph, site_of = self.place(learning.n)
+        schedule = choice("schedule of averaging", self.schedule, SCHEDULES)
+        judged = whole("The number of judged nodes", self.judged, default=_LARGEST_JUDGED)
+        evenly_spaced = np.linspace(0, graph.n - 1, min(graph.n, judged))
+        weights = None if self.weights is None else check_weights(self.weights, learning.n)
+        return SolverSetup(
+            problem=SolverProblem(learning, site_of, weights),
+            proximal=as_proximal(self.constraint, self.penalty),
+            graph=graph,
+            law=self.law,
+            timetable=settle_timetable(schedule, graph, self.law, find_method("sketch")),
+            checkpoints=self._rounds(),
+            judged=np.unique(evenly_spaced.astype(np.int64)),
+            tolerance=real("The tolerance", self.tolerance, 1e-15, 1.0),
+            accuracy=real("The accuracy", self.accuracy, 1e-12, 0.1),
+            engine=self.engine,
+        )
+
+    def _rounds(self) -> IntArray:
+        last = whole("The number of rounds", self.iterations, default=_MOST_ROUNDS)
+        if self.checkpoints is None:
+            return np.arange(1, last + 1)
+        return checkpoint_grid(last, self.checkpoints)
+
+    def _learning(self) -> LearningProblem:
+        learning = LearningProblem(self.data, self.loss, self.labels)
+        if not is_ordering(learning.loss):
+            raise InputError(
+                f"Loss '{learning.loss.name}' is no function of differences of scores, so sums "
+                "over the rows do not tell its gradient: use {argument}.",
+                "method",
+                "dual-averaging",
+            )
+        grades = len(np.unique(learning.data[:, -1]))
+        if grades > _MOST_GRADES:
+            raise InputError(
+                f"The labels have {grades:,} different values, and a sketch of the scores of each "
+                f"is too much to send; up to {_MOST_GRADES} grades are possible: use fewer, or "
+                "{argument}.",
+                "method",
+                "dual-averaging",
+            )
+        return learning
+
+
+def _warn_if_unfinished(fit: Fit, setup: SolverSetup) -> None:
+    """Tell the caller of `minimize` that rounds ran out before the model was at its best."""
+    if fit.status == "interrupted" or fit.iterations[-1] < setup.iterations:
+        return
+    warnings.warn(
+        NotEnough(
+            "The run ended before the model was at its best: use {argument} or more.",
+            "iterations",
+            4 * setup.iterations,
+        ),
+        stacklevel=4,
+    )
+
+
+def _warn_if_separated(fit: Fit, setup: SolverSetup) -> None:
+    """Tell the caller of `minimize` that the loss falls forever, as a longer model is better."""
+    data = setup.problem.learning.data
+    scores, labels = data[:, :-1] @ fit.model, data[:, -1]
+    grades = np.unique(labels)
+    lowest = np.array([scores[labels == grade].min() for grade in grades])
+    highest = np.array([scores[labels == grade].max() for grade in grades])
+    bounded = not isinstance(setup.proximal, Unconstrained)
+    if bounded or not setup.falls_forever or not (lowest[1:] > highest[:-1]).all():
+        return
+    warnings.warn(
+        NotEnough(
+            "A score separates the grades without error, so the longer the model the smaller the "
+            "loss, and none is best: the run ended when there was next to nothing to gain. Use "
+            "{argument} for a model of definite length.",
+            "penalty",
+            "pg.SquaredL2(1e-6)",
+        ),
+        stacklevel=4,
+    )

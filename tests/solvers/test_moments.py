@@ -1,0 +1,82 @@
+"""Moments of pairs against brute force, and the models that start from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairgossip.losses.loss import MARGINS
+from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
+
+
+def pairs_of(x: np.ndarray, grades: np.ndarray) -> np.ndarray:
+    higher, lower = np.nonzero(grades[:, None] > grades[None, :])
+    return x[higher] - x[lower]
+
+
+def moments_of(x: np.ndarray, grades: np.ndarray, full: bool = True) -> PairMoments:
+    layout = GradeMoments(int(grades.max()) + 1, x.shape[1], full)
+    return layout.read(layout.add_up(x, grades, np.ones(len(x)), None, 1) / len(x))
+
+
+@pytest.mark.parametrize("grades", [2, 4])
+@pytest.mark.parametrize("full", [True, False])
+def test_moments_are_those_of_all_pairs(grades: int, full: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(25, 3)), rng.integers(grades, size=25)
+    apart = pairs_of(x, y)
+    read = moments_of(x, y, full)
+    assert read.weight[0] == pytest.approx(len(apart) / 25**2)
+    np.testing.assert_allclose(read.apart[0], apart.sum(axis=0) / 25**2, rtol=1e-12)
+    products = apart.T @ apart / 25**2
+    expected = products if full else np.diag(products)
+    np.testing.assert_allclose(read.products[0], expected, rtol=1e-12, atol=1e-15)
+
+
+def test_owners_bring_what_all_rows_bring() -> None:
+    rng = np.random.default_rng(1)
+    x, y, w = rng.normal(size=(12, 2)), rng.integers(2, size=12), rng.uniform(size=12)
+    layout, owner = GradeMoments(2, 2, True), np.repeat(np.arange(4), 3)
+    each = layout.add_up(x, y, w, owner, 4)
+    assert each.shape == (4, layout.size)
+    np.testing.assert_allclose(each.sum(axis=0), layout.add_up(x, y, w, None, 1)[0], rtol=1e-12)
+
+
+def test_the_squared_loss_has_its_minimum_in_closed_form() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=40)
+    x = rng.normal(size=(40, 3)) + y[:, None]
+    apart = pairs_of(x, y)
+    fitted, *_ = np.linalg.lstsq(apart, np.ones(len(apart)), rcond=None)
+    np.testing.assert_allclose(moments_of(x, y).solve_squared(np.zeros(1))[0], fitted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(MARGINS))
+def test_the_start_has_nearly_the_best_length_along_its_direction(name: str) -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(2, size=400)
+    x = rng.normal(size=(400, 2)) + 0.7 * y[:, None]
+    start, _ = moments_of(x, y).start(MARGINS[name], np.zeros(1))
+    margins = pairs_of(x, y) @ start[0]
+    losses = [MARGINS[name].value(c * margins).mean() for c in np.geomspace(0.2, 5.0, 200)]
+    assert MARGINS[name].value(margins).mean() <= 1.03 * min(losses)
+
+
+def test_a_metric_and_its_inverse() -> None:
+    rng = np.random.default_rng(4)
+    roots = rng.normal(size=(3, 5, 4))
+    products = np.einsum("nij,nik->njk", roots, roots)
+    metric, v = Metric(products, np.full(4, 0.1)), rng.normal(size=(3, 4))
+    np.testing.assert_allclose(metric.solve(metric.times(v)), v, rtol=1e-9)
+    full = products + 0.1 * np.eye(4)
+    np.testing.assert_allclose(metric.times(v), np.einsum("nij,nj->ni", full, v), rtol=1e-12)
+    np.testing.assert_allclose(metric.diagonal(), np.einsum("nii->ni", full), rtol=1e-12)
+
+
+def test_features_that_never_differ_are_left_alone() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(2, size=30)
+    x = np.column_stack([rng.normal(size=30) + y, np.zeros(30)])
+    start, _ = moments_of(x, y).start(MARGINS["logistic"], np.zeros(1))
+    assert start[0, 1] == 0
+    assert start[0, 0] > 0

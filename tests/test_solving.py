@@ -1,0 +1,189 @@
+"""`minimize` with method "sketch": the optimum over all pairs, from averages alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import NotEnough
+from pairgossip.losses import risk
+
+_RNG = np.random.default_rng(0)
+_Y = _RNG.integers(2, size=60)
+_X = _RNG.normal(size=(60, 3)) * [1.0, 5.0, 0.2] + 0.6 * _Y[:, None] * [1.0, 5.0, 0.2]
+_GRAPH = pg.graphs.watts_strogatz(60, 4, 0.3, seed=0)
+
+
+def fit(loss: str = "auc-logistic", **options: Any) -> pg.Fit:
+    arguments: dict[str, Any] = {"graph": _GRAPH, "method": "sketch", "seed": 0, **options}
+    data, labels = arguments.pop("data", _X), arguments.pop("labels", _Y)
+    return pg.minimize(data, labels, loss, progress=False, **arguments)
+
+
+def optimum(loss: str, penalty: float = 0.0) -> float:
+    """Return the least objective over all pairs, by scipy and brute force."""
+
+    def objective(w: FloatArray) -> float:
+        theta = w / [1.0, 5.0, 0.2]
+        return risk(theta, _X, loss, _Y) + penalty * float(theta @ theta)
+
+    found = scipy_minimize(objective, np.zeros(3), method="Nelder-Mead", options={
+        "xatol": 1e-7, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000,
+    })  # fmt: skip
+    return float(found.fun)
+
+
+@pytest.mark.parametrize(
+    ("loss", "off"),
+    [
+        ("auc-logistic", 1e-7),
+        ("auc-squared", 1e-9),
+        ("auc-squared-hinge", 1e-5),
+        ("auc-smoothed-hinge", 1e-5),
+        ("auc-hinge", 1e-3),
+    ],
+)
+def test_every_loss_reaches_its_optimum(loss: str, off: float) -> None:
+    found = fit(loss)
+    assert found.objective[-1] <= optimum(loss) * (1 + off) + 1e-9
+    assert found.disagreement[-1] == 0.0
+    assert found.gradient_error is not None
+    assert np.nanmax(found.gradient_error) <= 1e-2
+
+
+def test_a_squared_penalty_is_part_of_the_objective() -> None:
+    found = fit(penalty=pg.SquaredL2(0.01))
+    assert found.objective[-1] == pytest.approx(optimum("auc-logistic", 0.01), rel=1e-6)
+
+
+def test_grades_are_ranked() -> None:
+    grades = _Y + (np.arange(60) % 3 == 0)
+    found = fit("ranking-logistic", labels=grades)
+
+    def objective(w: FloatArray) -> float:
+        return risk(w / [1.0, 5.0, 0.2], _X, "ranking-logistic", grades)
+
+    best = scipy_minimize(objective, np.zeros(3), options={"gtol": 1e-9}).fun
+    assert found.objective[-1] == pytest.approx(best, rel=1e-6)
+
+
+def test_a_tree_sends_a_fixed_number_of_messages_a_round() -> None:
+    found = fit()
+    per_pass = 2 * (60 - 1)
+    expected = per_pass * 2 * np.arange(1, len(found.iterations) + 1)
+    assert found.messages.tolist() == expected.tolist()
+    assert found.iterations.tolist() == list(range(1, len(found.iterations) + 1))
+    # The first round is of the ranges and of the moments of two grades.
+    numbers = 2 * 3 + 2 * (1 + 3 + 6)
+    assert found.bytes[0] == 8 * per_pass * numbers
+
+
+@pytest.mark.parametrize("schedule", ["random", "ordered"])
+def test_along_edges_nodes_agree_on_the_same_model(schedule: str) -> None:
+    found, exact = fit(schedule=schedule), fit()
+    size = np.linalg.norm(exact.model)
+    assert 0 < found.disagreement[-1] < 1e-4 * size
+    assert np.linalg.norm(found.model - exact.model) < 1e-2 * size
+    assert found.objective[-1] == pytest.approx(exact.objective[-1], rel=1e-5)
+    assert found.messages[-1] > exact.messages[-1]
+
+
+@pytest.mark.parametrize("schedule", ["random", "ordered"])
+def test_the_plain_engine_is_a_twin(schedule: str) -> None:
+    short: dict[str, Any] = {"schedule": schedule, "iterations": 3, "accuracy": 1e-2}
+    with pytest.warns(NotEnough):
+        fast, plain = fit(**short), fit(**short, engine="plain")
+    np.testing.assert_allclose(fast.models, plain.models, rtol=1e-9)
+    assert fast.bytes.tolist() == plain.bytes.tolist()
+
+
+def test_sites_know_what_their_rows_would() -> None:
+    alone, sites = fit(), fit(groups=np.arange(60) % 4, graph="cycle")
+    np.testing.assert_allclose(sites.model, alone.model, rtol=1e-9)
+    assert sites.models.shape == (1, 4, 3)
+    assert sites.messages[0] == 2 * 2 * (4 - 1)
+
+
+def test_a_row_of_weight_two_is_two_rows() -> None:
+    weights = np.where(np.arange(60) % 3 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(60), weights.astype(int))
+    options: dict[str, Any] = {"tolerance": 1e-12, "graph": "complete"}
+    weighted = fit(weights=weights, **options)
+    repeated = fit(data=_X[twice], labels=_Y[twice], **options)
+    np.testing.assert_allclose(weighted.model, repeated.model, rtol=1e-7)
+    assert weighted.objective[-1] == pytest.approx(repeated.objective[-1], rel=1e-8)
+    assert np.linalg.norm(weighted.model - fit().model) > 1e-2 * np.linalg.norm(weighted.model)
+
+
+def test_scales_of_features_do_not_matter() -> None:
+    scale = np.array([1e-6, 1.0, 1e6])
+    np.testing.assert_allclose(fit(data=_X * scale).model * scale, fit().model, rtol=1e-7)
+
+
+def test_a_constant_and_a_doubled_feature_do_no_harm() -> None:
+    wide = np.column_stack([_X, np.ones(60), 3.0 * _X[:, 0]])
+    found = fit(data=wide)
+    assert found.model[3] == pytest.approx(0, abs=1e-15)
+    assert found.objective[-1] == pytest.approx(fit().objective[-1], rel=1e-6)
+
+
+def test_classes_that_a_score_separates_have_no_best_model() -> None:
+    line = np.arange(8.0)[:, None]
+    labels = (np.arange(8) > 3).astype(int)
+    with pytest.warns(NotEnough, match="separates"):
+        found = fit(data=line, labels=labels, graph="complete")
+    assert found.objective[-1] < 1e-5
+    fit(data=line, labels=labels, graph="complete", penalty=pg.SquaredL2(1e-4))  # says nothing
+
+
+def test_rounds_that_run_out_are_told() -> None:
+    with pytest.warns(NotEnough, match="iterations=8 or more"):
+        assert fit(iterations=2).iterations.tolist() == [1, 2]
+
+
+def test_two_rows_are_enough() -> None:
+    pair = np.array([[0.0], [1.0]])
+    found = fit(data=pair, labels=[0, 1], graph="complete", penalty=pg.SquaredL2(0.01))
+    assert found.model[0] > 0
+
+
+def test_a_fit_is_saved_and_loaded(tmp_path: Path) -> None:
+    found = fit(schedule="ordered")
+    found.save(tmp_path / "fit.npz")
+    loaded = pg.load(tmp_path / "fit.npz")
+    assert (loaded.method, loaded.schedule) == ("sketch", "ordered")
+    np.testing.assert_array_equal(loaded.models, found.models)
+    np.testing.assert_array_equal(loaded.gradient_error, np.asarray(found.gradient_error))
+    assert repr(loaded) == repr(found)
+
+
+def test_a_seed_gives_the_same_bits() -> None:
+    options: dict[str, Any] = {"schedule": "random", "trials": 2}
+    np.testing.assert_array_equal(fit(**options).models, fit(**options).models)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"step": pg.steps.constant(1.0)}, "chooses its steps itself: leave step= out"),
+        ({"clock": "async"}, "has rounds and no clock: leave clock= out"),
+        ({"start": "fit.npz"}, "leave start= out"),
+        ({"bias": True}, "leave bias= out"),
+        ({"schedule": "continuized"}, "Unknown schedule of averaging 'continuized'"),
+        ({"tolerance": 2.0}, "The tolerance must be a number between"),
+        ({"weights": -np.ones(60)}, "must be positive"),
+        ({"labels": np.arange(60), "loss": "ranking-logistic"}, "60 different values"),
+        ({"loss": "metric-hinge"}, "no function of differences of scores"),
+        ({"method": "newton"}, "Unknown method 'newton'"),
+        ({"method": "dual-averaging", "schedule": "tree"}, "belongs to method 'sketch'"),
+    ],
+)
+def test_what_means_nothing_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(pg.InputError, match=sentence):
+        fit(**options)
