@@ -97,7 +97,7 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"graph": "cycle", "alternative": "less"}, "leave alternative= out"),
         ({"graph": "cycle", "bins": 3}, "'bins' is no argument here"),
         ({"graph": "cycle", "labels": np.ones(200)}, "one class only"),
-        ({"graph": "cycle", "kernel": "mmd"}, "permuting the labels .*: leave graph= out"),
+        ({"graph": "cycle", "kernel": "mmd"}, "permuting .*: leave graph= out"),
         ({"graph": "cycle", "kernel": "gini", "labels": None}, "is not known: give null="),
     ],
 )

@@ -16,6 +16,7 @@ from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph
 from pairgossip.inference.questions import ALTERNATIVES, find_null, probability, refuse_options
 from pairgossip.kernels import Combination, Kernel, as_kernel, check_data
+from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
@@ -54,15 +55,16 @@ def test(
         that of Student's t; intervals also allow for few rows. With ``"auc-difference"`` this is
         DeLong's paired test of two scores. Or one of the tests by ranks, ``"mann-whitney"``,
         ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``, ``"kolmogorov-smirnov"`` and
-        ``"spearman"``, which know their null.
+        ``"spearman"``, which know their null; or ``"distance-correlation"`` of the last column
+        with the others.
     null
         What the statistic is without an effect; known for the AUC (0.5), differences and rank
         correlations (0).
     alternative
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     seed
-        Of the permutations of labels by which ``"energy-distance"`` and ``"mmd"`` are tested, or
-        of the exchanges on a graph.
+        Of the permutations by which ``"energy-distance"``, ``"mmd"`` and
+        ``"distance-correlation"`` are tested, or of the exchanges on a graph.
     graph
         If given, nodes hold the rows and every one makes the test by gossip: tests by ranks from
         averaged bins, others with the sampling error that `estimate` tells. Groups are then sites.
@@ -94,18 +96,14 @@ def test(
         return inference.test(kernel=kernel, **rows, **chosen, **how)
     side = choice("alternative", alternative, ALTERNATIVES)
     on_graph = {"graph": graph, "seed": seed, **options}
-    if isinstance(kernel, str) and canonical(kernel) in TESTS:
+    if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
         others = {name: rows[name] for name in ("weights", "within", "between")}
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
         return _test_ranks(canonical(kernel), rows, on_graph, **chosen)
     measured = as_kernel(kernel)
     without = find_null(measured, null)
     if isinstance(measured, Combination) and measured.contrast is not None:
-        raise InputError(
-            f"'{measured.name}' is tested by permuting the labels of all rows, which no node has: "
-            "leave {argument} out.",
-            "graph",
-        )
+        raise _needs_all_rows(measured.name)
     run = estimate(kernel=measured, target=kind, **rows, **chosen, **{"interval": 0.95, **on_graph})
     assert run.sampling_error is not None
     z = (run.estimates - without) / run.sampling_error
@@ -117,6 +115,14 @@ def test(
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
+def _needs_all_rows(name: str) -> InputError:
+    return InputError(
+        f"'{name}' is tested by permuting the entries of all rows, which no node has: leave "
+        "{argument} out.",
+        "graph",
+    )
+
+
 def _test_ranks(
     name: str,
     columns: dict[str, Any],
@@ -125,6 +131,8 @@ def _test_ranks(
     classes: Sequence[Any] | None,
 ) -> Run:
     """Let every node make a test by ranks, from averaged bins."""
+    if name not in TESTS:
+        raise _needs_all_rows(name)
     check_options({key: value for key, value in on_graph.items() if key != "graph"}, on_graph=True)
     rows = prepare_rows(missing, classes, columns, stacklevel=4)
     found = rows.columns

@@ -9,6 +9,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.datasets import CATALOG
+from pairgossip.order_statistics import TESTS
 from pairgossip.tables import read_columns
 from pairgossip.theory.errata import ERRATA, markdown_table
 
@@ -18,7 +19,7 @@ from .running import CommandLine
 def test_the_table_names_every_kernel(cli: CommandLine) -> None:
     answer = cli("kernels")
     assert answer.code == 0
-    for name in pg.kernels.CATALOG:
+    for name in (*pg.kernels.CATALOG, *TESTS, "distance-correlation"):
         assert name in answer.out
     assert "score, label" in answer.out
     assert "scipy.stats.somersd" in answer.out  # what it is the same as
@@ -26,12 +27,14 @@ def test_the_table_names_every_kernel(cli: CommandLine) -> None:
 
 def test_json_is_what_describe_says(cli: CommandLine) -> None:
     found = cli("kernels", "--json").json()
-    assert list(found) == [kernel.name for kernel in pg.kernels.describe()]
+    names = [name for name in found if not found[name]["test"]]
+    assert names == [kernel.name for kernel in pg.kernels.describe()]
+    assert set(found) - set(names) == {*TESTS, "distance-correlation"}
     assert found["kendall"]["columns"] == ["x", "y"]
     assert found["distance"]["columns"] is None
     assert found["kendall"]["sketch"] == "TwoWayBins"
     assert found["gini-coefficient"]["same_as"] == "V: R ineq::Gini"
-    without = {name for name in found if found[name]["sketch"] is None}
+    without = {name for name in names if found[name]["sketch"] is None}
     assert without == {"energy-distance", "metric-learning-risk", "mmd"}
 
 

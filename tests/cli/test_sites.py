@@ -420,3 +420,23 @@ def test_peers_weigh_all_pairs_alike(cli: CommandLine, members: tuple[Path, Path
             f"{spec} is for peers, for which all pairs count alike: leave {option} out, or run "
             "without --spec."
         )
+
+
+def test_strata_with_leading_zeros_are_names(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("x,ward\n1,01\n2,1\n4,01\n9,1\n")
+    found = cli("exact", file, "--column", "x", "--kernel", "gini", "--within", "ward")
+    known = pg.exact([1, 2, 4, 9], "gini", within=["01", "1", "01", "1"])
+    assert float(found.out) == pytest.approx(known, rel=1e-12)
+
+
+def test_a_test_is_asked_for_by_its_own_command(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("x,y\n1,0\n2,1\n4,0\n9,1\n3,2\n")
+    for command in ("exact", "estimate"):
+        answer = cli(command, file, "--column", "x,y", "--kernel", "spearman")
+        assert answer.code != 0
+        assert "use pg.test, or `pairgossip test`" in " ".join(answer.err.split())
+    found = cli("test", file, "--column", "x,y", "--kernel", "distance-correlation", "--json")
+    known = pg.test([[1, 0], [2, 1], [4, 0], [9, 1], [3, 2]], "distance-correlation")
+    assert found.json()["value"] == pytest.approx(known.value)

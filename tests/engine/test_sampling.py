@@ -267,3 +267,10 @@ def test_what_cannot_be_learned(given: dict[str, Any], sentence: str) -> None:
     run = pg.estimate(rows(20), "gini", iterations=10, seed=0)
     with pytest.raises(InputError, match=r"estimate again with interval=0\.95"):
         _ = run.interval
+
+
+def test_rows_whose_squares_overflow_are_refused() -> None:
+    rows = 1e160 * np.arange(1.0, 9.0)
+    assert pg.estimate(rows, "gini", iterations=50, seed=0).error[-1] < np.inf
+    with pytest.raises(pg.InputError, match="divide the data by a power of ten, or leave"):
+        pg.estimate(rows, "gini", iterations=50, seed=0, interval=0.95)

@@ -8,7 +8,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.experiments.framework import Section
-from pairgossip.experiments.messages import MESSAGES, networks
+from pairgossip.experiments.messages import MESSAGES, _Gain, networks
 from pairgossip.experiments.messages.networks import WAYS, Curve
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
@@ -138,3 +138,8 @@ def test_nothing_is_written_as_nan(section: Section) -> None:
     assert "nan" not in texts(section)
     assert "inf" not in texts(section).split()
     assert len(section.pictures) == 4
+
+
+def test_what_did_not_get_there_takes_no_known_number() -> None:
+    assert str(_Gain(0.0, is_bound=False)) == "an unknown number of"
+    assert str(_Gain(8.0, is_bound=True)) == "more than 8"

@@ -266,3 +266,46 @@ def test_ratings_of_tomograms_have_the_published_error() -> None:
     assert round(answer, 4) == 0.8932 and round(answer.error, 4) == 0.0307
     assert round(answer - 1.959964 * answer.error, 5) == 0.83295
     assert round(answer + 1.959964 * answer.error, 5) == 0.95339
+
+
+def brute_distance_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    def centered(rows: np.ndarray) -> np.ndarray:
+        table = np.array([[np.linalg.norm(a - b) for b in rows] for a in rows])
+        n = len(rows)
+        center = np.eye(n) - 1 / n
+        return center @ table @ center
+
+    a, b = centered(x), centered(y)
+    return float(np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean())))
+
+
+def test_distance_correlation_is_that_of_centered_distances() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(30, 2))
+    for columns, y in ((x[:, :1], np.round(x[:, 0] ** 2)), (x, rng.normal(size=30))):
+        found = pg.test(np.column_stack([columns, y]), "distance-correlation")
+        known = brute_distance_correlation(columns, y[:, None])
+        assert found.value == pytest.approx(known, rel=1e-10)
+    assert found.p > 0.05
+    bent = pg.test(x[:, 0], "distance-correlation", labels=x[:, 0] ** 2)
+    assert bent.p == 0.001
+    assert pg.test(x[:, 0], "distance-correlation", labels=x[:, 0]).value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (np.ones((5, 2)), "no value where a column is constant"),
+        (np.arange(5.0), "two columns or more, but got 5 of 1"),
+        (np.ones((2001, 2)), "up to 2,000 rows, not 2,001"),
+    ],
+)
+def test_rows_without_a_distance_correlation(rows: np.ndarray, sentence: str) -> None:
+    with pytest.raises(pg.InputError, match=sentence):
+        pg.test(rows, "distance-correlation")
+
+
+def test_a_test_is_no_kernel() -> None:
+    for name in ("mann_whitney", "distance-correlation"):
+        with pytest.raises(pg.InputError, match="is a test, and no average over pairs"):
+            pg.exact(SCORES, name, labels=LABELS)

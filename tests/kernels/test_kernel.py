@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.estimation import estimate
@@ -351,3 +352,21 @@ def test_integers_and_single_features_are_fine() -> None:
     whole = value_per_pair("It", lambda x, y: np.ones(3, dtype=int), BLOCK, BLOCK)
     assert whole.dtype == np.float64
     assert row_per_pair("It", lambda x, y: x[:, 0] - y[:, 1], BLOCK, BLOCK).shape == (3, 1)
+
+
+def test_eight_kernels_may_be_weighted_and_stratified() -> None:
+    eight = pg.Combination(("gini",) * 8, lambda averages: averages.sum(axis=-1))
+    data, weights = np.array([1.0, 2.0, 4.0, 7.0]), np.array([1.0, 2.0, 1.0, 3.0])
+    found = pg.exact(data, eight, weights=weights, within=[0, 0, 1, 1])
+    one = pg.exact(data, "gini", weights=weights, within=[0, 0, 1, 1])
+    assert found == pytest.approx(8 * one)
+    with pytest.raises(pg.InputError, match="of 1 to 8 kernels, not of 9"):
+        pg.Combination(("gini",) * 9, np.sum)
+
+
+def test_a_gradient_of_another_shape_is_refused() -> None:
+    wrong = pg.Combination(
+        ("gini", "variance"), lambda averages: averages[..., 0], lambda averages: averages[..., 0]
+    )
+    with pytest.raises(pg.InputError, match=r"gradient of combination 'combination' returned sh"):
+        pg.exact([1.0, 2.0, 4.0], wrong, interval=0.95)

@@ -232,3 +232,10 @@ def test_a_private_mechanism_declares_classes_itself() -> None:
     assert run.target == pg.exact([0.1, 0.3, 0.4, 0.7], "auc", labels=[0, 1, 1, 0])
     with pytest.raises(InputError, match="declares other classes, or another order"):
         pg.estimate([0.1, 0.3, 0.4, 0.7], "auc", **settings, classes=["yes", "no"])
+
+
+def test_labels_that_are_lists_are_refused() -> None:
+    labels = np.empty(2, dtype=object)
+    labels[:] = [[1], [2, 3]]
+    with pytest.raises(pg.InputError, match=r"labels hold a list in rows 0 and 1 .*: give one num"):
+        code_labels(labels, [1, 2])

@@ -19,7 +19,7 @@ import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.service.errors import errors_of, population_error
-from pairgossip.peer.service.privacy_noise import _noise_bound
+from pairgossip.peer.service.privacy_noise import _largest_variances, _noise_bound
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
@@ -294,3 +294,14 @@ def test_the_noise_of_a_quotient_is_bounded_where_it_is_known() -> None:
     assert _noise_bound(kernel, 600, "v", np.full(2, np.nan)) is None
     assert _noise_bound(kernel, 600, "v", np.zeros(2)) is None
     assert _noise_bound(kernel, 1, "v", averages) is None
+
+
+def test_slopes_are_rounded_where_it_does_not_matter() -> None:
+    kernel = debiased_kernel_of(parse_spec(PRIVATE_AUC))
+    for ratio in (0.505, 0.949, 0.1049):
+        averages = np.array([ratio, 1.0])
+        slopes = kernel.kernel.slopes(averages)
+        alone, paired, own = _largest_variances(kernel, tuple(slopes.tolist()))
+        exact = np.sqrt(4 * alone / 600 + 2 * paired / (600 * 599)) * 599 / 600
+        exact += np.sqrt(own / 600) / 600
+        assert _noise_bound(kernel, 600, "v", averages) == pytest.approx(exact, rel=3e-3)

@@ -84,3 +84,9 @@ def test_nothing_cannot_be_joined() -> None:
 def test_wrong_trial_numbers(trials: Any) -> None:
     with pytest.raises(pg.InputError, match="Trials must be how many to run, or their numbers"):
         run(trials=trials)
+
+
+def test_runs_that_end_when_nodes_have_enough_are_not_joined_with_others() -> None:
+    how: dict[str, Any] = {"iterations": 20_000, "interval": 0.95}
+    with pytest.raises(pg.InputError, match="differ in until"):
+        pg.join_trials([run(trials=[0], until="enough", **how), run(trials=[1], **how)])

@@ -202,3 +202,11 @@ def test_the_error_of_row_means_by_brute_force() -> None:
     bias = expected_estimates(centered, graph, [t], method="u1")[0]
     squares = bias**2 + spread * pairs / t**2
     assert row_mean_error(H, graph, [t])[0] == pytest.approx(np.sqrt(squares.mean()), rel=1e-10)
+
+
+def test_row_means_of_another_shape_are_refused() -> None:
+    graph = SMALL_GRAPHS["star"]
+    with pytest.raises(InputError, match=r"have shape \(3, 3\): u1.* needs shape"):
+        row_mean_error(np.ones((3, 3)), graph, [5])
+    with pytest.raises(InputError, match="give iterations >= 1"):
+        row_mean_error(np.ones((graph.n, graph.n)), graph, [0])

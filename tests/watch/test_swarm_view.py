@@ -138,7 +138,7 @@ def test_a_defect_in_one_look_does_not_end_all_looking(caplog: pytest.LogCapture
 def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
     folder, server = made_up
     rewrite_status(folder / "home-0", estimate=(1.75,), updated=time.time())
-    rewrite_status(folder / "home-2", estimate=(1.25,), updated=time.time())
+    rewrite_status(folder / "home-2", estimate=(1.25,), privacy_error=0.2, updated=time.time())
     open_swarm(page, server)
     expect(page.locator("#views a[aria-current]")).to_have_text("Swarm")
     expect(page.locator("table.peers tbody tr[data-state] [data-cell=estimate]")).to_have_text(
@@ -147,6 +147,7 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Viewed]) -> None:
     assert cell(page, 0, "name") == "ann" and cell(page, 0, "state") == "up"
     assert cell(page, 0, "gossip_error") == "0.12 (1.25 to 1.75)"
     assert cell(page, 0, "sampling_error") == "0.062 (1.375 to 1.625)"
+    assert cell(page, 2, "sampling_error") == "at least 0.062 (1.375 to 1.625)"
     assert cell(page, 0, "covers") == "2 of 3"
     assert cell(page, 0, "refused") == "2" and cell(page, 0, "generation") == "1"
     expect(page.locator("[data-total='exact value'] strong")).to_have_text("1.5")

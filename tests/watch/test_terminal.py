@@ -334,3 +334,9 @@ def _read_until(descriptor: int, wanted: str) -> str:
         if select.select([descriptor], [], [], 1.0)[0]:
             text += os.read(descriptor, 65536).decode(errors="replace")
     return text
+
+
+def test_a_sampling_error_under_privacy_is_a_bound() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=110)
+    private = Errors(gossip_error=0.12, sampling_error=0.062, privacy_error=0.2)
+    assert ">= 0.062" in shown(console, [Scripted("ann", [told(10, 1.25, errors=private)])])

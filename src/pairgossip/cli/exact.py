@@ -48,11 +48,11 @@ class _ExactOptions:
 
     def read(self, files: list[Path], rows: PairOptions) -> tuple[Observations, dict[str, Any]]:
         """Read the rows; return them, and the arguments of `exact` and `test` they make."""
-        from pairgossip.order_statistics import TESTS
+        from pairgossip.kernels.named_tests import NAMED_TESTS
 
         GroupOptions(self.group_by).check(files, None)
         observations = read_observations(files, self.column, self.label, self.group_by, rows)
-        if canonical(self.kernel) not in TESTS:
+        if canonical(self.kernel) not in NAMED_TESTS:
             check_kernel_labels(observations, self.kernel)
         kind = "v" if self.kind is None else canonical(self.kind)
         return observations, {
@@ -66,14 +66,14 @@ class _ExactOptions:
     def draws(self, observations: Observations) -> list[Any]:
         """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
         from pairgossip.kernels import Combination, as_kernel
+        from pairgossip.kernels.named_tests import NAMED_TESTS
         from pairgossip.kernels.weighing import are_frequencies
-        from pairgossip.order_statistics import TESTS
 
         groups = observations.groups
         if groups is None:
             return [None]
         if self.group_by is None:  # files are together one sample where a test draws no sites
-            kernel = None if canonical(self.kernel) in TESTS else as_kernel(self.kernel)
+            kernel = None if canonical(self.kernel) in NAMED_TESTS else as_kernel(self.kernel)
             if kernel is None or (isinstance(kernel, Combination) and kernel.contrast is not None):
                 return [None]
         by_row = are_frequencies(observations.factors.get("weights"))
@@ -181,7 +181,8 @@ def test_command(
     Of the examples the first asks whether a column tells two classes apart better than a coin does
     (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired
     test, by which two models are compared whose scores of the same rows are two columns. Tests by
-    ranks, such as mann-whitney, brunner-munzel and spearman, are kernels here too.
+    ranks, such as mann-whitney and spearman, and distance-correlation are kernels here too:
+    `pairgossip kernels` lists all.
 
     For example:
 

@@ -27,31 +27,40 @@ def kernels_command(*, json: Json = False) -> None:
     label or cluster can also be given with --label. From Python any function of two observations
     will do. The sketch is what --method sketch averages; kernels without one take tracking.
     What a kernel is the same as in other software holds for V (over all pairs), U (over pairs of
-    different rows) or, without a letter, for both.
+    different rows) or, without a letter, for both. Tests that are no averages are listed last: they
+    are for `pairgossip test`.
 
     For example:
 
         pairgossip kernels
     """
-    from pairgossip.kernels import describe
+    from pairgossip.kernels import CATALOG, describe
+    from pairgossip.kernels.named_tests import NAMED_TESTS
 
+    tests = NAMED_TESTS.values()
     if json:
-        write_json(
-            {
-                kernel.name: kernel._asdict() | {"sketch": _sketch(kernel.name)}
-                for kernel in describe()
-            }
-        )
+        kernels = {
+            kernel.name: kernel._asdict() | {"sketch": _sketch(kernel.name), "test": False}
+            for kernel in describe()
+        }
+        write_json(kernels | {test.name: test._asdict() | {"test": True} for test in tests})
         return
     headings = ("kernel, columns, cost of exact", "sketch", "what it measures, and is the same as")
     table = new_table(headings, numbers=False)
-    table.columns[0].max_width = max(len(kernel.name) for kernel in describe())
+    table.columns[0].max_width = max(len(name) for name in (*NAMED_TESTS, *CATALOG))
     for kernel in describe():
         columns = "any" if kernel.columns is None else ", ".join(map(_column, kernel.columns))
         table.add_row(
             f"{kernel.name}\n{columns}\n{kernel.exact_cost}",
             _sketch(kernel.name) or "none",
             "\n".join(filter(None, (kernel.description, kernel.expression, kernel.same_as))),
+            end_section=True,
+        )
+    for test in tests:
+        table.add_row(
+            f"{test.name}\n{', '.join(test.columns)}\ntest only",
+            test.sketch or "none",
+            f"{test.description}\n{test.same_as}",
             end_section=True,
         )
     write_table(table)

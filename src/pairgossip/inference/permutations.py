@@ -1,8 +1,9 @@
-"""Tests of statistics that are degenerate without an effect, by permuting the labels.
+"""Tests of statistics that are degenerate without an effect, by permuting labels or rows.
 
-Where two samples are alike, no row adds anything of its own to their energy distance or MMD: the
-projection vanishes, and a normal law says nothing. Labels that are dealt out anew to the same rows
-show how large the statistic gets by chance; the test is exact whatever the rows are like.
+Where two samples are alike, no row adds anything of its own to their energy distance or MMD, nor to
+the distance correlation of columns that do not depend on each other: the projection vanishes, and a
+normal law says nothing. Labels, or entries, that are dealt out anew to the same rows show how large
+the statistic gets by chance; the test is exact whatever the rows are like.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
-from pairgossip.kernels import Combination, Pairs
+from pairgossip.kernels import Combination, Kernel, Pairs
+from pairgossip.kernels.data import column_count
+from pairgossip.kernels.functions import euclidean_distance
+from pairgossip.kernels.named_tests import DISTANCE_CORRELATION
 from pairgossip.order_statistics import TestResult
 
 PERMUTATIONS = 999
 _MOST_ROWS = 5_000
 """The values of all pairs are kept: 200 MB."""
+_MOST_ROWS_ORDERED = 2_000
+"""Every permutation goes through all pairs: some ten seconds."""
 _AT_ONCE = 128
 
 
@@ -41,17 +47,53 @@ def permute_labels(pairs: Pairs, seed: int) -> TestResult:
             for at in range(0, dealt.shape[1], _AT_ONCE)
         ]
     )
+    # Sums in another order may differ in the last digits of what the value is a difference of.
+    return _compare(kernel.name, found, 1e-12 * float(np.abs(table).mean()))
+
+
+def _compare(name: str, found: FloatArray, rounding: float) -> TestResult:
+    """Compare the first of the statistics with the others, which chance alone gave."""
     value, chance = float(found[0]), found[1:]
     spread = float(chance.std())
     if not spread > 0:
         raise InputError(
-            f"'{kernel.name}' is the same however labels are dealt out, as where all rows are "
+            f"'{name}' is the same however labels are dealt out, as where all rows are "
             "equal: there is nothing to test."
         )
-    # Sums in another order may differ in the last digits of what the value is a difference of.
-    as_large = int(np.sum(chance >= value - 1e-12 * np.abs(table).mean()))
+    as_large = int(np.sum(chance >= value - rounding))
     p = (1 + as_large) / (1 + PERMUTATIONS)
     return TestResult(value, spread, (value - float(chance.mean())) / spread, p)
+
+
+def permute_rows(data: FloatArray, seed: int) -> TestResult:
+    """Test whether the last column depends on the others, by their distance correlation."""
+    name, n = DISTANCE_CORRELATION, len(data)
+    if data.ndim != 2 or n < 3:
+        raise InputError(
+            f"Test '{name}' takes at least three rows of two columns or more, but got {n} of "
+            f"{column_count(data)}: choose the columns."
+        )
+    if n > _MOST_ROWS_ORDERED:
+        raise InputError(
+            f"Test '{name}' goes through all pairs {PERMUTATIONS + 1} times, which is done up to "
+            f"{_MOST_ROWS_ORDERED:,} rows, not {n:,}: take a sample of the rows."
+        )
+    first, second = _center_distances(data[:, :-1]), _center_distances(data[:, -1:])
+    size = np.sqrt(np.mean(first**2) * np.mean(second**2))
+    if not size > 0:
+        raise InputError(f"Test '{name}' has no value where a column is constant: choose another.")
+    random = np.random.default_rng(seed)
+    orders = [np.arange(n), *(random.permutation(n) for _ in range(PERMUTATIONS))]
+    shared = np.array([np.vdot(first, second[order][:, order]) for order in orders]) / n**2
+    return _compare(name, np.sqrt(np.maximum(shared / size, 0.0)), 1e-12)
+
+
+def _center_distances(rows: FloatArray) -> FloatArray:
+    """Return all distances, less the means of their rows and columns, plus the mean of all."""
+    kernel = Kernel(euclidean_distance, name="distance", symmetric=True)
+    table = Pairs(rows[:, 0] if rows.shape[1] == 1 else rows, kernel).matrix()
+    means = table.mean(axis=0)
+    return np.asarray(table - means - means[:, None] + means.mean())
 
 
 def _statistics(kernel: Combination, table: FloatArray, labels: FloatArray) -> FloatArray:

@@ -10,10 +10,11 @@ from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import FEW, Answer, check_level, interval
-from pairgossip.inference.permutations import permute_labels
+from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
+from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels
 from pairgossip.order_statistics import TESTS, TestResult
@@ -143,11 +144,14 @@ def test(
     """Test all rows at once; `pairgossip.test` documents the arguments."""
     side = choice("alternative", alternative, ALTERNATIVES)
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
-    if isinstance(kernel, str) and canonical(kernel) in TESTS:
+    if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
         rows = prepare_rows(missing, classes, given, stacklevel=4).columns
-        return TESTS[canonical(kernel)](check_data(rows["data"], rows.get("labels")))
+        table = check_data(rows["data"], rows.get("labels"))
+        if canonical(kernel) == DISTANCE_CORRELATION:
+            return permute_rows(table, seed)
+        return TESTS[canonical(kernel)](table)
     pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between, 5)
     without = find_null(pairs.kernel, null)
     pairs.check()

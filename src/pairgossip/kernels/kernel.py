@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import check_columns, check_label_sizes
+from pairgossip.kernels.named_tests import refuse_test
 
 Scale = Literal["plain", "log", "logit", "fisher"]
 """On which scale intervals are symmetric: of sizes, which are positive and whose errors grow with
@@ -176,6 +177,8 @@ class Combination:
         kernel: it is degenerate without an effect, and tested by permuting the labels.
     """
 
+    most_kernels: ClassVar[int] = MOST_KERNELS
+
     kernels: tuple[Any, ...]
     function: Callable[[FloatArray], Any]
     gradient: Callable[[FloatArray], Any] | None = None
@@ -189,7 +192,7 @@ class Combination:
 
     def __post_init__(self) -> None:
         given = tuple(self.kernels)
-        if not 1 <= len(given) <= MOST_KERNELS:
+        if not 1 <= len(given) <= self.most_kernels:
             raise InputError(
                 f"A combination is of 1 to {MOST_KERNELS} kernels, not of {len(given)}."
             )
@@ -254,7 +257,13 @@ class Combination:
         averages = np.asarray(averages, dtype=np.float64)
         if self.gradient is not None:
             with np.errstate(all="ignore"):
-                return np.asarray(self.gradient(averages), dtype=np.float64)
+                slopes = np.asarray(self.gradient(averages), dtype=np.float64)
+            if slopes.shape != averages.shape:
+                raise InputError(
+                    f"The gradient of combination '{self.name}' returned shape {slopes.shape} for "
+                    f"averages of shape {averages.shape}: it must return the same shape."
+                )
+            return slopes
         largest = np.abs(averages).max(axis=-1, keepdims=True)
         steps = 1e-6 * np.maximum(np.abs(averages), np.maximum(1e-3 * largest, 1e-12))
         apart = steps[..., None] * np.eye(averages.shape[-1])
@@ -336,6 +345,7 @@ def as_kernel(kernel: Any) -> Kernel | Combination:
     if isinstance(kernel, Kernel | Combination):
         return kernel
     if isinstance(kernel, str):
+        refuse_test(kernel)
         return CATALOG[choice("kernel", kernel, CATALOG)]()
     if any(kernel is factory for factory in CATALOG.values()):
         raise InputError(

@@ -148,6 +148,12 @@ def code_labels(
         )
     array = as_array(labels, "labels", objects=True)
     found = array.ravel().tolist()
+    odd = [row for row, label in enumerate(found) if not isinstance(label, Hashable)]
+    if odd:
+        raise InputError(
+            f"{owner} a {type(found[odd[0]]).__name__} in {(describe or _count_from_zero)(odd)}: "
+            "give one number or text per row."
+        )
     strangers: dict[Any, list[int]] = {}
     for row, label in enumerate(found):
         if label not in order and not _is_gap(label):

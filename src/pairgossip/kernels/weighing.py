@@ -17,7 +17,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.errors import InputError
 from pairgossip.kernels.data import as_array, check_data
-from pairgossip.kernels.kernel import Combination, Formula, Kernel
+from pairgossip.kernels.kernel import MOST_KERNELS, Combination, Formula, Kernel
 from pairgossip.text import format_count, format_rows
 
 Forms = Callable[..., FloatArray]
@@ -144,13 +144,19 @@ def _bare(block: FloatArray) -> FloatArray:
     return block[:, 0] if block.shape[1] == 2 else block[:, :-1]
 
 
+class _Counted(Combination):
+    """A statistic with the shares of pairs that count, by weights, by strata or by both."""
+
+    most_kernels = MOST_KERNELS + 2
+
+
 def _multiply(kernel: Kernel | Combination, factor: _Factor) -> Combination:
     """Return the same function of averages that count pairs by the factor."""
     ones = Kernel(
         _one, name="pairs", symmetric=True, row_totals=_count_rows, weighs=True, label_sizes=False
     )
     parts = tuple(_part(part, factor) for part in (*kernel.components, ones))
-    return Combination(
+    return _Counted(
         parts,
         partial(_of_quotients, kernel),
         partial(_slopes_of_quotients, kernel),

@@ -82,6 +82,8 @@ def _check_alike(first: Any, other: Any) -> None:
     for name in _SAME[first.kind]:
         if not _is_same(getattr(first, name), getattr(other, name)):
             raise InputError(f"The results differ in {name}: join results of the same settings.")
+    if first.kind == "run" and (first.enough is None) != (other.enough is None):
+        raise InputError("The results differ in until: join results of the same settings.")
     # First of all the graph: the steps of fingerprints are those made on it.
     if first.graph != other.graph or first.seed != other.seed:
         what = "seed" if first.graph == other.graph else "graph"

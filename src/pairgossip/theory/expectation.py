@@ -66,18 +66,27 @@ def expected_estimates(
     """
     chosen = find_method(method, "sync", graph.n)
     known = known_expectation(chosen, "sync")
+    values, steps = _check_values(pair_values, chosen, graph), _check_steps(iterations)
+    at = EXPECTED[known](values, gossip_spectrum(graph, law), order)
+    return np.array([at(t) for t in steps])
+
+
+def _check_values(pair_values: FloatArray, method: Method, graph: Graph) -> FloatArray:
     values = np.asarray(pair_values, dtype=np.float64)
-    expected_shape = (graph.n,) if chosen.estimates == "mean" else (graph.n, graph.n)
+    expected_shape = (graph.n,) if method.estimates == "mean" else (graph.n, graph.n)
     if values.shape != expected_shape:
         raise InputError(
-            f"The pair values have shape {values.shape}: {chosen.name} on a graph of {graph.n} "
+            f"The pair values have shape {values.shape}: {method.name} on a graph of {graph.n} "
             f"nodes needs shape {expected_shape}."
         )
+    return values
+
+
+def _check_steps(iterations: Sequence[int] | IntArray) -> list[int]:
     steps = [int(t) for t in iterations]
     if any(t < 1 for t in steps):
         raise InputError("Expected estimates exist from iteration 1 on: give iterations >= 1.")
-    at = EXPECTED[known](values, gossip_spectrum(graph, law), order)
-    return np.array([at(t) for t in steps])
+    return steps
 
 
 def row_mean_error(
@@ -94,13 +103,15 @@ def row_mean_error(
     node's mean is that of its row of ``pair_values`` times 1/t plus 2/t^2 times the sum over d < t
     of (t - d) (n W^d(k, k) - 1) / (n - 1).
     """
+    values = _check_values(pair_values, find_method("u1", "sync", graph.n), graph)
+    steps = _check_steps(iterations)
     n, spectrum = graph.n, gossip_spectrum(graph, law)
-    centered = pair_values - pair_values.mean(axis=1, keepdims=True)
+    centered = values - values.mean(axis=1, keepdims=True)
     expected = _u1(centered, spectrum, ORDERS[0])
     spreads, mu = np.mean(centered**2, axis=1), spectrum.swap[1:]
     shares = spectrum.vectors[:, 1:] ** 2 * (n / (n - 1))
     found = []
-    for t in (int(step) for step in iterations):
+    for t in steps:
         returns = shares @ (mu * (t * (1 - mu) - (1 - mu**t)) / (1 - mu) ** 2)
         found.append(np.mean(expected(t) ** 2 + spreads * (1 / t + 2 * returns / t**2)))
     return np.sqrt(found)

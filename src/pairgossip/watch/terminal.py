@@ -260,11 +260,13 @@ def _error(reading: SwarmReading, exact: float | None) -> float | None:
 
 
 def _cells(peer: PeerReading) -> list[Text]:
-    errors = (peer.errors.gossip_error, peer.errors.sampling_error)
+    errors = peer.errors
+    is_bound = errors.privacy_error is not None and errors.sampling_error is not None
+    sampling = f"{'>= ' if is_bound else ''}{_number(errors.sampling_error, 2)}"
     estimate = f"{peer.parameters} parameters" if peer.parameters else _number(peer.estimate)
     heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
     texts = [
-        *(estimate, *(_number(error, 2) for error in errors)),
+        *(estimate, _number(errors.gossip_error, 2), sampling),
         *(f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
         *(f"{peer.refused or 0:,}", str(peer.generation or "-"), heard),
     ]

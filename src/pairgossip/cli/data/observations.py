@@ -212,7 +212,7 @@ def read_observations(
     tables, dropped = _keep_complete(tables, used, missing)
     labels = options.read_labels(tables, label)
     parts = read_each(tables, lambda table: table.with_columns(names).matrix())
-    groups = None if group_by is None else _read_groups(tables[0], group_by)
+    groups = None if group_by is None else _read_names(tables, group_by)
     return Observations(
         columns=tuple(names),
         values=np.concatenate(parts),
@@ -241,7 +241,9 @@ def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[s
     """Read how often rows count, and their strata; complain about wrong ones by their lines."""
     import numpy as np
 
-    found = {name: _read_entries(tables, column) for name, column in factors.items()}
+    found: dict[str, Any] = {}
+    for name, column in factors.items():
+        found[name] = (_read_entries if name == "weights" else _read_names)(tables, column)
     if "weights" in found:
         column = factors["weights"]
         numbers = np.concatenate(read_each(tables, lambda table: table.numbers(column)))
@@ -411,8 +413,8 @@ def _check_unnamed(
     )
 
 
-def _read_groups(table: Table, column: str) -> Any:
-    """Return the site of every row, numbers or text; 007 is a name."""
-    texts = table.text(column)
+def _read_names(tables: Sequence[Table], column: str) -> Any:
+    """Return the site or stratum of every row, numbers or text; 007 is a name."""
+    texts = [text for table in tables for text in table.text(column)]
     has_padding = any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in texts)
-    return texts if has_padding else table.labels(column)
+    return texts if has_padding else _read_entries(tables, column)

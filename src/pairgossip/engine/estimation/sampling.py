@@ -9,10 +9,13 @@ import numpy as np
 from pairgossip.algorithms import row_products
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
+from pairgossip.errors import InputError
 from pairgossip.kernels import TrialPairs
 
 _AT_ONCE = 1 << 12
 """Exchanges whose pairs are evaluated together."""
+_LARGEST = 1e150
+"""Squares of larger numbers leave the floating range."""
 
 
 class RowErrors:
@@ -81,6 +84,14 @@ class RowErrors:
         NaN where what it sees does not tell, as after few visits.
         """
         slopes = self._pairs.kernel.slopes(averages)
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest = np.abs(averages * slopes).max()
+        if largest > _LARGEST or not np.isfinite(self._state.z).all():
+            raise InputError(
+                "What rows add to the statistic is so large that its squares leave the floating "
+                "range: divide the data by a power of ten, or leave {argument} out.",
+                "interval",
+            )
         with np.errstate(invalid="ignore"):
             seen = row_products.variance(self._state.z, averages, slopes, self._spread)
             seen = np.where(seen > 0, seen, np.nan)

@@ -45,10 +45,13 @@ class _Gain(NamedTuple):
     """How many times fewer messages one way takes than another."""
 
     times: float
+    """0 if it did not get there."""
     is_bound: bool
     """Whether the other way did not get there, so that it takes still more."""
 
     def __str__(self) -> str:
+        if not self.times:
+            return "an unknown number of"
         return f"{'more than ' if self.is_bound else ''}{self.times:.3g}"
 
 

@@ -46,8 +46,8 @@ def _noise_bound(
     if weights is None or rows < 2:
         return None
     unit = float(weights[np.abs(weights).argmax()]) or 1.0
-    # A peer asks every second, and the slopes hardly change: to two digits they are the same.
-    shape = tuple(float(f"{weight / unit:.2g}") for weight in weights.tolist())
+    # A peer asks every second, and the slopes hardly change: to three digits they are the same.
+    shape = tuple(float(f"{weight / unit:.3g}") for weight in weights.tolist())
     alone, paired, own = (unit * unit * one for one in _largest_variances(kernel, shape))
     error = math.sqrt(4.0 * alone / rows + 2.0 * paired / (rows * (rows - 1)))
     if target == "v":

@@ -23,10 +23,16 @@ export function formatEstimate(peer) {
 }
 
 // An error, unless it is too small to tell, and where the value lies by it.
-function formatError(error, interval) {
+function formatError(error, interval, bound = "") {
   if (interval === null) return "–";
   const ends = interval.map((end) => formatNumber(end, 5)).join(" to ");
-  return error === null ? ends : `${formatNumber(error, 2)} (${ends})`;
+  return error === null ? ends : `${bound}${formatNumber(error, 2)} (${ends})`;
+}
+
+// Under privacy the noise of the reports accounts for a part that is known at most.
+function formatSamplingError(peer) {
+  const bound = peer.privacy_error === null ? "" : "at least ";
+  return formatError(peer.sampling_error, peer.sampling_interval, bound);
 }
 
 // Those with a format are numbers.
@@ -59,7 +65,7 @@ const COLUMNS = [
     meaning:
       "of the value over all rows, and the 95 % interval for the population they are drawn " +
       "from (under privacy with the noise of the reports); it falls with rows only",
-    format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
+    format: formatSamplingError,
   },
   {
     key: "covers",
