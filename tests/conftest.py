@@ -6,12 +6,19 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# Before numpy is imported: workers of the tests use all cores, and threads of its linear algebra
+# that wait for a core spend ten times the work on waiting. Processes started by tests inherit it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 
@@ -39,6 +46,19 @@ def browser() -> Iterator[Browser]:
             pytest.skip(NO_BROWSER)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def shared_evidence() -> Iterator[None]:
+    """Compute the evidence of every erratum once for all tests of where it is shown."""
+    from pairgossip.experiments import errata_evidence
+    from pairgossip.theory import errata
+
+    rows = tuple(replace(row, evidence=cache(row.evidence)) for row in errata.ERRATA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(errata, "ERRATA", rows)
+        patch.setattr(errata_evidence, "ERRATA", rows)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

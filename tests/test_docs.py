@@ -69,6 +69,7 @@ def test_excerpts_equal_the_source() -> None:
     assert excerpts > 0
 
 
+@pytest.mark.usefixtures("shared_evidence")
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -80,6 +81,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert page.name != "README.md" or "run" in names
 
 
+@pytest.mark.usefixtures("shared_evidence")
 @pytest.mark.parametrize("page", pages_with("sh"), ids=name_of)
 def test_commands_run(
     page: Path,

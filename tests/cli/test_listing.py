@@ -11,7 +11,6 @@ import pairgossip as pg
 from pairgossip.datasets import CATALOG
 from pairgossip.order_statistics import TESTS
 from pairgossip.tables import read_columns
-from pairgossip.theory.errata import ERRATA, markdown_table
 
 from .running import CommandLine
 
@@ -66,28 +65,3 @@ def test_wrong_names_and_places(cli: CommandLine, tmp_path: Path) -> None:
     assert cli.error("dataset", "engle") == "Unknown data set 'engle': did you mean 'engel'?"
     nowhere = tmp_path / "none" / "x.csv"
     assert cli.error("dataset", "engel", "--out", nowhere).startswith(f"Cannot write {nowhere}")
-
-
-def test_every_row_is_listed(cli: CommandLine) -> None:
-    answer = cli("errata")
-    assert answer.code == 0
-    assert answer.out.count("correct: ") == len(ERRATA)
-
-
-def test_lines_leave_room_for_the_evidence(
-    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = cli("errata").out.splitlines()
-    assert lines[0].index("class") < 14
-    assert any("301, 323," in line for line in lines)
-
-
-def test_json_says_that_the_evidence_holds(cli: CommandLine) -> None:
-    found = cli("errata", "--json").json()
-    assert len(found) == len(ERRATA)
-    assert all(row["shown"] for row in found.values())
-
-
-def test_markdown_is_what_the_page_holds(cli: CommandLine) -> None:
-    assert cli("errata", "--markdown").out == markdown_table()

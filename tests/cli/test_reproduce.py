@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 import pairgossip as pg
+from pairgossip.cli import main
 from pairgossip.experiments import CATALOG, reproduction
 from tests.experiments.test_reproduction import contents
 from tests.experiments.toy import TOY
 
-from .running import CommandLine, run_really
+from .running import CommandLine
 
 ROOT = Path(__file__).parents[2]
+TRIALS = ("--trials", "14")
 
 # Reproduces the toy instead of the paper; a trial lasts as long as it is told to.
 SCRIPT = """
@@ -127,12 +129,27 @@ class TestWithToy:
         assert message.startswith("There is no Dask scheduler at tcp://127.0.0.1:1: start one")
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a reproduction of the toy holds that nothing has stopped."""
+    folder = tmp_path_factory.mktemp("reproduction") / "whole"
+    reproduce_toy("--out", folder)
+    return contents(folder)
+
+
+def reproduce_toy(*tokens: object) -> None:
+    """Reproduce the toy in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "CATALOG", {"toy": TOY})
+        assert main(["reproduce", *TRIALS, *map(str, tokens)]) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_stopped_by_a_signal_and_resumed(tmp_path: Path, number: int) -> None:
-    with start(0, "reproduce", "--trials", 14, "--out", tmp_path / "whole") as process:
-        assert process.wait(240) == 0
+def test_stopped_by_a_signal_and_resumed(
+    whole: dict[str, bytes], tmp_path: Path, number: int
+) -> None:
     parts = tmp_path / "parts"
-    with start(1, "reproduce", "--trials", 14, "--out", parts, "--jobs", 2) as process:
+    with start(1, "reproduce", *TRIALS, "--out", parts, "--jobs", 2) as process:
         wait_for(parts / "results" / "toy" / "gini.unfinished.npz")
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
@@ -141,9 +158,8 @@ def test_stopped_by_a_signal_and_resumed(tmp_path: Path, number: int) -> None:
             assert err.strip() == (
                 "Warning: Interrupted: finished trials are kept, and --resume goes on from them."
             )
-    with start(0, "reproduce", "--trials", 14, "--out", parts, "--resume") as process:
-        assert process.wait(240) == 0
-    assert contents(parts) == contents(tmp_path / "whole")
+    reproduce_toy("--out", parts, "--resume")
+    assert contents(parts) == whole
 
 
 @pytest.fixture
@@ -152,10 +168,15 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     pytest.importorskip("distributed")
     file = tmp_path / "scheduler.json"
     shared = [sys.executable, "-m", "dask"]
-    environment = os.environ | {"DASK_DISTRIBUTED__ADMIN__LOG_LEVEL": "error"}
+    environment = os.environ | {
+        "DASK_DISTRIBUTED__ADMIN__LOG_LEVEL": "error",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
+    worker = ["worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
     commands = [
         ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"],
-        ["worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard"],
+        worker,
+        worker,
     ]
     processes = [
         subprocess.Popen(
@@ -185,10 +206,11 @@ def _address_with_workers(file: Path, wanted: int) -> str:
         return str(client.scheduler.address)
 
 
-def test_a_dask_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
-    alone, shared = tmp_path / "alone", tmp_path / "shared"
-    tokens = ("reproduce", "--only", "separable", "--quick", "--trials", 3)
-    assert run_really(*tokens, "--out", alone, "--jobs", 1).code == 0
-    answer = run_really(*tokens, "--out", shared, "--dask", cluster)
-    assert (answer.code, answer.err) == (0, "")
-    assert contents(alone) == contents(shared)
+def test_a_dask_cluster_gives_the_same_files(
+    cluster: str, whole: dict[str, bytes], tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    with start(0, "reproduce", *TRIALS, "--out", shared, "--dask", cluster) as process:
+        _, err = process.communicate(timeout=240)
+    assert (process.returncode, err) == (0, "")
+    assert contents(shared) == whole

@@ -96,8 +96,8 @@ def test_a_large_offset_costs_no_digits_of_the_scatter() -> None:
 
 
 @pytest.mark.parametrize("name", CLOSED)
-def test_a_million_points(name: str) -> None:
-    data = random_data(name, 1_000_000, levels=1000)
+def test_so_many_points_that_pairs_would_take_minutes(name: str) -> None:
+    data = random_data(name, 200_000, levels=1000)
     if name == "within-cluster-scatter":
         data[:, -1] %= 10
     assert 0.0 < abs(exact(data, name, "u")) < 1e7

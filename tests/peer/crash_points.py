@@ -27,6 +27,10 @@ class Kill(NamedTuple):
     """None: the power holds, nothing is lost."""
 
 
+class NothingToLose(Exception):
+    """A kill was planned to lose more writes than there were to lose: it cannot happen."""
+
+
 class Mortal:
     """Counts the points a peer comes to, and kills it at those planned."""
 
@@ -51,7 +55,7 @@ class Stage(World):
 
     kills: tuple[Kill, ...] = ()
     is_over: bool = field(default=False, init=False)
-    """Whether a kill was planned to lose more than there was to lose."""
+    """Whether the play ended at a kill that cannot happen."""
 
     def __post_init__(self) -> None:
         self.plan = Mortal(self.kills)
@@ -65,9 +69,8 @@ class Stage(World):
         self.peers[name] = None
         if kill.lost is not None:
             if kill.lost > self.disks[name].unsafe:
-                self.is_over = True
-            else:
-                self.disks[name].lose(kill.lost)
+                raise NothingToLose
+            self.disks[name].lose(kill.lost)
 
 
 Script = Callable[[Stage], None]
@@ -174,44 +177,51 @@ def run(script: Script, rows: int, kills: tuple[Kill, ...], defect: Defect = NON
         kills=kills,
         more={0: [100.0, 101.0], 1: [102.0]},
     )
+    try:
+        _play(script, stage)
+    except NothingToLose:
+        stage.is_over = True
+    return stage
+
+
+def _play(script: Script, stage: Stage) -> None:
     stage.auditor.check()
     script(stage)
     stage.auditor.check()
     stage.run(stage.now + 100.0)
-    if script in CHANGES and not stage.is_over:
+    if script in CHANGES:
         stage.ring(A, B)  # the next exchange tells of the generation, if nothing else did
         stage.ring(B, A)
         stage.run(stage.now + 100.0)
-    if not stage.is_over:
-        check_settled(stage)
-        check_grown(stage, stage.asked)
-    return stage
+    check_settled(stage)
+    check_grown(stage, stage.asked)
 
 
-def every_kill(script: Script, rows: int, defect: Defect = NONE) -> Iterator[Kill]:
-    """Every point of every peer, with the power on, and with every number of writes lost."""
+def every_kill(script: Script, rows: int, defect: Defect = NONE) -> Iterator[Stage]:
+    """Kill every peer at every point, with the power on, and with every number of writes lost."""
     passed = run(script, rows, (), defect).plan.passed
     for who, points in passed.items():
         for point in range(1, points + 1):
             for lost in (None, *range(MOST_LOST)):
-                yield Kill(who, point, lost)
+                stage = run(script, rows, (Kill(who, point, lost),), defect)
+                if stage.is_over:  # and there is no more to lose
+                    break
+                yield stage
 
 
 def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
     """Kill one peer, once; return how many different ways there were."""
-    stages = [run(script, rows, (kill,), defect) for kill in every_kill(script, rows, defect)]
-    return sum(not stage.is_over for stage in stages)
+    return sum(1 for _ in every_kill(script, rows, defect))
 
 
 def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
     """Kill two peers, or one twice, also while it starts again; take every n-th way."""
     ways, rows = 0, 2 if script is two_offers else 1
-    for first in every_kill(script, rows, defect):
-        stage = run(script, rows, (first,), defect)
-        if not stage.is_over:
-            seconds = list(_second_kills(first, stage.plan.passed))
-            for second in seconds[first.point % stride :: stride]:
-                ways += not run(script, rows, (first, second), defect).is_over
+    for stage in every_kill(script, rows, defect):
+        (first,) = stage.kills
+        seconds = list(_second_kills(first, stage.plan.passed))
+        for second in seconds[first.point % stride :: stride]:
+            ways += not run(script, rows, (first, second), defect).is_over
     return ways
 
 

@@ -63,7 +63,7 @@ def test_theory_of_the_other_methods(method: str) -> None:
 
 
 def test_the_bias_over_many_trials_approaches_the_exact_one() -> None:
-    run = pg.estimate(rows(12), "gini", GRAPH, iterations=100, trials=2000, seed=0, n_jobs=1)
+    run = pg.estimate(rows(12), "gini", GRAPH, iterations=100, trials=500, seed=0, n_jobs=1)
     np.testing.assert_allclose(run.bias, run.theory().expected_error, atol=0.05)
     assert run.history is not None
     bias = run.history.mean(axis=0) - run.target

@@ -12,17 +12,25 @@ import pytest
 
 from pairgossip.graphs import Graph, complete, cycle, path
 from pairgossip.losses import Ball, Unconstrained, constant, inverse_sqrt, power
-from pairgossip.theory import constants, expected_estimates, gosta_expectation_bound
-from pairgossip.theory.errata import ERRATA, Erratum, erratum, markdown_table
+from pairgossip.theory import constants, errata, expected_estimates, gosta_expectation_bound
+from pairgossip.theory.errata import ERRATA, erratum, markdown_table
 from pairgossip.theory.errata.erratum import ranking_problem
 from pairgossip.theory.errata.estimation import blow_up, lexicographic
 from pairgossip.theory.errata.network import newman_watts
+from tests.cli.running import CommandLine
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+pytestmark = pytest.mark.usefixtures("shared_evidence")
 
 
-@pytest.mark.parametrize("row", ERRATA, ids=lambda row: row.lines)
-def test_the_evidence_shows_the_claim_within_the_hypotheses(row: Erratum) -> None:
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+@pytest.mark.parametrize("number", range(len(ERRATA)), ids=[row.lines for row in ERRATA])
+def test_the_evidence_shows_the_claim_within_the_hypotheses(number: int) -> None:
+    row = errata.ERRATA[number]
     evidence = row.evidence()
     assert evidence.shown, evidence.text
     assert dict(evidence.hypotheses) == dict.fromkeys(row.assumed, True)
@@ -30,6 +38,31 @@ def test_the_evidence_shows_the_claim_within_the_hypotheses(row: Erratum) -> Non
 
 def test_the_page_holds_the_table_as_computed_now() -> None:
     assert markdown_table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_every_row_is_listed(cli: CommandLine) -> None:
+    answer = cli("errata")
+    assert answer.code == 0
+    assert answer.out.count("correct: ") == len(ERRATA)
+
+
+def test_lines_leave_room_for_the_evidence(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("errata").out.splitlines()
+    assert lines[0].index("class") < 14
+    assert any("301, 323," in line for line in lines)
+
+
+def test_json_says_that_the_evidence_holds(cli: CommandLine) -> None:
+    found = cli("errata", "--json").json()
+    assert len(found) == len(ERRATA)
+    assert all(row["shown"] for row in found.values())
+
+
+def test_markdown_is_what_the_page_holds(cli: CommandLine) -> None:
+    assert cli("errata", "--markdown").out == markdown_table()
 
 
 ABOUT_NO_EXAMPLE = {
