@@ -20,6 +20,7 @@ from pairgossip.losses import (
     GeneralLoss,
     Loss,
     SquaredL2,
+    adaptive,
     constant,
     inverse_sqrt,
     risk,
@@ -38,14 +39,19 @@ def fit(**settings: Any) -> Any:
     return minimize(FEATURES, LABELS, **(chosen | settings))
 
 
+@pytest.mark.parametrize("step", [None, "paper"])
 @pytest.mark.parametrize("clock", ["sync", "async"])
-def test_the_contract_of_a_fit(clock: str) -> None:
-    result = fit(clock=clock, trials=3)
+def test_the_contract_of_a_fit(clock: str, step: Any) -> None:
+    result = fit(clock=clock, trials=3, step=step)
     count = len(result.iterations)
     assert result.models.shape == (3, 20, 2)
     np.testing.assert_allclose(result.model, result.models.mean(axis=(0, 1)))
     assert result.objective.shape == result.spread.shape == result.disagreement.shape == (count,)
-    assert result.bias.norm.shape == result.bias.plotted.shape == (3, count)
+    if step == "paper":
+        assert result.bias.norm.shape == result.bias.plotted.shape == (3, count)
+    else:
+        assert result.bias is None
+        assert (result.step, result.step_scale) == ("adaptive", 4.0)
     right = [risk(model, DATA, "auc-logistic") for model in result.models[0]]
     assert result.trial_objective[0, -1] == pytest.approx(np.mean(right))
     assert result.trial_spread[0, -1] == pytest.approx(np.std(right))
@@ -53,8 +59,9 @@ def test_the_contract_of_a_fit(clock: str) -> None:
     assert repr(result).startswith(f"<Fit auc-logistic, {clock}, on 20 nodes: 3 trials")
 
 
+@pytest.mark.parametrize("step", [None, inverse_sqrt(2.0)])
 @pytest.mark.parametrize("clock", ["sync", "async"])
-def test_gossip_approaches_the_optimum(clock: str) -> None:
+def test_gossip_approaches_the_optimum(clock: str, step: Any) -> None:
     strength = 0.05
 
     def objective(theta: Any) -> float:
@@ -64,7 +71,7 @@ def test_gossip_approaches_the_optimum(clock: str) -> None:
     result = fit(
         clock=clock,
         penalty=SquaredL2(strength),
-        step=inverse_sqrt(2.0),
+        step=step,
         iterations=300_000,
         bias=False,
     )
@@ -74,21 +81,21 @@ def test_gossip_approaches_the_optimum(clock: str) -> None:
 
 
 def test_the_plotted_bias_is_zero_at_the_start_and_the_bound_term_is_not() -> None:
-    result = fit(trials=2)
+    result = fit(trials=2, step="paper")
     np.testing.assert_array_equal(result.bias.plotted[:, 0], 0)
     assert (np.abs(result.bias.bound_term(np.ones(2))[:, 0]) > 1e-3).all()
     assert result.bias.norm[:, -1].mean() < result.bias.norm[:, 0].mean()
 
 
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_workers() -> None:
-    one, two = (fit(trials=4, n_jobs=jobs) for jobs in (1, 2))
+    one, two = (fit(trials=4, n_jobs=jobs, step="paper") for jobs in (1, 2))
     np.testing.assert_array_equal(one.models, two.models)
     np.testing.assert_array_equal(one.bias.gradient, two.bias.gradient)
 
 
 def test_large_networks_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairgossip.minimization._LARGEST_JUDGED", 5)
-    result = fit()
+    result = fit(step="paper")
     assert result.bias is None
     assert np.isfinite(result.objective).all()
 
@@ -99,12 +106,14 @@ BAD: list[tuple[dict[str, Any], str | None]] = [
     ({"labels": np.arange(20)}, r"class"),
     ({"step": lambda t: t}, r"step"),
     ({"step": lambda t: -1.0 / t}, r"step"),
+    ({"step": "papers"}, r"^Unknown step 'papers': did you mean 'paper'\?$"),
+    ({"bias": True}, r"^The gradient bias is of steps .*: give step='paper', or leave out bias\.$"),
     (
         {"data": np.where(FEATURES > 2, np.nan, FEATURES)},
         r"^Values are missing in data",
     ),
     ({"graph": graphs.cycle(5)}, r"^The data has 20 rows but the graph has 5 nodes"),
-    ({"loss": "auc-squared-hinge", "penalty": L1(0.1)}, None),
+    ({"loss": "auc-squared-hinge", "penalty": L1(0.1), "step": "paper"}, None),
     ({"clock": "often"}, r"^Unknown clock 'often'"),
     ({"engine": "warp"}, r"^Unknown engine 'warp'"),
 ]
@@ -135,31 +144,44 @@ def test_balls_of_no_radius_and_one_node_are_refused() -> None:
         minimize([[1.0, 0.0]], loss="auc-logistic")
 
 
-def test_a_general_loss_needs_a_step() -> None:
+def test_a_general_loss_has_no_step_of_the_paper() -> None:
     general = GeneralLoss(
         lambda theta, a, b: (a[:, 0] - b[:, 0] - theta[0]) ** 2,
         lambda theta, a, b: -2 * (a[:, :1] - b[:, :1] - theta[0]),
         dimension=1,
     )
     with pytest.raises(InputError, match="has no finite Lipschitz constant to choose a step size"):
-        minimize(FEATURES, loss=general, graph=GRAPH, iterations=10)
-    result = minimize(FEATURES, loss=general, graph=GRAPH, iterations=50, step=constant(0.01))
-    assert np.isfinite(result.models).all()
+        minimize(FEATURES, loss=general, graph=GRAPH, iterations=10, step="paper")
+    for step in (constant(0.01), None):
+        result = minimize(FEATURES, loss=general, graph=GRAPH, iterations=50, step=step)
+        assert np.isfinite(result.models).all()
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain"])
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("loss", ["auc-logistic", "metric-diagonal-hinge"])
+def test_the_adaptive_step_goes_on_bit_for_bit(
+    loss: str, clock: str, engine: str, tmp_path: Path
+) -> None:
+    same: dict[str, Any] = {"loss": loss, "clock": clock, "engine": engine}
+    whole = fit(**same, trials=2, iterations=300, checkpoints=[100, 300])
+    fit(**same, trials=2, iterations=100, checkpoints=[100]).save(tmp_path / "fit.npz")
+    later = fit(**same, start=tmp_path / "fit.npz", iterations=300, checkpoints=[300])
+    np.testing.assert_array_equal(later.models, whole.models)
+    np.testing.assert_array_equal(later.state.metric, whole.state.metric)
+    np.testing.assert_array_equal(later.objective, whole.objective)
+    with pytest.raises(InputError, match="has another step than this run"):
+        fit(**same, start=tmp_path / "fit.npz", iterations=300, step=adaptive(2.0))
 
 
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("penalty", [None, L1(0.01)])
 def test_a_fit_goes_on_from_where_it_stopped(clock: str, penalty: Any, tmp_path: Path) -> None:
-    whole = fit(clock=clock, penalty=penalty, trials=2, iterations=900, checkpoints=[300, 600, 900])
-    first = fit(clock=clock, penalty=penalty, trials=2, iterations=600, checkpoints=[300, 600])
+    same: dict[str, Any] = {"clock": clock, "penalty": penalty, "step": "paper"}
+    whole = fit(**same, trials=2, iterations=900, checkpoints=[300, 600, 900])
+    first = fit(**same, trials=2, iterations=600, checkpoints=[300, 600])
     first.save(tmp_path / "fit.npz")
-    later = fit(
-        clock=clock,
-        penalty=penalty,
-        start=tmp_path / "fit.npz",
-        iterations=900,
-        checkpoints=[900],
-    )
+    later = fit(**same, start=tmp_path / "fit.npz", iterations=900, checkpoints=[900])
     np.testing.assert_array_equal(later.iterations, whole.iterations)
     np.testing.assert_allclose(later.models, whole.models, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(later.objective, whole.objective, rtol=1e-10)
@@ -183,7 +205,7 @@ def test_a_fit_is_drawn(what: str) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    ax = fit().plot(what)
+    ax = fit(step="paper").plot(what)
     ax.figure.canvas.draw()
     assert ax.get_xscale() == "log"
     assert len(ax.get_lines()) >= 1

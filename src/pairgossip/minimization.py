@@ -35,7 +35,7 @@ from pairgossip.losses import (
     inverse_sqrt,
 )
 from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
-from pairgossip.losses.steps import AnyStep
+from pairgossip.losses.steps import AdaptiveStep, AnyStep, adaptive
 from pairgossip.privacy import PrivateLearning, RandomizedResponse
 from pairgossip.progress import Show
 from pairgossip.requests import Request
@@ -109,15 +109,18 @@ def minimize(
         As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
         cells, so that bins and columns must be few. Objectives are those of the raw data.
     step
-        Step size gamma(t), a function of the iteration that never increases; by default
-        ``pg.steps.inverse_sqrt(R/L)`` with R the radius of the ball (1 without one) and L the
-        Lipschitz constant of the loss, or with privacy the size of debiased gradients.
+        By default ``pg.steps.adaptive()``, which needs no tuning. Or a step size gamma(t), a
+        function of the iteration that never increases, such as ``pg.steps.inverse_sqrt(0.1)``;
+        ``"paper"`` is R/(L sqrt(t)) with R the radius of the ball (1 without one) and L the
+        Lipschitz constant of the loss. With privacy, whose noise the adaptive step would take
+        for slopes, ``"paper"`` is the default, with the size of debiased gradients for L.
     constraint, penalty
         ``pg.Ball``, ``pg.Box``, ``pg.PSD``; ``pg.L1``, ``pg.SquaredL2``.
     iterations, checkpoints, trials, seed, n_jobs, progress
         As for `estimate`.
     bias
-        Compute the gradient bias at the checkpoints; by default up to 2,000 nodes.
+        Compute the gradient bias at the checkpoints; by default up to 2,000 nodes, and never with
+        the adaptive step, to which the paper's analysis does not apply.
     judged
         How many nodes' models are judged at each checkpoint; by default all, up to 2,000. Of a
         loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
@@ -200,7 +203,7 @@ class LearningRequest(Request):
             law=self.law,
             checkpoints=self.starting_point.later(grid),
             judged=self.starting_point.judged(nodes, is_asked=self.judged is not None),
-            keep_bias=rows.n <= _LARGEST_JUDGED if self.bias is None else self.bias,
+            keep_bias=self._keep_bias(rows.n, descent),
             engine=self.engine,
             origin=self.starting_point.origin,
             privacy=self.privacy,
@@ -228,12 +231,41 @@ class LearningRequest(Request):
                 f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use "
                 "a metric loss, or another constraint."
             )
-        steps = _default_step(problem, proximal) if self.step is None else self.step
         probabilities = graph.pick_probabilities(self.law)
-        check_steps(steps, last / float(probabilities.min()))
-        if not isinstance(steps, PowerStep):
-            steps = AnyStep(steps)
+        steps = self._steps(problem, proximal, last / float(probabilities.min()))
         return Descent(problem, proximal, steps, self.clock, probabilities)
+
+    def _steps(self, problem: PairwiseLearning, proximal: Proximal, horizon: float) -> Any:
+        """Return the step sizes asked for, or the default, checked up to a time."""
+        step = self.step
+        if step is None:
+            step = adaptive() if self.privacy is None else "paper"
+        if isinstance(step, str):
+            choice("step", step, ("paper",))
+            return _paper_step(problem, proximal)
+        check_steps(step, horizon)
+        if isinstance(step, AdaptiveStep):
+            if self.privacy is not None:
+                raise InputError(
+                    "The adaptive step takes the noise of private reports for slopes: use "
+                    "{argument}, or give a step size such as steps.inverse_sqrt(0.1).",
+                    "step",
+                    "paper",
+                )
+            _check_features_differ(problem)
+        return step if isinstance(step, PowerStep | AdaptiveStep) else AnyStep(step)
+
+    def _keep_bias(self, rows: int, descent: Descent) -> bool:
+        """Return whether the gradient bias is computed at checkpoints."""
+        is_adaptive = isinstance(descent.steps, AdaptiveStep)
+        if self.bias and is_adaptive:
+            raise InputError(
+                "The gradient bias is of steps that are a function of time, not of the adaptive "
+                "one: give {argument}, or leave out bias.",
+                "step",
+                "paper",
+            )
+        return rows <= _LARGEST_JUDGED and not is_adaptive if self.bias is None else self.bias
 
 
 class _Start:
@@ -336,7 +368,21 @@ def _check_rows(fit: Fit, rows: LearningProblem, clock: str) -> None:
             raise InputError(f"The start has another {what} ({theirs}) than this run ({ours}).")
 
 
-def _default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
+def _check_features_differ(problem: PairwiseLearning) -> None:
+    """Raise `InputError` if all rows are the same but for labels, and no pair has features."""
+    loss, data = problem.loss, problem.data
+    columns = data[:, :-1] if data.ndim == 2 and data.shape[1] > 1 else data
+    if isinstance(loss, Loss) and not np.ptp(columns, axis=0).any():
+        rows = data[:64]
+        nodes, held = (index.ravel() for index in np.indices((len(rows), len(rows))))
+        if not loss.pairs(rows[nodes], rows[held])[0].any():
+            raise InputError(_NOTHING_TO_LEARN)
+
+
+_NOTHING_TO_LEARN = "The features do not differ within any pair: there is nothing to learn."
+
+
+def _paper_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
     """Return R/(L sqrt(t)): the radius of the ball (1 without one), the Lipschitz constant.
 
     Of debiased gradients L is the size at the zero model times sqrt(n/2): their noise is much
@@ -351,7 +397,7 @@ def _default_step(problem: PairwiseLearning, proximal: Proximal) -> Any:
     else:
         steepest = math.inf
     if steepest == 0:
-        raise InputError("The features do not differ within any pair: there is nothing to learn.")
+        raise InputError(_NOTHING_TO_LEARN)
     if not math.isfinite(steepest):
         raise InputError(
             f"Loss '{problem.loss.name}' has no finite Lipschitz constant to choose a step size "

@@ -26,6 +26,7 @@ from pairgossip.losses import (
     power,
 )
 from pairgossip.losses.learning import LearningProblem
+from pairgossip.losses.steps import adaptive
 
 N = 14
 GRAPH = graphs.barabasi_albert(N, 2, seed=3)
@@ -67,18 +68,26 @@ PROXIMALS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def descent(loss: Any, proximal: str, clock: str, law: str = "uniform-edges") -> Descent:
+STEPS: dict[str, Any] = {"inverse-sqrt": inverse_sqrt(0.05), "adaptive": adaptive()}
+
+
+def descent(
+    loss: Any, proximal: str, clock: str, law: str = "uniform-edges", step: str = "inverse-sqrt"
+) -> Descent:
     features, labels = two_classes(3)
     problem = LearningProblem(features, loss, labels)
     prox = as_proximal(*PROXIMALS[proximal])
-    return Descent(problem, prox, inverse_sqrt(0.05), clock, GRAPH.pick_probabilities(law))
+    return Descent(problem, prox, STEPS[step], clock, GRAPH.pick_probabilities(law))
 
 
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("proximal", PROXIMALS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_fast_engines_equal_the_plain_algorithm(loss: str, proximal: str, clock: str) -> None:
-    setup = descent(LOSSES[loss], proximal, clock)
+def test_fast_engines_equal_the_plain_algorithm(
+    loss: str, proximal: str, clock: str, step: str
+) -> None:
+    setup = descent(LOSSES[loss], proximal, clock, step=step)
     snapshots = []
     for engine in ("plain", "auto", "vectors"):
         network = build_descent(engine, setup)
@@ -90,17 +99,19 @@ def test_fast_engines_equal_the_plain_algorithm(loss: str, proximal: str, clock:
     plain, *fast = snapshots
     for snapshot in fast:
         np.testing.assert_array_equal(snapshot.held, plain.held)
-        for name in ("z", "theta", "mean"):
+        for name in ("z", "theta", "mean", "metric"):
             right = getattr(plain, name)
+            largest = np.abs(right).max(initial=0.0)
             np.testing.assert_allclose(
-                getattr(snapshot, name), right, rtol=1e-11, atol=1e-11 * np.abs(right).max()
+                getattr(snapshot, name), right, rtol=1e-11, atol=1e-11 * largest
             )
 
 
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("loss", ["auc-logistic", "user's"])
-def test_long_blocks_equal_many_short_ones(loss: str, clock: str) -> None:
-    setup = descent(LOSSES[loss], "ball, active", clock)
+def test_long_blocks_equal_many_short_ones(loss: str, clock: str, step: str) -> None:
+    setup = descent(LOSSES[loss], "ball, active", clock, step=step)
     means = []
     for sizes in ([20_000], [100] * 200):
         network = build_descent("auto", setup)

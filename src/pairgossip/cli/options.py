@@ -240,7 +240,8 @@ class DescentOptions(_RunOptions):
     trials: Whole = 1
     """Independent repetitions, whose models are averaged."""
     step: float | None = None
-    """Step size c of c/sqrt(t); chosen by the steepness of the loss unless given."""
+    """Step size c of the paper's c/sqrt(t); unless given, the adaptive step, which needs no tuning,
+    or with privacy one chosen by the steepness of the loss."""
 
 
 DEFAULT_FAMILY = "complete"

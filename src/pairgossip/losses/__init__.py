@@ -17,7 +17,9 @@ from pairgossip.losses.proximal import (
     as_proximal,
 )
 from pairgossip.losses.steps import (
+    AdaptiveStep,
     PowerStep,
+    adaptive,
     check_steps,
     constant,
     inverse_sqrt,
@@ -31,6 +33,7 @@ __all__ = [
     "L1",
     "MARGINS",
     "PSD",
+    "AdaptiveStep",
     "Ball",
     "Box",
     "Combined",
@@ -42,6 +45,7 @@ __all__ = [
     "Proximal",
     "SquaredL2",
     "Unconstrained",
+    "adaptive",
     "as_loss",
     "as_proximal",
     "auc_loss",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -73,6 +73,30 @@ def _general_risks(models: FloatArray, data: FloatArray, loss: GeneralLoss) -> F
         first, second = tile_pairs(data, *tile)
         sums += [float(loss.value(model, first, second).sum()) for model in models]
     return sums / n**2
+
+
+def both_orders(
+    loss: Loss | GeneralLoss, theta: FloatArray, first: FloatArray, second: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the gradient of (f(x, y) + f(y, x)) / 2 at m pairs, and their mean squared features.
+
+    A `GeneralLoss` has no features: they count as 1.
+    """
+    if isinstance(loss, GeneralLoss):
+        gradients = loss.gradient(theta, first, second) + loss.gradient(theta, second, first)
+        return gradients / 2, np.ones(gradients.shape)
+    (one, there), (other, back) = (
+        _gradient_and_features(loss, theta, *pair) for pair in ((first, second), (second, first))
+    )
+    return (one + other) / 2, (there**2 + back**2) / 2
+
+
+def _gradient_and_features(
+    loss: Loss, theta: FloatArray, first: FloatArray, second: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    a, w, b = loss.pairs(first, second)
+    margins = np.einsum("ij,ij->i", a, np.broadcast_to(theta, a.shape)) + b
+    return (w * loss.phi.derivative(margins))[:, None] * a, a
 
 
 _ROWS_AT_ONCE = 64
@@ -149,6 +173,13 @@ class LearningProblem:
         first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
         return self.loss.gradient(theta, first, second)
 
+    def pull(
+        self, theta: FloatArray, nodes: IntArray, held: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return gradients at the pairs in both orders, halved, and squared features: (m, p)."""
+        first, second = self.data.take(nodes, axis=0), self.data.take(held, axis=0)
+        return both_orders(self.loss, theta, first, second)
+
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model: the mean of f over all ordered pairs, shape (r,)."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -222,13 +253,35 @@ class WholeSetsLearning:
 
     def gradient(self, theta: FloatArray, nodes: IntArray, held: IntArray) -> FloatArray:
         """Return each site's gradient at its own model, shape (m, p)."""
-        gradients = np.zeros((len(nodes), self.dimension))
-        at_once = max(1, NUMBERS_PER_BLOCK // max(self.dimension, column_count(self.data)))
-        for pairs in self.sets.row_pairs(np.asarray(nodes), np.asarray(held), at_once):
-            each = self.rows.gradient(theta[pairs.owner], pairs.first, pairs.second)
-            owners, starts = np.unique(pairs.owner, return_index=True)
-            gradients[owners] += np.add.reduceat(each, starts, axis=0)
+        gradients = self._sum(self.rows.gradient, self.dimension, theta, nodes, held)
         return gradients * (self.n / self.rows.n) ** 2
+
+    def pull(
+        self, theta: FloatArray, nodes: IntArray, held: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return gradients at the pairs in both orders, halved, and squared features: (m, p)."""
+        p, rows = self.dimension, self.rows
+        assert isinstance(rows, LearningProblem)  # reports have no features
+        parts = self._sum(lambda *pairs: np.hstack(rows.pull(*pairs)), 2 * p, theta, nodes, held)
+        parts *= (self.n / self.rows.n) ** 2
+        return parts[:, :p], parts[:, p:]
+
+    def _sum(
+        self,
+        values: Callable[[FloatArray, IntArray, IntArray], FloatArray],
+        width: int,
+        theta: FloatArray,
+        nodes: IntArray,
+        held: IntArray,
+    ) -> FloatArray:
+        """Sum values of pairs of rows over those of each pair of sites, shape (m, width)."""
+        sums = np.zeros((len(nodes), width))
+        at_once = max(1, NUMBERS_PER_BLOCK // max(width, column_count(self.data)))
+        for pairs in self.sets.row_pairs(np.asarray(nodes), np.asarray(held), at_once):
+            each = values(theta[pairs.owner], pairs.first, pairs.second)
+            owners, starts = np.unique(pairs.owner, return_index=True)
+            sums[owners] += np.add.reduceat(each, starts, axis=0)
+        return sums
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return F of every model: the mean of f over all ordered pairs of rows, shape (r,)."""

@@ -66,6 +66,38 @@ class PowerStep:
         return sizes if np.ndim(t) else float(sizes)
 
 
+@dataclass(frozen=True)
+class AdaptiveStep:
+    """The scale-free step of `adaptive`: its sizes are not a function of time.
+
+    Parameters
+    ----------
+    scale
+        The constant c, a positive number.
+    """
+
+    scale: float
+
+    name = "adaptive"
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.scale) and math.isfinite(self.scale) and self.scale > 0):
+            raise InputError(
+                f"The scale of the adaptive step is {self.scale}: give a finite number > 0."
+            )
+
+
+def adaptive(scale: float = 4.0) -> AdaptiveStep:
+    """Return the step that needs no tuning: theta_q = -(c/sqrt(p)) z_q / (sqrt(s_q) a_q).
+
+    s_q sums the squared gradients, and a_q is the root mean square of the pairs' features; both
+    are averaged along with z. Models do not depend on the unit of any feature, and gradients are
+    taken at both orders of a pair. A `GeneralLoss` has no features: there a_q is 1, and ``scale``
+    is about as large as the norm of a model.
+    """
+    return AdaptiveStep(scale)
+
+
 def constant(scale: float) -> PowerStep:
     """Return the step size that is always `scale`."""
     return PowerStep(scale, 0.0)
@@ -110,7 +142,7 @@ def check_steps(step: Any, horizon: float) -> None:
 
     A function of the user's is tried on all times up to 64 and on a logarithmic grid beyond.
     """
-    if isinstance(step, PowerStep):
+    if isinstance(step, PowerStep | AdaptiveStep):
         return
     if not callable(step):
         raise InputError(

@@ -13,6 +13,7 @@ from pairgossip.engine.descent.trial import DescentRecord, DescentSetup
 from pairgossip.engine.solving.trial import SolverRecord, SolverSetup
 from pairgossip.engine.trials import Outcome
 from pairgossip.losses.learning import WholeSetsLearning
+from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.provenance import Fingerprint, step_mark
 from pairgossip.results.result import Result, Traffic, shared_fields
 
@@ -70,7 +71,8 @@ class Fit(Result):
     """In which order nodes exchange: "random", or for sketches also "ordered" or "tree"."""
     step: str
     step_scale: float
-    """The step size at the first iteration: c of c/sqrt(t); 1 where a solver chooses its steps."""
+    """The first step size, c of c/sqrt(t), or the constant of the adaptive step; 1 where a solver
+    chooses its steps."""
     judged: IntArray
     """The nodes whose models are judged: all, or a sample of a large network."""
     trial_objective: FloatArray
@@ -112,7 +114,11 @@ class Fit(Result):
             loss=problem.loss.name,
             clock=descent.clock,
             step=str(getattr(descent.steps, "name", "custom")),
-            step_scale=float(descent.steps(np.ones(1))[0]),
+            step_scale=(
+                descent.steps.scale
+                if isinstance(descent.steps, AdaptiveStep)
+                else float(descent.sizes(np.ones(1))[0])
+            ),
             judged=setup.judged,
             trial_objective=curves("objective"),
             trial_spread=curves("spread"),
@@ -191,7 +197,7 @@ class Fit(Result):
 
     @property
     def models(self) -> FloatArray:
-        """Averaged models, shape (trials, nodes, p)."""
+        """Models of the nodes, shape (trials, nodes, p): averaged, or of the adaptive step last."""
         return self.state.mean
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Snapshot
 from pairgossip.errors import InputError
+from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import PrivacyError
 from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.results.fit import Bias, Fit
@@ -113,7 +114,10 @@ def _build_fit(archive: Archive) -> Fit:
     _check_shapes(fit, ("trial_numbers",), (fit.trials,))
     _check_traffic_and_groups(fit, shape)
     _check_shapes(fit.state, ("held", "picks"), (fit.trials, fit.nodes))
-    _check_shapes(fit.state, ("z", "theta", "mean"), (fit.trials, fit.nodes, fit.models.shape[2]))
+    p = fit.models.shape[2]
+    _check_shapes(fit.state, ("z", "theta", "mean"), (fit.trials, fit.nodes, p))
+    metric = 2 * p + 1 if fit.step == AdaptiveStep.name else 0
+    _check_shapes(fit.state, ("metric",), (fit.trials, fit.nodes, metric))
     if fit.privacy is not None:
         _check_shapes(fit, ("reports",), (fit.trials, fit.rows, len(fit.privacy.columns)))
     return fit

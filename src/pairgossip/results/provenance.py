@@ -24,7 +24,7 @@ from numpy.random import SeedSequence
 import pairgossip
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import is_number
-from pairgossip.engine.descent.engines import Descent, Steps
+from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.engine.solving.trial import SolverSetup
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs
@@ -33,6 +33,7 @@ from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.pairs import Averages, Means
 from pairgossip.losses import GeneralLoss, Loss
+from pairgossip.losses.steps import AdaptiveStep
 
 _LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
 
@@ -179,13 +180,15 @@ def method_mark(setup: Setup, iterations: int) -> _Mark:
 
 def step_mark(descent: Descent, iterations: int) -> _Mark:
     """Return what tells the step sizes of a run of this length from others."""
-    steps: Steps = descent.steps
+    steps = descent.steps
+    if isinstance(steps, AdaptiveStep):
+        return _Mark(steps.name, _summarize([np.array([steps.scale])]))
     # No node is picked more often than this, and no function of the user's is asked beyond.
     last = max(1.0, iterations / float(descent.probabilities.min()))
     early = np.arange(1.0, min(16.0, last) + 1.0)
     times = np.unique(np.append(early, np.floor(np.geomspace(1.0, last, 32))))
     name = str(getattr(steps, "name", "custom"))
-    return _Mark(name, _summarize([np.asarray(steps(times), dtype=np.float64)]))
+    return _Mark(name, _summarize([descent.sizes(times)]))
 
 
 def difference(one: Fingerprint, other: Fingerprint) -> _Difference | None:

@@ -7,14 +7,16 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pairgossip.algorithms import adaptive_dual_averaging as plain_adaptive
 from pairgossip.algorithms import dual_averaging
 from pairgossip.algorithms import gossip_dual_averaging_async as plain_async
 from pairgossip.algorithms import gossip_dual_averaging_sync as plain_sync
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss
-from pairgossip.losses.learning import PairwiseLearning
+from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
 from pairgossip.losses.proximal import PSD, Proximal
+from pairgossip.losses.steps import AdaptiveStep
 
 Steps = Callable[[FloatArray], FloatArray]
 
@@ -24,21 +26,39 @@ class Descent(NamedTuple):
 
     problem: PairwiseLearning
     proximal: Proximal
-    steps: Steps
+    steps: Steps | AdaptiveStep
     clock: str
     probabilities: FloatArray
     """p_k: how often node k is picked."""
 
+    def sizes(self, times: FloatArray) -> FloatArray:
+        """Return the step sizes at these times, of steps that are a function of time."""
+        assert not isinstance(self.steps, AdaptiveStep)
+        return np.ascontiguousarray(self.steps(times), dtype=np.float64)
+
+    @property
+    def averaged(self) -> int:
+        """How many numbers two nodes that meet average."""
+        p = self.problem.dimension
+        return 3 * p + 1 if isinstance(self.steps, AdaptiveStep) else p
+
 
 class Snapshot(NamedTuple):
-    """A network's state at one moment; ``mean`` holds the averaged models."""
+    """A network's state at one moment.
+
+    ``mean`` holds the models that are reported: averaged ones, or with the adaptive step, which
+    does better without, the present ones.
+    """
 
     held: IntArray
     z: FloatArray
     theta: FloatArray
     mean: FloatArray
     picks: IntArray
-    """How often each node was picked; zeros where the clock is global."""
+    """How often each node was picked; zeros where nobody counts."""
+    metric: FloatArray
+    """Sums of squared gradients and of squared features and the count m, averaged like z: 2p + 1
+    numbers of each node with the adaptive step, and none otherwise."""
 
 
 DESCENT_ENGINES = ("auto", "vectors", "plain")
@@ -100,20 +120,65 @@ class PlainDescent:
                 self._sync = plain_sync.step(self._sync, pair, problem.gradient, prox, gamma)
 
     def _gamma(self, t: float) -> float:
-        return float(self._descent.steps(np.array([t], dtype=np.float64))[0])
+        return float(self._descent.sizes(np.array([t], dtype=np.float64))[0])
 
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
         if self._descent.clock == "async":
             state = self._async
-            return Snapshot(state.held.copy(), state.z, state.theta, state.mean, state.picks)
+            return Snapshot(*state._replace(held=state.held.copy()), no_metric(state.z))
         models, none = self._sync.models, np.zeros_like(self._async.picks)
-        return Snapshot(self._sync.held.copy(), models.z, models.theta, models.mean, none)
+        return Snapshot(
+            self._sync.held.copy(), models.z, models.theta, models.mean, none, no_metric(models.z)
+        )
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped."""
         if self._descent.clock == "async":
-            self._async = plain_async.State(*state)
+            self._async = plain_async.State(*state[:-1])
         else:
             models = dual_averaging.State(iterations, state.z, state.theta, state.mean)
             self._sync = plain_sync.State(state.held, models)
+
+
+def no_metric(z: FloatArray) -> FloatArray:
+    """Return the metric of steps that have none: no numbers for every node."""
+    return np.zeros((len(z), 0))
+
+
+class PlainAdaptive:
+    """Steps the adaptive algorithm one iteration at a time; needs numpy only."""
+
+    def __init__(self, descent: Descent) -> None:
+        assert isinstance(descent.steps, AdaptiveStep)
+        assert isinstance(descent.problem, LearningProblem | WholeSetsLearning)  # not of reports
+        self._pull = descent.problem.pull
+        self._descent, self._scale = descent, descent.steps.scale
+        self._state = plain_adaptive.init(descent.problem.n, descent.problem.dimension)
+
+    def advance(self, exchanges: PairArray) -> None:
+        """Carry out a block of iterations."""
+        descent = self._descent
+        is_async = descent.clock == "async"
+        step = plain_adaptive.step_async if is_async else plain_adaptive.step_sync
+        for pair in exchanges[:, None]:
+            self._state = step(
+                self._state, pair, self._pull, descent.proximal.map_in_metric,
+                self._scale, descent.probabilities,
+            )  # fmt: skip
+
+    def snapshot(self) -> Snapshot:
+        """Read the state of every node."""
+        return adaptive_snapshot(*self._state)
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        sums = np.concatenate([state.z, state.metric], axis=1)
+        self._state = plain_adaptive.State(state.held, sums, state.theta)
+
+
+def adaptive_snapshot(held: IntArray, sums: FloatArray, theta: FloatArray) -> Snapshot:
+    """Return the state of a network whose nodes have these sums and models, copied."""
+    z, metric = np.split(sums, (theta.shape[1],), axis=1)
+    none = np.zeros(len(held), dtype=np.int64)
+    return Snapshot(held.copy(), z.copy(), theta.copy(), theta.copy(), none, metric.copy())

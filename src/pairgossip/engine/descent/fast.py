@@ -6,13 +6,14 @@ import numpy as np
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray, PairArray
-from pairgossip.engine.descent import line_loops
+from pairgossip.engine.descent import adaptive_loops, line_loops
 from pairgossip.engine.descent import loops as descent_loops
-from pairgossip.engine.descent.engines import Descent, Snapshot
+from pairgossip.engine.descent.engines import Descent, Snapshot, adaptive_snapshot, no_metric
 from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import LearningProblem, is_ordering
 from pairgossip.losses.proximal import L1, Proximal
+from pairgossip.losses.steps import AdaptiveStep
 
 _PairParts = tuple[FloatArray, FloatArray, FloatArray]
 """Features, weights and offsets of pairs."""
@@ -62,7 +63,7 @@ class _Engine:
 
     def _gammas(self, first: int, count: int) -> FloatArray:
         t = np.arange(first, first + count, dtype=np.float64)
-        return np.ascontiguousarray(self._descent.steps(np.maximum(t, 1.0)), dtype=np.float64)
+        return self._descent.sizes(np.maximum(t, 1.0))
 
 
 def _limits(proximal: Proximal) -> tuple[float, float, float, float, float]:
@@ -131,7 +132,8 @@ class LineDescent(_Engine):
         sums, theta, z = (np.empty_like(self._lines.z) for _ in range(3))
         line_loops.read(self._lines, self._gamma, self._radius, sums, theta, z)
         none = np.zeros(len(z), dtype=np.int64)
-        return Snapshot(self._held.copy(), z, theta, sums / max(self._iterations, 1), none)
+        mean = sums / max(self._iterations, 1)
+        return Snapshot(self._held.copy(), z, theta, mean, none, no_metric(z))
 
 
 class _RowEngine(_Engine):
@@ -146,7 +148,7 @@ class _RowEngine(_Engine):
     def snapshot(self) -> Snapshot:
         """Read the state of every node."""
         z, theta, mean = np.split(self._rows.copy(), 3, axis=1)
-        return Snapshot(self._held.copy(), z, theta, mean, self._picks.copy())
+        return Snapshot(self._held.copy(), z, theta, mean, self._picks.copy(), no_metric(z))
 
     def restore(self, state: Snapshot, iterations: int) -> None:
         """Go on from where another run stopped."""
@@ -192,8 +194,97 @@ class AsyncDescent(_RowEngine):
         descent_loops.count_picks(exchanges, self._picks, counts)
         # Each node's own guess of the number of iterations so far.
         iterations = counts / self._probabilities.take(nodes)
-        gammas = np.ascontiguousarray(self._descent.steps(iterations), dtype=np.float64)
+        gammas = self._descent.sizes(iterations)
         descent_loops.asynchronous(
             self._rows, exchanges, pairs, self._phi, counts, gammas, iterations,
             self._probabilities, self._limits,
         )  # fmt: skip
+
+
+class _AdaptiveEngine(_Engine):
+    """Engines of the adaptive step, which take pairs in both orders."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        assert isinstance(descent.steps, AdaptiveStep)
+        weights = np.ascontiguousarray(1 / descent.probabilities)
+        self._settings = float(descent.steps.scale), weights, _limits(descent.proximal)
+        # With an axis of orders in front: an ordering loss has weight in one of them only.
+        self._features, self._weights = self._features[None], self._weights[None]
+        self._offsets = self._offsets[None]
+
+    def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> _PairParts:
+        if not self._is_ordering:
+            return self._both_orders(nodes, tokens)
+        room = self._features, self._weights
+        adaptive_loops.ordering_pairs(self._problem.data, nodes, tokens, *room)
+        return *room, self._offsets
+
+    def _both_orders(self, nodes: IntArray, tokens: IntArray) -> _PairParts:
+        orders, shape = ((nodes, tokens), (tokens, nodes)), (2, *nodes.shape)
+        parts = (self._problem.pairs(one.ravel(), other.ravel()) for one, other in orders)
+        a, w, b = (np.stack(part) for part in zip(*parts, strict=True))
+        return a.reshape(*shape, -1), w.reshape(shape), b.reshape(shape)
+
+
+class AdaptiveAsync(_AdaptiveEngine):
+    """The adaptive step, asynchronous: two nodes per exchange, sums and model in one row."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        self._rows = np.zeros((descent.problem.n, 4 * descent.problem.dimension + 1))
+
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
+        adaptive_loops.asynchronous(self._rows, exchanges, pairs, self._phi, self._settings)
+
+    def snapshot(self) -> Snapshot:
+        """Read the state of every node."""
+        sums, theta = np.split(self._rows, (-self._problem.dimension,), axis=1)
+        return adaptive_snapshot(self._held, sums, theta)
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        self._rows = np.concatenate([state.z, state.metric, state.theta], axis=1)
+        self._held, self._iterations = state.held.copy(), iterations
+
+
+class AdaptiveSync(_AdaptiveEngine):
+    """The adaptive step, synchronous: every node every iteration, one column each."""
+
+    def __init__(self, descent: Descent) -> None:
+        super().__init__(descent)
+        n, p = descent.problem.n, descent.problem.dimension
+        self._columns = np.zeros((4, p, n))
+        """z, s, d and the models."""
+        bits = np.zeros(n, dtype=np.int64)
+        spare = np.empty(n), bits, bits.view(np.float64)
+        self._room = np.zeros((3, n)), spare, np.empty((4, p))
+        self._hold_pairs()
+
+    def _hold_pairs(self) -> None:
+        features, weights, offsets = self._both_orders(
+            own_observations(self._problem.n), self._held
+        )
+        if self._is_ordering:
+            features = np.where((weights[0] >= weights[1])[:, None], features[0], features[1])[None]
+            weights, offsets = weights.max(axis=0)[None], offsets[:1]
+        self._pairs = features.transpose(0, 2, 1).copy(), weights, offsets.copy()
+
+    def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
+        adaptive_loops.synchronous(
+            self._columns, self._iterations, self._pairs, exchanges, pairs, self._phi,
+            self._settings, self._room,
+        )  # fmt: skip
+
+    def snapshot(self) -> Snapshot:
+        """Read the state of every node."""
+        *sums, theta = self._columns.transpose(0, 2, 1)
+        counts = np.full((len(theta), 1), float(self._iterations))
+        return adaptive_snapshot(self._held, np.concatenate([*sums, counts], axis=1), theta)
+
+    def restore(self, state: Snapshot, iterations: int) -> None:
+        """Go on from where another run stopped."""
+        parts = (state.z, *np.split(state.metric[:, :-1], 2, axis=1), state.theta)
+        self._columns[:] = [part.T for part in parts]
+        self._held, self._iterations = state.held.copy(), iterations
+        self._hold_pairs()

@@ -12,6 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.engine.descent.engines import (
     Descent,
     DescentEngine,
+    PlainAdaptive,
     PlainDescent,
     Snapshot,
     check_descent_engine,
@@ -24,6 +25,7 @@ from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
 from pairgossip.losses import L1, PSD, Proximal, SquaredL2
 from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
+from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.learning import reports_of, with_reports
 from pairgossip.privacy.response import Cells
@@ -77,22 +79,26 @@ class DescentSetup:
         """Return a new meter of what a trial sends."""
         problem = self.descent.problem
         sizes = problem.sets.sizes if isinstance(problem, WholeSetsLearning) else None
-        payload = Payload(column_count(problem.data), problem.dimension, sizes)
+        payload = Payload(column_count(problem.data), self.descent.averaged, sizes)
         return Meter(self.graph, payload, compiled=self.engine != "plain")
 
 
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
     compiled = descent.problem.compilable and not isinstance(descent.proximal, PSD)
+    is_adaptive = isinstance(descent.steps, AdaptiveStep)
     if name == "plain" or (name == "auto" and not compiled):
-        return PlainDescent(descent)
+        return PlainAdaptive(descent) if is_adaptive else PlainDescent(descent)
     check_descent_engine(name, descent)
     with needed_for_speed():
-        from pairgossip.engine.descent.fast import AsyncDescent, LineDescent, VectorDescent
+        from pairgossip.engine.descent import fast
+    if is_adaptive:
+        is_async = descent.clock == "async"
+        return fast.AdaptiveAsync(descent) if is_async else fast.AdaptiveSync(descent)
     if descent.clock == "async":
-        return AsyncDescent(descent)
+        return fast.AsyncDescent(descent)
     lines = descent.proximal.on_line and name != "vectors"
-    return LineDescent(descent) if lines else VectorDescent(descent)
+    return fast.LineDescent(descent) if lines else fast.VectorDescent(descent)
 
 
 class DescentRecord(Record):
@@ -193,5 +199,5 @@ def _gradient_bias(descent: Descent, judge: Judge, before: Snapshot, now: Snapsh
 
 def _network_model(descent: Descent, before: Snapshot, t: int) -> FloatArray:
     """The model of the network's mean accumulator, T(mean z; gamma(t), t)."""
-    gamma = descent.steps(np.array([max(t, 1)], dtype=np.float64))[0]
+    gamma = descent.sizes(np.array([max(t, 1)], dtype=np.float64))[0]
     return descent.proximal.map(before.z.mean(axis=0), gamma, t)

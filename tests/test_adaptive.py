@@ -1,0 +1,158 @@
+"""The adaptive step: exact in its metric, free of units, and the same objective on any graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy.optimize import minimize as scipy_minimize
+
+from pairgossip import InputError, graphs
+from pairgossip.arrays import FloatArray
+from pairgossip.losses import (
+    L1,
+    PSD,
+    Ball,
+    Box,
+    GeneralLoss,
+    SquaredL2,
+    adaptive,
+    as_proximal,
+    risk,
+)
+from pairgossip.minimization import minimize
+from pairgossip.privacy import RandomizedResponse
+
+N = 24
+LABELS = (np.arange(N) % 3 == 0).astype(float)
+FEATURES = np.random.default_rng(4).normal(size=(N, 3)) + 0.7 * LABELS[:, None]
+DATA = np.column_stack([FEATURES, LABELS])
+STRENGTH = 0.02
+LOLLIPOP = graphs.Graph(
+    N, [*((i, j) for j in range(N // 2) for i in range(j)), *((k - 1, k) for k in range(N // 2, N))]
+)
+LIMITS: list[tuple[Any, Any]] = [
+    (None, None),
+    (Ball(0.3), None),
+    (Box(-0.1, 0.2), None),
+    (None, L1(0.2)),
+    (None, SquaredL2(0.3)),
+    (Ball(0.3), L1(0.1)),
+    (Ball(0.3), SquaredL2(0.3)),
+    (Box(-0.1, 0.2), L1(0.1)),
+]
+NUMBERS = st.floats(-50, 50, allow_subnormal=False)
+SIZES = st.floats(1e-3, 1e3)
+
+
+def gossip(**options: Any) -> Any:
+    chosen: dict[str, Any] = {"graph": "complete", "iterations": 400, "seed": 0, "n_jobs": 1}
+    return minimize(FEATURES, LABELS, **(chosen | options))
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@settings(deadline=None, max_examples=40)
+@given(
+    z=arrays.arrays(float, (2, 4), elements=NUMBERS), h=arrays.arrays(float, (2, 4), elements=SIZES)
+)
+def test_no_model_nearby_is_better_in_the_metric(
+    limits: tuple[Any, Any], z: FloatArray, h: FloatArray
+) -> None:
+    proximal, t = as_proximal(*limits), 3.0
+
+    def value(theta: FloatArray) -> FloatArray:
+        return (z * theta + h * theta**2 / 2).sum(axis=1) + t * proximal.psi(theta)
+
+    theta = proximal.map_in_metric(z, h, np.full(2, t))
+    best = value(theta)
+    assert np.isfinite(best).all()
+    rng = np.random.default_rng(0)
+    for size in (1e-6, 1e-3, 0.1, 1.0):
+        other = proximal.project(theta + size * rng.normal(size=theta.shape))
+        assert (value(other) >= best - 1e-9 * (1 + np.abs(best))).all()
+
+
+def test_a_ball_is_reached_to_the_last_bits_and_features_without_metric_stay_zero() -> None:
+    z, h = np.array([[5.0, -1e-3, 0.0]]), np.array([[1e-3, 1e3, 0.0]])
+    theta = Ball(0.5).map_in_metric(z, h, np.ones(1))
+    assert np.linalg.norm(theta) == pytest.approx(0.5, rel=1e-15)
+    assert theta[0, 2] == 0
+    shift = -z[0, :2] / theta[0, :2] - h[0, :2]
+    assert shift[0] == pytest.approx(shift[1], rel=1e-9)
+
+
+def test_matrices_have_one_number_for_a_metric() -> None:
+    z, h = np.array([[-3.0, 1.0, 1.0, 2.0]]), np.array([[1.0, 2.0, 2.0, 4.0]])
+    theta = PSD().map_in_metric(z, h, np.ones(1))
+    np.testing.assert_allclose(theta, PSD().map(z, 1 / np.sqrt(np.mean(h**2)), 1.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("engine", ["auto", "plain"])
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("loss", ["auc-logistic", "metric-diagonal-logistic"])
+def test_models_do_not_depend_on_the_units_of_features(loss: str, clock: str, engine: str) -> None:
+    units = np.array([1e-6, 1.0, 1e6])
+    power = 1 if loss == "auc-logistic" else 2
+    plain = gossip(loss=loss, clock=clock, engine=engine)
+    scaled = minimize(
+        FEATURES * units, LABELS, loss, "complete", clock=clock, iterations=400, seed=0,
+        engine=engine, n_jobs=1,
+    )  # fmt: skip
+    np.testing.assert_allclose(scaled.models * units**power, plain.models, rtol=1e-9)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("law", graphs.LAWS)
+@pytest.mark.parametrize("graph", [graphs.star(N), LOLLIPOP], ids=["star", "lollipop"])
+def test_hubs_do_not_count_more(graph: Any, law: str, clock: str) -> None:
+    def objective(theta: FloatArray) -> float:
+        return risk(theta, DATA, "auc-logistic") + STRENGTH * float(theta @ theta)
+
+    optimum = scipy_minimize(objective, np.zeros(3), method="BFGS", options={"gtol": 1e-8})
+    fit = gossip(graph=graph, law=law, clock=clock, iterations=60_000, penalty=SquaredL2(STRENGTH))
+    assert objective(fit.model) - optimum.fun < 2e-4
+    np.testing.assert_allclose(fit.model, optimum.x, atol=0.1)
+
+
+def test_messages_carry_a_row_and_all_that_is_averaged() -> None:
+    fit = gossip(iterations=10, checkpoints=[10])
+    assert int(fit.traffic.bytes[0, -1]) == 2 * 10 * 8 * (4 + 3 * 3 + 1)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+def test_sites_that_swap_whole_sets_learn_from_pairs_of_rows(clock: str) -> None:
+    alone = gossip(clock=clock)
+    one_each = gossip(clock=clock, groups=np.arange(N), construction="whole-sets", engine="plain")
+    np.testing.assert_allclose(one_each.models, alone.models, rtol=1e-9)
+    few = gossip(
+        clock=clock, graph=graphs.cycle(4), groups=np.arange(N) % 4, construction="whole-sets"
+    )
+    assert few.objective[-1] < 0.6 * risk(np.zeros(3), DATA, "auc-logistic")
+
+
+def test_a_general_loss_has_features_of_one() -> None:
+    def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.square(first[:, 0] * second[:, 0] - theta[0])
+
+    def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return -2 * (first[:, :1] * second[:, :1] - theta[0])
+
+    general = GeneralLoss(value, gradient, dimension=1)
+    fit = minimize(FEATURES, loss=general, clock="async", iterations=20_000, seed=0)
+    assert fit.model[0] == pytest.approx(FEATURES[:, 0].mean() ** 2, abs=0.05)
+
+
+def test_private_reports_and_wrong_scales_are_refused() -> None:
+    reports = RandomizedResponse(4.0, 3, (-4, 4), classes=(0, 1))
+    with pytest.raises(
+        InputError, match="takes the noise of private reports for slopes: use step="
+    ):
+        minimize(FEATURES[:, :1], LABELS, privacy=reports, step=adaptive())
+    private = minimize(FEATURES[:, :1], LABELS, privacy=reports, iterations=50, seed=0)
+    assert private.step == "inverse-sqrt"
+    with pytest.raises(InputError, match="The scale of the adaptive step is -1: give a finite num"):
+        adaptive(-1)
