@@ -99,7 +99,7 @@ class PaceOptions:
     law: str | None = None
     """uniform-edges (unless given) or node-clocks."""
     step: float | None = None
-    """Step of a loss; found from the data unless given."""
+    """Step size c of c/sqrt(t) for a loss; the adaptive step unless given."""
     iterations: Whole | None = None
     """How long to run; 200 per node unless given."""
     seed: Seed | None = None
