@@ -35,9 +35,9 @@ _DIRECT_LOGISTIC, _DIRECT_HINGES = 2**8, 2**10
 """Up to this many pairs of a span are summed one by one."""
 _FEW_MARGINS = 2**16
 """Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
-_MARGINS_UNASKED, _FEWEST_JUDGED = 2**26, 10
-"""Margins computed at a checkpoint by default: tenths of a second; and the fewest models that
-still make a curve."""
+_MARGINS_UNASKED, _FEWEST_JUDGED = 2**24, 10
+"""Margins computed at a checkpoint by default: a tenth of a second or less, as there are dozens of
+checkpoints; and the fewest models that still make a curve."""
 _NUMBERS_KEPT = 2**23
 """Numbers of all pairs' features that are kept from one checkpoint to the next: 64 MB."""
 _PAIRS_AT_ONCE = 2**9
