@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize as scipy_minimize
 
-from pairgossip import InputError, graphs
+from pairgossip import InputError, NotEnough, datasets, graphs
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import (
     L1,
@@ -22,6 +22,7 @@ from pairgossip.losses import (
     SquaredL2,
     adaptive,
     as_proximal,
+    inverse_sqrt,
     risk,
 )
 from pairgossip.minimization import minimize
@@ -156,3 +157,27 @@ def test_private_reports_and_wrong_scales_are_refused() -> None:
     assert private.step == "inverse-sqrt"
     with pytest.raises(InputError, match="The scale of the adaptive step is -1: give a finite num"):
         adaptive(-1)
+
+
+def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
+    x, y = datasets.breast_cancer_wisconsin()
+    how: dict[str, Any] = {
+        "clock": "async",
+        "checkpoints": 1,
+        "judged": 1,
+        "bias": False,
+        "seed": 0,
+    }
+    with pytest.warns(NotEnough) as told:
+        minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), **how)
+    assert str(told[0].message) == (
+        "The step is too short to arrive: in 100,000 iterations the mean margin of pairs grows to "
+        "6.3 at most, and these rows ask for about 20: leave step= out, or give one that is 4 "
+        "times as long."
+    )
+    assert told[0].filename == __file__
+    # Errors by the configuration of these tests, if they warned.
+    minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-2), **how)
+    minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=Ball(0.1), **how)
+    minimize(x, y, iterations=10_000, step=inverse_sqrt(1e-3), **how)
+    minimize(x, y, iterations=100_000, step=adaptive(1e-4), **how)

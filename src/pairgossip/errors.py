@@ -58,7 +58,7 @@ class RowsDropped(Notice, UserWarning):
 
 
 class NotEnough(Notice, UserWarning):
-    """A run ended before all nodes were as sure as was asked for; its answers are less exact."""
+    """A run was too short, or its step: its answers are less exact than they could be."""
 
 
 class SlowSchedule(Notice, UserWarning):

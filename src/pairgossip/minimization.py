@@ -41,6 +41,7 @@ from pairgossip.progress import Show
 from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
+from pairgossip.results.notices import warn_if_short
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
 from pairgossip.solving import METHODS, refuse_sketch_arguments, solve
@@ -124,7 +125,7 @@ def minimize(
     judged
         How many nodes' models are judged at each checkpoint; by default all, up to 2,000. Of a
         loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
-        all n^2 pairs: by default all up to 406 nodes, beyond as many as take 67 million pairs, at
+        all n^2 pairs: by default all up to 256 nodes, beyond as many as take 17 million pairs, at
         least 10. They are evenly spaced; objectives and their spread are of these nodes alone.
     start
         A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
@@ -157,6 +158,7 @@ def minimize(
     setup = request.setup()
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
+    warn_if_short(setup.descent, int(setup.checkpoints[-1]))
     loss_name = setup.descent.problem.loss.name
     outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
     later = Fit.from_records(setup, outcome, request.entropy, fingerprint)

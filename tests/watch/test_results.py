@@ -246,6 +246,7 @@ def test_a_fit(tmp_path: Path) -> None:
         iterations=200,
         trials=2,
         seed=1,
+        step="paper",
         bias=True,
     )
     fit.save(tmp_path / "fit.npz")

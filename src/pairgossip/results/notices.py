@@ -1,4 +1,4 @@
-"""What the caller of a front door is told of a run whose nodes are not as sure as they could be."""
+"""What the caller of a front door is told of a run that was too short for exact answers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import warnings
 
 import numpy as np
 
+from pairgossip.engine.descent.engines import Descent
 from pairgossip.errors import NotEnough
+from pairgossip.kernels.exact import scattered_pairs
+from pairgossip.losses import Loss, Phi
+from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
+_LONG_RUN = 50
+"""Iterations per node from which on a run is meant to arrive, not only to be looked at."""
+_PAIRS = 2**13
+"""Pairs whose features tell how large margins should become."""
+_MOST_FEATURES = 512
+"""Beyond this, finding that out takes seconds."""
 
 
 def warn_if_not_enough(run: Run) -> None:
@@ -52,3 +62,52 @@ def warn_if_unsettled(run: Run) -> None:
         4 * int(run.iterations[-1]),
     )
     warnings.warn(notice, stacklevel=3)
+
+
+def warn_if_short(descent: Descent, iterations: int) -> None:
+    """Tell the caller of `minimize` that models cannot have arrived, as the step is too short.
+
+    At time t a model is gamma(t) times the sum of t gradients. They are longest at the zero model,
+    where their mean is phi'(0) E[w a], so that the mean margin of pairs grows to about gamma(T) T
+    times |phi'(0)| E[w] |d|^2, d being the mean of the features a of pairs, weighed by w.
+    """
+    steps, problem = descent.steps, descent.problem
+    is_sought = iterations >= _LONG_RUN * problem.n and descent.proximal.strength == 0
+    if isinstance(steps, AdaptiveStep) or not is_sought or np.isfinite(descent.proximal.high):
+        return
+    pull, needed = _margins(descent)
+    reach = float(descent.sizes(np.array([float(iterations)]))[0]) * iterations * pull
+    if reach < needed:
+        notice = NotEnough(
+            f"The step is too short to arrive: in {iterations:,} iterations the mean margin of "
+            f"pairs grows to {reach:.2g} at most, and these rows ask for about {needed:.2g}: leave "
+            f"{{argument}} out, or give one that is {np.ceil(needed / reach):.0f} times as long.",
+            "step",
+        )
+        warnings.warn(notice, stacklevel=3)
+
+
+def _margins(descent: Descent) -> tuple[float, float]:
+    """Return how fast mean margins grow at first, and how large they are at the optimum.
+
+    Were features normal, with mean d and covariance S, the best model of the logistic loss would be
+    2 S^-1 d, whose mean margin is 2 d' S^-1 d; hinges are flat from a margin of 1 on. A ball allows
+    R |d|. Zeros where nothing is known: of other losses, of pairs with offsets, and of reports.
+    """
+    problem, loss = descent.problem, descent.problem.loss
+    is_known = isinstance(loss, Loss) and loss.offsets is None and "privacy" not in problem.marks
+    if not is_known or problem.dimension > _MOST_FEATURES:
+        return 0.0, 0.0
+    assert isinstance(loss, Loss)
+    nodes, held = scattered_pairs(len(problem.data), _PAIRS)
+    a, w, _ = loss.pairs(problem.data[nodes], problem.data[held])
+    if not w.any():
+        return 0.0, 0.0
+    d = w @ a / w.sum()
+    apart = a - d
+    covariance = (w * apart.T) @ apart / w.sum()
+    needed = 2 * float(d @ np.linalg.pinv(covariance, hermitian=True) @ d)
+    if loss.phi.code is not Phi.LOGISTIC:
+        needed = min(needed, 1.0)
+    slope, length = abs(float(loss.phi.derivative(np.zeros(1))[0])), float(np.linalg.norm(d))
+    return slope * float(w.mean()) * length**2, min(needed, descent.proximal.radius * length)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairgossip.arrays import IntArray
+from pairgossip.errors import NotEnough
 from pairgossip.experiments.framework.figures import Sheet
 from pairgossip.results import Fit, Run
 
@@ -129,7 +131,10 @@ class Plan(NamedTuple):
 
         def run(**how: Any) -> Run | Fit:
             shared = {"iterations": iterations, "seed": self.seed}
-            return function(**problem(), **shared, **settings, **how)
+            with warnings.catch_warnings():
+                # The paper's settings are run as they are.
+                warnings.simplefilter("ignore", NotEnough)
+                return function(**problem(), **shared, **settings, **how)
 
         return Simulation(name, iterations, self.trials if trials is None else trials, run)
 
