@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -176,8 +177,9 @@ def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
         "times as long."
     )
     assert told[0].filename == __file__
-    # Errors by the configuration of these tests, if they warned.
-    minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-2), **how)
-    minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=Ball(0.1), **how)
-    minimize(x, y, iterations=10_000, step=inverse_sqrt(1e-3), **how)
-    minimize(x, y, iterations=100_000, step=adaptive(1e-4), **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-2), **how)
+        minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=Ball(0.1), **how)
+        minimize(x, y, iterations=10_000, step=inverse_sqrt(1e-3), **how)
+        minimize(x, y, iterations=100_000, step=adaptive(1e-4), **how)

@@ -15,7 +15,7 @@ from numpy.random import SeedSequence
 
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.engine.descent.engines import Snapshot
+from pairgossip.engine.descent.engines import Snapshot, no_metric
 from pairgossip.engine.descent.judge import build_judge
 from pairgossip.engine.descent.trial import disagreement, penalties
 from pairgossip.engine.solving.passes import Passes
@@ -164,4 +164,5 @@ class SolverTrial:
         n, p = self._setup.graph.n, models.shape[1]
         everyone: Any = np.broadcast_to(models, (n, p))
         none: Any = np.broadcast_to(0.0, (n, p))
-        return Snapshot(own_observations(n), none, everyone, everyone, np.zeros(n, dtype=np.int64))
+        picks = np.zeros(n, dtype=np.int64)
+        return Snapshot(own_observations(n), none, everyone, everyone, picks, no_metric(none))
