@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -44,7 +44,13 @@ from pairgossip.results.loading import load
 from pairgossip.results.notices import warn_if_short
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
-from pairgossip.solving import METHODS, refuse_sketch_arguments, solve
+from pairgossip.solving import (
+    METHODS,
+    OF_SKETCHES,
+    SolvingRequest,
+    refuse_sketch_arguments,
+    solve,
+)
 
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged, and the gradient bias computed."""
@@ -148,13 +154,9 @@ def minimize(
     >>> bool(fit.model[0] > 0)
     True
     """
-    arguments = dict(locals())
-    if choice("method", method, METHODS) == "sketch":
-        return solve(arguments)
-    refuse_sketch_arguments(arguments)
-    for name in ("method", "schedule", "weights", "tolerance", "accuracy"):
-        del arguments[name]
-    request = LearningRequest(**arguments)  # its fields are the other arguments
+    request = check_arguments(locals())
+    if isinstance(request, SolvingRequest):
+        return solve(request)
     setup = request.setup()
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
@@ -164,6 +166,15 @@ def minimize(
     later = Fit.from_records(setup, outcome, request.entropy, fingerprint)
     fit = request.starting_point.join(later)
     return request.finish(fit, int(setup.checkpoints[-1]))
+
+
+def check_arguments(arguments: Mapping[str, Any]) -> LearningRequest | SolvingRequest:
+    """Check what arguments of `minimize` can be without looking at the data."""
+    if choice("method", arguments.get("method", METHODS[0]), METHODS) == "sketch":
+        return SolvingRequest.from_arguments(arguments)
+    refuse_sketch_arguments(arguments)
+    others = {name: arguments[name] for name in arguments.keys() - {"method", *OF_SKETCHES}}
+    return LearningRequest(**others)  # its fields are the other arguments
 
 
 @dataclass(kw_only=True)

@@ -46,19 +46,12 @@ _OF_DUAL_AVERAGING = {
     "privacy": "averages sums of raw rows",
 }
 """Arguments that mean something for dual averaging only, and why."""
-_OF_SKETCHES = ("schedule", "tolerance", "accuracy", "weights")
+OF_SKETCHES = ("schedule", "tolerance", "accuracy", "weights")
+"""Arguments that mean something for sketches only."""
 
 
-def solve(arguments: Mapping[str, Any]) -> Fit:
-    """Minimize by L-BFGS on sketched gradients; the arguments are those of `minimize`."""
-    for name, why in _OF_DUAL_AVERAGING.items():
-        if arguments[name] is not None:
-            raise InputError(f"Method 'sketch' {why}: leave {{argument}} out.", name)
-    if arguments["clock"] != "sync":
-        raise InputError("Method 'sketch' has rounds and no clock: leave {argument} out.", "clock")
-    unused = (*_OF_DUAL_AVERAGING, "clock", "method")
-    kept = {name: value for name, value in arguments.items() if name not in unused}
-    request = SolvingRequest(**{name: value for name, value in kept.items() if value is not None})
+def solve(request: SolvingRequest) -> Fit:
+    """Minimize by L-BFGS on sketched gradients."""
     setup = request.setup()
     loss = setup.problem.learning.loss.name
     outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
@@ -70,12 +63,10 @@ def solve(arguments: Mapping[str, Any]) -> Fit:
 
 def refuse_sketch_arguments(arguments: Mapping[str, Any]) -> None:
     """Raise `InputError` if dual averaging is given what belongs to sketches."""
-    for name in _OF_SKETCHES:
-        if arguments[name] is not None:
+    for name in OF_SKETCHES:
+        if arguments.get(name) is not None:
             raise InputError(
-                f"Argument {name} belongs to method 'sketch': leave it out, or use {{argument}}.",
-                "method",
-                "sketch",
+                "{argument} belongs to method 'sketch': leave it out, or choose that method.", name
             )
 
 
@@ -94,6 +85,20 @@ class SolvingRequest(Request):
     constraint: Proximal | None = None
     penalty: Proximal | None = None
     judged: int | None = None
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> SolvingRequest:
+        """Check the arguments of `minimize`, of which those that are not given may be missing."""
+        for name, why in _OF_DUAL_AVERAGING.items():
+            if arguments.get(name) is not None:
+                raise InputError(f"Method 'sketch' {why}: leave {{argument}} out.", name)
+        if arguments.get("clock", "sync") != "sync":
+            raise InputError(
+                "Method 'sketch' has rounds and no clock: leave {argument} out.", "clock"
+            )
+        unused = (*_OF_DUAL_AVERAGING, "clock", "method")
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return cls(data=given.pop("data", None), **{n: given[n] for n in given.keys() - {*unused}})
 
     def setup(self) -> SolverSetup:
         """Check the rest and return all that a trial needs besides its seed."""

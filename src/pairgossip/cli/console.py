@@ -50,6 +50,8 @@ _OPTIONS: dict[object, str] = {
     "labels": "--label",
     "weights": "--weight",
     "n_jobs": "--jobs",
+    "privacy": "--epsilon",
+    ("penalty", "pg.SquaredL2(1e-6)"): "--l2 1e-6",
     "range": "--sketch-range",
     "ranges": "--sketch-range",
     "sketch": "--sketch-bins and --sketch-range",

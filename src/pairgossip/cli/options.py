@@ -237,6 +237,24 @@ def read_limits(text: str, option: str = "--range") -> tuple[float, float]:
 class DescentOptions(_RunOptions):
     """How it is learned, and for how long."""
 
+    method: str | None = None
+    """dual-averaging (unless given): rows and gradients travel; or sketch: nodes average sums, from
+    which each computes the gradient over all pairs. No row travels, and it ends at the optimum."""
+    schedule: str | None = None
+    """With --method sketch, along which exchanges nodes average: tree (unless given; exact, the
+    fewest messages), ordered or random."""
+    tolerance: float | None = None
+    """With --method sketch: end when a round promises to gain less than this part of the zero
+    model's loss; 1e-7 unless given."""
+    accuracy: float | None = None
+    """With --method sketch, how much averages along ordered or random exchanges shrink differences
+    between nodes; 1e-4 unless given."""
+    iterations: Whole | None = None
+    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method sketch
+    the most rounds; 200 unless given."""
+    checkpoints: Whole | None = None
+    """How many points the curves have, log-spaced; 12 per decade unless given, or every round of
+    --method sketch."""
     trials: Whole = 1
     """Independent repetitions, whose models are averaged."""
     step: float | None = None

@@ -40,7 +40,7 @@ class Model:
     classes: list[str] | list[float]
     """The labels seen in training, from the lowest to the highest."""
     settings: dict[str, Any]
-    """How it was learned; among others the step size's kind and scale, and the seed."""
+    """How it was learned; among others the method, its step or schedule, and the seed."""
     versions: dict[str, str]
 
     def scores(self, features: FloatArray) -> FloatArray:
@@ -133,8 +133,11 @@ def _is_training(settings: dict[str, Any]) -> bool:
     """Whether settings tell how a model was learned: by a seed, or by a peer, which has none."""
     if isinstance(settings.get("peer"), str):
         return True
-    seed, step = settings.get("seed"), settings.get("step")
-    return type(seed) is int and isinstance(step, dict) and _is_number(step.get("scale"))
+    if type(settings.get("seed")) is not int:
+        return False
+    step = settings.get("step")
+    has_step = isinstance(step, dict) and _is_number(step.get("scale"))
+    return has_step or settings.get("method") == "sketch"
 
 
 def _is_number(entry: Any) -> bool:

@@ -13,6 +13,7 @@ from pairgossip.checks import choice
 from pairgossip.cli.console import EXIT_INTERRUPTED, tell, tell_warnings, write_json
 from pairgossip.cli.data.observations import (
     RowOptions,
+    WeightedRows,
     check_labels,
     read_observations,
 )
@@ -56,7 +57,7 @@ class LossOptions:
     unless given."""
     loss: str | None = None
     """auc- or ranking-, followed by logistic, hinge, squared-hinge, smoothed-hinge or squared;
-    auc-logistic unless given."""
+    auc-logistic unless given. All of them can be sketched."""
     radius: float | None = None
     """The largest norm of a model; any unless given."""
     l1: float | None = None
@@ -78,8 +79,8 @@ class _TrainingOutputs:
     plot: Path | None = None
     """Draw objective and disagreement over the run: .png, .pdf or .svg."""
     against: str = "iterations"
-    """What to draw against: iterations, exchanges, time (asynchronous clock), messages or bytes;
-    messages and bytes are those sent between sites."""
+    """What to draw against: iterations (rounds of a sketch), exchanges, time (asynchronous clock),
+    messages or bytes; messages and bytes are those sent between sites."""
     json: Json = False
 
 
@@ -88,7 +89,7 @@ def train_command(
     /,
     *,
     what: LossOptions = LossOptions(),
-    rows: Annotated[RowOptions, Parameter(name="*", group=_DATA)] = RowOptions(),
+    rows: Annotated[WeightedRows, Parameter(name="*", group=_DATA)] = WeightedRows(),
     outputs: _TrainingOutputs,
     network: NetworkOptions = NetworkOptions(),
     parameters: TrainingFamilyParameters = TrainingFamilyParameters(),
@@ -102,16 +103,19 @@ def train_command(
     nodes come to the linear score that minimizes the loss over all pairs of rows; the model
     written is the mean of theirs. With --group-by, or with a file for each, a node is a site that
     holds several rows. With --epsilon nodes learn from reports that local differential privacy
-    protects; bins and columns must be few. Ctrl-C keeps what was computed until then.
+    protects; bins and columns must be few. With --method sketch no row leaves its node, and a few
+    rounds of averaging end at the best score there is. Ctrl-C keeps what was computed until then.
 
     For example:
 
         pairgossip dataset breast-cancer-wisconsin --out cells.csv
         pairgossip train cells.csv --label class --radius 10 --model cells.json
+        pairgossip train cells.csv --label class --method sketch --model best.json
     """
     import numpy as np
 
-    from pairgossip.minimization import LearningRequest, minimize
+    from pairgossip.minimization import check_arguments, minimize
+    from pairgossip.solving import SolvingRequest
 
     # Everything that can be wrong is found out before a run that may take hours.
     check_figures([outputs.plot])
@@ -124,7 +128,11 @@ def train_command(
     arguments = _arguments(what, how)
     if groups.construction is not None:
         arguments["construction"] = groups.construction
-    check_axis(outputs.against, LearningRequest(data=None, **arguments).clock)
+    request = check_arguments({"data": None, "privacy": privacy.epsilon} | arguments | rows.factors)
+    has_rounds = isinstance(request, SolvingRequest)
+    if has_rounds:
+        _check_rounds(groups, outputs)
+    check_axis(outputs.against, request.clock)
     observations = (
         specified.observations(files, rows)
         if specified
@@ -141,12 +149,24 @@ def train_command(
             observations.labels,
             graph=graph,
             groups=observations.groups,
-            bias=False,
+            bias=None if has_rounds else False,
+            **observations.factors,
             **arguments,
         )
     fit = replace(fit, rows_dropped=observations.dropped)
     _write(fit, observations, what, how, outputs)
     return EXIT_INTERRUPTED if fit.status == "interrupted" else 0
+
+
+def _check_rounds(groups: GroupOptions, outputs: _TrainingOutputs) -> None:
+    """Raise `InputError` for options that mean nothing for rounds of averaging."""
+    if groups.construction is not None:
+        raise InputError("With --method sketch every site sends one sum: leave --construction out.")
+    if canonical(outputs.against) == "time":
+        raise InputError(
+            "Method 'sketch' has rounds and no clock: draw --against exchanges, messages, bytes or "
+            "iterations, which are the rounds."
+        )
 
 
 def _apply_spec(
@@ -168,7 +188,8 @@ def _apply_spec(
         l1=None,
         l2=learning.l2,
     )
-    return what, specified.fill_in(how, step=learning.step, clock="async")
+    peers = {"step": learning.step, "clock": "async", "method": "dual-averaging"}
+    return what, specified.fill_in(how, **peers)
 
 
 def _find_loss(name: str | None) -> str:

@@ -87,10 +87,24 @@ def fit_charts(fit: Fit) -> dict[str, Chart]:
     deviation = _with_band("spread", spread, fit.trial_spread)
     charts = {
         "objective": Chart(f"objective ({fit.loss})", False, (objective,)),
-        "disagreement": Chart("RMS distance of models from their mean", True, (apart,)),
-        "spread": Chart("standard deviation over judged nodes", True, (deviation,)),
+        "disagreement": _spread_chart("RMS distance of models from their mean", apart),
+        "spread": _spread_chart("standard deviation over judged nodes", deviation),
     }
+    if fit.has_rounds:
+        return charts | {"gradient-error": _gradient_error(fit)}
     return charts if fit.bias is None else charts | {"bias": _bias(fit)}
+
+
+def _spread_chart(label: str, curve: Curve) -> Chart:
+    """Return a chart on a logarithmic axis, unless all nodes have the same, as along a tree."""
+    return Chart(label, bool((curve.y > 0).any()), (curve,))
+
+
+def _gradient_error(fit: Fit) -> Chart:
+    """Return how far the sketched slopes of pairs may be off; unknown before the first."""
+    assert fit.gradient_error is not None
+    curve = _with_band("gradient error", fit.gradient_error.mean(axis=0), fit.gradient_error)
+    return _spread_chart("how far slopes of pairs may be off, relatively", curve)
 
 
 def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
@@ -152,6 +166,8 @@ def axis_label(result: Run | Fit, against: str) -> str:
     """Return the name and unit of an x axis; with groups, only what sites send counts."""
     if result.construction in ("lexicographic", "blow-up") and against in _GROUPED_LABELS:
         return _GROUPED_LABELS[against]
+    if against == "iterations" and result.kind == "fit" and result.has_rounds:
+        return "rounds"
     return _AXIS_LABELS[against]
 
 
@@ -165,7 +181,8 @@ def describe(result: Run | Fit) -> str:
 def what_ran(result: Run | Fit) -> str:
     """Name the algorithm and what it computed."""
     if result.kind == "fit":
-        return f"{result.loss}, {result.clock}"
+        how = f"sketch, {result.schedule}" if result.has_rounds else result.clock
+        return f"{result.loss}, {how}"
     statistic = f" of {result.kernel}" if result.kernel else ""
     schedule = "" if result.schedule == RANDOM else f", {result.schedule}"
     return f"{result.method}-{result.clock}{schedule}{statistic}"

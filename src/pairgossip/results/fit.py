@@ -196,6 +196,11 @@ class Fit(Result):
         )
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether iterations are rounds of averaging, of method "sketch"."""
+        return self.method == "sketch"
+
+    @property
     def models(self) -> FloatArray:
         """Models of the nodes, shape (trials, nodes, p): averaged, or of the adaptive step last."""
         return self.state.mean
@@ -226,7 +231,7 @@ class Fit(Result):
         """Draw the objective with its spread over nodes, and return the matplotlib axes.
 
         ``what="disagreement"`` draws the distance of models from their mean, ``"bias"`` the
-        gradient bias.
+        gradient bias, ``"gradient-error"`` how far sketched gradients may be off.
         """
         from pairgossip.results.plots import plot_fit
 
@@ -234,7 +239,7 @@ class Fit(Result):
 
     def __repr__(self) -> str:
         private = "" if self.privacy is None else f" epsilon {self.privacy.epsilon:g},"
-        how = self.clock if self.method != "sketch" else f"sketch, {self.schedule}"
+        how = f"sketch, {self.schedule}" if self.has_rounds else self.clock
         return (
             f"<Fit {self.loss}, {how}, on {self._extent},{private} objective "
             f"{self.objective[-1]:.6g}, spread {self.spread[-1]:.2g}, {self.status}>"

@@ -25,6 +25,7 @@ from pairgossip.results.curves import (
     wall,
     what_ran,
 )
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,8 +99,19 @@ def plot_fit(
     fit: Fit, what: str = "objective", *, against: str = "exchanges", ax: Axes | None = None
 ) -> Axes:
     """Draw one fit; see `Fit.plot`."""
-    if what not in ("objective", "disagreement", "bias"):
-        raise InputError(f"A fit is drawn as 'objective', 'disagreement' or 'bias', not '{what}'.")
+    kinds = ("objective", "disagreement", "bias", "gradient-error")
+    if what not in kinds:
+        named = join_names([f"'{kind}'" for kind in kinds], "or")
+        raise InputError(f"A fit is drawn as {named}, not '{what}'.")
+    if what == "gradient-error" and not fit.has_rounds:
+        raise InputError(
+            "This fit has no gradient error, as its gradients are those of single pairs: minimize "
+            "again with {argument}.",
+            "method",
+            "sketch",
+        )
+    if what == "bias" and fit.has_rounds:
+        raise InputError("Sketched gradients are over all pairs and have no bias.")
     if what == "bias" and fit.bias is None:
         raise InputError("This fit has no gradient bias: minimize again with bias=True.")
     return _draw_chart(fit, fit_charts(fit)[what], against, None, ax)

@@ -151,6 +151,8 @@ def _result_content(result: Run | Fit) -> dict[str, Any]:
 
 
 def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
+    if result.kind == "fit" and result.has_rounds:
+        return _sketched_facts(result)
     facts: list[tuple[str, Any]] = [
         ("trials", result.trials),
         ("iterations", int(result.iterations[-1])),
@@ -180,6 +182,21 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
         ("exact value", exact),
         ("last error", float(result.error[-1])),
         *facts,
+    ]
+
+
+def _sketched_facts(fit: Fit) -> list[tuple[str, Any]]:
+    """Return the facts of a fit from averages, which has rounds and chooses its own steps."""
+    assert fit.gradient_error is not None
+    return [
+        ("last objective", float(fit.objective[-1])),
+        ("gradient error", float(fit.gradient_error[:, -1].max())),
+        ("trials", fit.trials),
+        ("rounds", int(fit.iterations[-1])),
+        ("messages", float(fit.messages[-1])),
+        ("schedule", fit.schedule),
+        ("seed", str(fit.seed)),
+        ("status", fit.status),
     ]
 
 
@@ -397,10 +414,10 @@ def _entry(file: _ResultFile) -> dict[str, Any]:
         header = file.header()
         what = header.get("loss") or header.get("kernel") or "mean"
         family = (header.get("graph") or {}).get("family") or "graph"
-        entry |= {
-            "kind": "fit" if header.get("kind") == "fit" else "run",
-            "about": f"{what}, {header.get('clock')}, {family}"[:200],
-        }
+        is_fit = header.get("kind") == "fit"
+        has_rounds = is_fit and header.get("method") == "sketch"
+        how = f"sketch, {header.get('schedule')}" if has_rounds else header.get("clock")
+        entry |= {"kind": "fit" if is_fit else "run", "about": f"{what}, {how}, {family}"[:200]}
     except (InputError, AttributeError) as problem:
         entry |= {"kind": "damaged", "about": str(problem)[:300]}
     return entry

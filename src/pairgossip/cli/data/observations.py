@@ -70,6 +70,20 @@ class RowOptions:
 
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
+class WeightedRows(RowOptions):
+    """Which rows are learned from, what their labels count as, and how often they count."""
+
+    weight: str | None = None
+    """With --method sketch, the column that says how often each row counts, a number > 0."""
+
+    @property
+    def factors(self) -> dict[str, str]:
+        """The column that says how often rows count, by the argument of `minimize`."""
+        return {} if self.weight is None else {"weights": self.weight}
+
+
+@Parameter(name="*", group=STATISTIC)
+@dataclass(frozen=True)
 class PairOptions(RowOptions):
     """Which rows are used, what their labels count as, and which pairs of them count how much."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.checks import RANDOM
 from pairgossip.cli.console import format_value, write_rows
 from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.outputs.facts import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def fit_summary(fit: Fit, observations: Observations) -> Facts:
     """Return what was found by name; refuse a model that is not finite."""
-    theta = fit.model
+    theta, length = fit.model, "rounds" if fit.has_rounds else "iterations"
     if not np.isfinite(theta).all():
         raise InputError("Training diverged: give a smaller --step, or a --radius.")
     classes, codes = np.unique(np.asarray(observations.labels), return_inverse=True)
@@ -45,16 +46,20 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         found = [declared[int(code)] for code in found]
     return {
         "loss": fit.loss,
+        "method": fit.method,
+        **({"schedule": fit.schedule} if fit.has_rounds else {}),
         "columns": list(observations.columns),
         "label": observations.label,
         "classes": found,
+        "weights": observations.factor_columns.get("weights"),
         "rows_dropped": fit.rows_dropped,
         "theta": theta.tolist(),
         "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),
         "objective": float(fit.objective[-1]),
         "spread": float(fit.spread[-1]),
         "disagreement": float(fit.disagreement[-1]),
-        "iterations": int(fit.iterations[-1]),
+        **_gradient_facts(fit),
+        length: int(fit.iterations[-1]),
         "exchanges": int(fit.exchanges[-1]),
         **traffic_facts(fit),
         "normalized_gap": known_gap(fit),
@@ -64,10 +69,17 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         "seed": fit.seed,
         "status": fit.status,
         "curve": {
-            name: getattr(fit, name)
-            for name in ("iterations", "objective", "spread", "disagreement")
+            length: fit.iterations,
+            **{name: getattr(fit, name) for name in ("objective", "spread", "disagreement")},
         },
     }
+
+
+def _gradient_facts(fit: Fit) -> Facts:
+    """Return how far sketched gradients may be off at the end; nothing of other fits."""
+    if fit.gradient_error is None:
+        return {}
+    return {"gradient_error": float(fit.gradient_error[:, -1].max())}
 
 
 def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
@@ -75,19 +87,38 @@ def describe_settings(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts
     return {
         "graph": describe_graph(fit.sites),
         **({} if fit.groups is None else {"construction": fit.construction}),
+        "method": fit.method,
+        **(_rounds(fit, how) if fit.has_rounds else _descent(fit, what, how)),
+        "radius": what.radius,
+        "l1": what.l1,
+        "l2": what.l2,
+        "trials": fit.trials,
+        "seed": fit.seed,
+        "status": fit.status,
+    }
+
+
+def _rounds(fit: Fit, how: DescentOptions) -> Facts:
+    """Return how sums were averaged, and for how long."""
+    asked = {"tolerance": how.tolerance, "accuracy": how.accuracy}
+    return {
+        "schedule": fit.schedule,
+        **({} if fit.schedule != RANDOM else {"law": fit.law}),
+        **{name: value for name, value in asked.items() if value is not None},
+        "rounds": int(fit.iterations[-1]),
+    }
+
+
+def _descent(fit: Fit, what: LossOptions, how: DescentOptions) -> Facts:
+    """Return how nodes met and stepped, and for how long."""
+    return {
         "clock": fit.clock,
         "law": fit.law,
         **({} if what.spec is None else {"spec": what.spec.name}),
         **({} if fit.privacy is None else {"privacy": as_record(fit.privacy)}),
         # Of a specification it is what peers are told, which the simulator's time rescales.
         "step": {"kind": fit.step, "scale": fit.step_scale if how.step is None else how.step},
-        "radius": what.radius,
-        "l1": what.l1,
-        "l2": what.l2,
         "iterations": int(fit.iterations[-1]),
-        "trials": fit.trials,
-        "seed": fit.seed,
-        "status": fit.status,
     }
 
 
@@ -96,12 +127,13 @@ def print_fit(fit: Fit, found: Facts, columns: str) -> None:
     from pairgossip.results.curves import describe
 
     judged = "AUC on these rows" if len(found["classes"]) == 2 else "pairs in order on these rows"
+    judged += ", each counted once" if found["weights"] else ""
     rows = (
         (judged, format_value(found["auc"], 5)),
         ("objective, mean over nodes", format_value(found["objective"])),
         ("spread of the objective over nodes", format_value(found["spread"], 4)),
         ("disagreement of the models", format_value(found["disagreement"], 4)),
-        ("iterations", format_value(found["iterations"])),
+        *_length_rows(found),
         *traffic_rows(found),
         ("normalized gap", format_gap(fit, found["normalized_gap"])),
         *group_rows(found["groups"]),
@@ -115,6 +147,16 @@ def print_fit(fit: Fit, found: Facts, columns: str) -> None:
     write_guarantee(found["privacy"], found["seed"])
 
 
+def _length_rows(found: Facts) -> list[tuple[str, str]]:
+    """Return the lines of a table about how long it ran, and how exact sketched gradients are."""
+    if "rounds" not in found:
+        return [("iterations", format_value(found["iterations"]))]
+    return [
+        ("error of the gradient, relative, at most", format_value(found["gradient_error"], 2)),
+        ("rounds", format_value(found["rounds"])),
+    ]
+
+
 def draw(fit: Fit, against: str) -> Figure:
     """Draw the objective of the nodes' models, and how far they are from each other."""
     from matplotlib.figure import Figure
@@ -122,7 +164,9 @@ def draw(fit: Fit, against: str) -> Figure:
     from pairgossip.results.curves import describe
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    for axes, what in zip(figure.subplots(1, 2), ("objective", "disagreement"), strict=True):
+    # Along a tree all nodes have the same model: what is of interest is how exact gradients are.
+    second = "disagreement" if fit.disagreement.any() or not fit.has_rounds else "gradient-error"
+    for axes, what in zip(figure.subplots(1, 2), ("objective", second), strict=True):
         fit.plot(what, against=against, ax=axes).set_title("")
     figure.suptitle(describe(fit), fontsize="medium")
     return figure
