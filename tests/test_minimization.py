@@ -211,7 +211,7 @@ def test_a_fit_is_drawn(what: str) -> None:
     assert len(ax.get_lines()) >= 1
     pyplot.close("all")
     with pytest.raises(
-        InputError, match="drawn as 'objective', 'disagreement' or 'bias', not 'error'"
+        InputError, match="drawn as 'objective', 'disagreement', 'bias' or 'gradient-error', not"
     ):
         fit().plot("error")
 

@@ -18,17 +18,17 @@ from .running import CommandLine
 
 @pytest.fixture
 def points(tmp_path: Path) -> Path:
-    """A file of 40 rows: two features, two classes as text and as numbers, three grades."""
+    """A file of 40 rows: two features, two classes as text and as numbers, grades, weights."""
     random = np.random.default_rng(2)
     grade = np.arange(40) % 3
     x = random.normal(size=40) + 2.0 * grade
     y = random.normal(size=40)
     rows = [
-        f"{a:.4f},{b:.4f},{'ill' if g else 'healthy'},{4 if g else 2},{g}"
+        f"{a:.4f},{b:.4f},{'ill' if g else 'healthy'},{4 if g else 2},{g},{g + 1}"
         for a, b, g in zip(x, y, grade.tolist(), strict=True)
     ]
     file = tmp_path / "points.csv"
-    file.write_text("x,y,state,class,grade\n" + "\n".join(rows) + "\n")
+    file.write_text("x,y,state,class,grade,weight\n" + "\n".join(rows) + "\n")
     return file
 
 
@@ -122,6 +122,87 @@ def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
     assert "pairs in order" in cli("train", points, "--column", "x,y", *tokens, *out).out
 
 
+def test_a_sketch_is_what_python_gives(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    file, figure = tmp_path / "model.json", tmp_path / "fit.png"
+    how = ("--method", "sketch", "--schedule", "random", "--tolerance", 1e-4, "--accuracy", 1e-3)
+    answer = cli(
+        *("train", points, "--column", "x,y", "--label", "class", "--weight", "weight", *how),
+        *("--graph", "cycle", "--l2", 0.01, "--seed", 3, "--model", file, "--plot", figure),
+        "--json",
+    )
+    assert answer.code == 0 and answer.err == f"Wrote {file}\nWrote {figure}\n"
+    table = read_columns(points, ["x", "y"])
+    fit = minimize(
+        *(table.matrix(), table.numbers("class"), "auc-logistic", "cycle"),
+        method="sketch",
+        schedule="random",
+        tolerance=1e-4,
+        accuracy=1e-3,
+        weights=table.numbers("weight"),
+        penalty=SquaredL2(0.01),
+        seed=3,
+    )
+    found, model = answer.json(), read_model(file)
+    assert model.theta == found["theta"] == fit.model.tolist()
+    assert (found["method"], found["schedule"], found["weights"]) == ("sketch", "random", "weight")
+    assert found["rounds"] == fit.iterations[-1] == found["curve"]["rounds"][-1]
+    assert 0 <= found["gradient_error"] < 1e-5 and "iterations" not in found
+    assert model.settings["rounds"] == found["rounds"] and model.settings["tolerance"] == 1e-4
+    assert not {"step", "clock", "iterations"} & set(model.settings)
+    assert is_drawn(figure)
+
+
+def test_a_sketch_along_a_tree_in_tables(cli: CommandLine, points: Path, tmp_path: Path) -> None:
+    file, figure = tmp_path / "model.json", tmp_path / "fit.png"
+    tokens = ("--column", "x,y", "--label", "grade", "--loss", "ranking-hinge")
+    answer = cli("train", points, *tokens, "--method", "sketch", "--model", file, "--plot", figure)
+    assert answer.code == 0 and is_drawn(figure)
+    assert "ranking-hinge, sketch, tree, complete of 40 nodes" in answer.out
+    assert "rounds" in answer.out and "iterations" not in answer.out
+    assert "error of the gradient" in answer.out
+    assert cli("score", file, points, "--label", "grade").code == 0
+
+
+def test_grades_that_a_score_separates(cli: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "apart.csv"
+    file.write_text("x,class\n1,a\n2,a\n3,b\n4,b\n")
+    tokens = ("--label", "class", "--method", "sketch", "--model", tmp_path / "m.json")
+    answer = cli("train", file, *tokens)
+    assert answer.code == 0 and "Use --l2 1e-6 for a model of definite length" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (["--step", 0.1], "Method 'sketch' chooses its steps itself: leave --step out."),
+        (["--clock", "async"], "Method 'sketch' has rounds and no clock: leave --clock out."),
+        (["--epsilon", 1], "Method 'sketch' averages sums of raw rows: leave --epsilon out."),
+        (["--against", "time"], "Method 'sketch' has rounds and no clock: draw --against"),
+        (
+            ["--group-by", "state", "--construction", "blow-up"],
+            "With --method sketch every site sends one sum: leave --construction out.",
+        ),
+        (["--schedule", "trees"], "Unknown schedule of averaging 'trees': did you mean 'tree'?"),
+        (["--tolerance", 2], "The tolerance must be a number between 1e-15 and 1, not 2.0."),
+        (["--method", "sketsh"], "Unknown method 'sketsh': did you mean 'sketch'?"),
+        (
+            ["--method", "dual-averaging", "--weight", "weight"],
+            "--weight belongs to method 'sketch': leave it out, or choose that method.",
+        ),
+        (
+            ["--method", "dual-averaging", "--schedule", "tree"],
+            "--schedule belongs to method 'sketch': leave it out, or choose that method.",
+        ),
+    ],
+)
+def test_options_of_the_other_method(
+    cli: CommandLine, points: Path, tmp_path: Path, tokens: list[object], message: str
+) -> None:
+    method = [] if "--method" in tokens else ["--method", "sketch"]
+    what = ("--column", "x,y", "--label", "class", "--model", tmp_path / "m.json")
+    assert cli.error("train", points, *what, *method, *tokens).startswith(message)
+
+
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
@@ -134,7 +215,10 @@ def test_grades(cli: CommandLine, points: Path, tmp_path: Path) -> None:
         (["--l1", 1, "--l2", 1], "Give --l1 or --l2, not both."),
         (["--step", -1], "The step size starts at -1.0: give a finite number > 0."),
         (["--jobs", 0], "Invalid --jobs 0: give a number of workers, or -1 for all cores."),
-        (["--column", "z"], "There is no column 'z' in {file}: it has x, y, state, class, grade."),
+        (
+            ["--column", "z"],
+            "There is no column 'z' in {file}: it has x, y, state, class",
+        ),
         (["--column", "class"], "Column 'class' is the label: leave it out of --column."),
         (["--graph", "ring"], "Unknown graph 'ring'"),
         (["--plot", "fit.txt"], "fit.txt is not a figure: end its name in .png, .pdf or .svg."),

@@ -15,7 +15,13 @@ from pairgossip.errors import InputError
 from pairgossip.experiments import Picture, Section
 from pairgossip.experiments.framework.figures import Panel, Sheet
 from pairgossip.watch import results
-from pairgossip.watch.results import _result_content, _ResultFile, _section_content, find_results
+from pairgossip.watch.results import (
+    _entry,
+    _result_content,
+    _ResultFile,
+    _section_content,
+    find_results,
+)
 
 
 def save_run(path: Path, seed: int = 0) -> pg.Run:
@@ -255,6 +261,23 @@ def test_a_fit(tmp_path: Path) -> None:
     (objective,) = content["charts"]["objective"]["curves"]
     assert objective["values"] == pytest.approx(fit.trial_objective.mean(axis=0))
     assert content["title"] == "auc-logistic, sync, cycle of 6 nodes, 2 trials"
+
+
+def test_a_sketched_fit_has_rounds_and_no_step(tmp_path: Path) -> None:
+    y = np.array([0, 1, 0, 1, 1, 0])
+    how: dict[str, Any] = {"method": "sketch", "penalty": pg.SquaredL2(0.1), "seed": 1}
+    fit = pg.minimize(X[:, None] / 10, y, graph=pg.graphs.cycle(6), **how)
+    fit.save(tmp_path / "fit.npz")
+    content = _result_content(pg.load(tmp_path / "fit.npz"))
+    facts = dict(content["facts"])
+    assert (facts["rounds"], facts["schedule"]) == (fit.iterations[-1], "tree")
+    assert not {"step", "law", "iterations"} & set(facts)
+    assert content["title"] == "auc-logistic, sketch, tree, cycle of 6 nodes, 1 trial"
+    assert content["axes"]["iterations"]["label"] == "rounds"
+    assert set(content["charts"]) == {"objective", "disagreement", "spread", "gradient-error"}
+    assert not content["charts"]["disagreement"]["log"]  # all are zero
+    (file,) = find_results([tmp_path / "fit.npz"]).files.values()
+    assert _entry(file)["about"] == "auc-logistic, sketch, tree, cycle"
 
 
 T = np.array([1.0, 10.0, 100.0])

@@ -38,6 +38,9 @@ _GROUPED_LABELS = {
     "time": "time (one exchange per row and unit)",
 }
 
+ROUNDS = "rounds"
+"""The iterations of a sketched fit, which are few."""
+
 Band = tuple[FloatArray, FloatArray]
 """The lower and the upper edge."""
 
@@ -167,7 +170,7 @@ def axis_label(result: Run | Fit, against: str) -> str:
     if result.construction in ("lexicographic", "blow-up") and against in _GROUPED_LABELS:
         return _GROUPED_LABELS[against]
     if against == "iterations" and result.kind == "fit" and result.has_rounds:
-        return "rounds"
+        return ROUNDS
     return _AXIS_LABELS[against]
 
 

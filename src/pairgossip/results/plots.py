@@ -13,6 +13,7 @@ from pairgossip.graphs import Graph
 from pairgossip.results.curves import (
     COLORS,
     EXACT,
+    ROUNDS,
     Chart,
     Curve,
     axis_label,
@@ -181,8 +182,9 @@ def _set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
     """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
     # Where all exchanges of the first checkpoints were local, nothing was sent yet.
     silent = against in ("messages", "bytes") and result.axis(against)[0] == 0
-    ax.set_xscale("symlog" if silent else "log")
-    ax.set_xlabel(axis_label(result, against))
+    label = axis_label(result, against)
+    ax.set_xscale("linear" if label == ROUNDS else "symlog" if silent else "log")
+    ax.set_xlabel(label)
 
 
 def _new_axes(ax: Axes | None) -> Axes:

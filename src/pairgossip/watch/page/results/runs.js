@@ -18,6 +18,7 @@ const KINDS = {
   objective: "objective",
   disagreement: "disagreement",
   bias: "gradient bias",
+  "gradient-error": "gradient error",
 };
 const HELP =
   "Drag over a part to enlarge it; a double click shows all again. Bands: 10 % to 90 % of the " +
