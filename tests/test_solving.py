@@ -96,7 +96,7 @@ def test_along_edges_nodes_agree_on_the_same_model(schedule: str) -> None:
 
 @pytest.mark.parametrize("schedule", ["random", "ordered"])
 def test_the_plain_engine_is_a_twin(schedule: str) -> None:
-    short: dict[str, Any] = {"schedule": schedule, "iterations": 3, "accuracy": 1e-2}
+    short: dict[str, Any] = {"schedule": schedule, "iterations": 3, "accuracy": 1e-3}
     with pytest.warns(NotEnough):
         fast, plain = fit(**short), fit(**short, engine="plain")
     np.testing.assert_allclose(fast.models, plain.models, rtol=1e-9)
@@ -145,6 +145,12 @@ def test_classes_that_a_score_separates_have_no_best_model() -> None:
 def test_rounds_that_run_out_are_told() -> None:
     with pytest.warns(NotEnough, match="iterations=8 or more"):
         assert fit(iterations=2).iterations.tolist() == [1, 2]
+
+
+def test_averages_too_coarse_to_tell_are_told() -> None:
+    graph = pg.graphs.complete(60)
+    with pytest.warns(NotEnough, match="use accuracy=1e-05 or less"):
+        fit(graph=graph, schedule="random", accuracy=1e-3, tolerance=1e-9, penalty=pg.L1(1e-3))
 
 
 def test_two_rows_are_enough() -> None:

@@ -39,6 +39,8 @@ _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged."""
 _MOST_GRADES = 32
 """Up to this many grades a sketch of the scores of each is short enough to send."""
+_MATERIAL = 1e-4
+"""What a run may leave to gain without a word, relative to the zero model's objective."""
 _OF_DUAL_AVERAGING = {
     "step": "chooses its steps itself",
     "start": "begins from averages of the rows",
@@ -56,7 +58,7 @@ def solve(request: SolvingRequest) -> Fit:
     loss = setup.problem.learning.loss.name
     outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
     fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
-    _warn_if_unfinished(fit, setup)
+    _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
     _warn_if_separated(fit, setup)
     return request.finish(fit, setup.iterations)
 
@@ -120,7 +122,7 @@ class SolvingRequest(Request):
             checkpoints=self._rounds(),
             judged=np.unique(evenly_spaced.astype(np.int64)),
             tolerance=real("The tolerance", self.tolerance, 1e-15, 1.0),
-            accuracy=real("The accuracy", self.accuracy, 1e-12, 0.1),
+            accuracy=real("The accuracy", self.accuracy, 1e-12, 1e-3),
             engine=self.engine,
         )
 
@@ -151,18 +153,26 @@ class SolvingRequest(Request):
         return learning
 
 
-def _warn_if_unfinished(fit: Fit, setup: SolverSetup) -> None:
-    """Tell the caller of `minimize` that rounds ran out before the model was at its best."""
-    if fit.status == "interrupted" or fit.iterations[-1] < setup.iterations:
+def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
+    """Tell the caller of `minimize` that the run ended before the model was at its best."""
+    if fit.status == "interrupted":
         return
-    warnings.warn(
-        NotEnough(
+    if fit.iterations[-1] == setup.iterations and promised > setup.tolerance:
+        notice = NotEnough(
             "The run ended before the model was at its best: use {argument} or more.",
             "iterations",
             4 * setup.iterations,
-        ),
-        stacklevel=4,
-    )
+        )
+    elif promised > _MATERIAL and fit.schedule != TREE:
+        notice = NotEnough(
+            "The run ended while some nodes expected to gain, since nodes' averages differ by too "
+            "much to tell: use {argument} or less.",
+            "accuracy",
+            setup.accuracy / 100,
+        )
+    else:
+        return
+    warnings.warn(notice, stacklevel=4)
 
 
 def _warn_if_separated(fit: Fit, setup: SolverSetup) -> None:

@@ -66,6 +66,8 @@ class Round(NamedTuple):
     """As the nodes know it, penalty included, shape (k,)."""
     gradient_error: float
     """How far the slopes of pairs may be off, relative to their mean."""
+    promised: float
+    """What the next step promises to gain at some node, relative to the zero model's objective."""
 
 
 Asking = Generator[Averaging | Agreeing | Round, Any, None]
@@ -117,7 +119,7 @@ class Solver:
             yield self._report(self._minimize_quadratic(moments, metric))
             return
         start = self._proximal.project(start / self._half)
-        yield Round(start, np.full(len(start), np.nan), np.nan)
+        yield Round(start, np.full(len(start), np.nan), np.nan, np.inf)
         yield from self._descend(start * self._half, metric)
 
     def _scale_features(self) -> _Asked:
@@ -235,7 +237,7 @@ class Solver:
         if self._penalty is not None:
             models = self._proximal.project(models)
         error = 0.0 if known is None else known.error
-        return Round(models, solver.objective, error)
+        return Round(models, solver.objective, error, float((solver.promised / self._zero).max()))
 
 
 class _Known(NamedTuple):

@@ -120,7 +120,8 @@ def _pass_length(graph: Graph, law: str, timetable: Timetable, accuracy: float) 
     """Return how many exchanges shrink the differences between nodes to this part of them."""
     efolds = math.log(1.0 / accuracy)
     if timetable.sweep is None:
-        expected = efolds * 2.0 / graph.normalized_gap(law)
+        # An exchange shrinks squares by half the gap in expectation.
+        expected = efolds * 4.0 / graph.normalized_gap(law)
         return math.ceil(expected + _CHANCE * math.sqrt(expected))
     radius = spectral_radius(timetable.sweep, graph.n, timetable.relaxation or 0.5)
     return math.ceil(efolds / -math.log(min(max(radius, 1e-300), 1.0 - 1e-12))) * graph.edge_count

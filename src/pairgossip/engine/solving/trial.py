@@ -94,6 +94,8 @@ class SolverRecord(Record):
         super().__init__(count)
         self.objective, self.spread, self.disagreement = np.full((3, count), np.nan)
         self.gradient_error = np.full(count, np.nan)
+        self.promised = np.inf
+        """What a further round promised to gain, relative to the zero model's objective."""
         self.rounds = 0
         """After how many rounds it ended."""
         self.state: Snapshot | None = None
@@ -139,6 +141,7 @@ class SolverTrial:
             else:
                 answer = self._passes.agree(*asked)
         assert last is not None
+        record.promised = last.promised
         while record.written < len(self._setup.checkpoints):
             self._write(last)
         on_progress(self._setup.iterations - record.rounds)
