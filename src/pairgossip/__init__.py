@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import (
+    CoarseSketch,
     InputError,
     InterruptedRun,
     MissingExtra,
@@ -82,6 +83,7 @@ __all__ = [
     "Answer",
     "Ball",
     "Box",
+    "CoarseSketch",
     "Combination",
     "Fit",
     "GeneralLoss",

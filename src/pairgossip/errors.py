@@ -61,6 +61,10 @@ class NotEnough(Notice, UserWarning):
     """A run was too short, or its step: its answers are less exact than they could be."""
 
 
+class CoarseSketch(Notice, UserWarning):
+    """The bins of a sketch cost more than the sample does; answers are less sure than they say."""
+
+
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
 

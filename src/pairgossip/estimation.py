@@ -18,7 +18,7 @@ from pairgossip.errors import InputError, UnknownTarget
 from pairgossip.graphs import Graph
 from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
-from pairgossip.inference.questions import perfect
+from pairgossip.inference.questions import perfect, sampling_error
 from pairgossip.kernels import Combination, Kernel, PairProblem, Pairs, WholeSets
 from pairgossip.kernels.kernel import Scale
 from pairgossip.kernels.pairs import Averages, Means
@@ -27,7 +27,7 @@ from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, Randomiz
 from pairgossip.privacy.estimation import check_mechanism
 from pairgossip.progress import Show, in_steps, progress_bar
 from pairgossip.requests import Request
-from pairgossip.results.notices import warn_if_not_enough, warn_if_unsettled
+from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
@@ -190,6 +190,7 @@ def estimate(
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
     warn_if_unsettled(run)
+    warn_if_coarse(run, setup)
     return request.finish(run, setup.iterations)
 
 
@@ -334,10 +335,18 @@ class EstimationRequest(Request):
             )
 
     def _exact_error(self, rows: Pairs | Averages | PrivatePairs) -> float:
-        """Return the sampling error of the exact value, where nodes that know all compute it."""
-        if self.interval is None or not self._method.collects or not isinstance(rows, Pairs):
+        """Return the sampling error of the exact value; raise `InputError` where there is none.
+
+        Nodes that know all rows compute it, and sketches are judged by it; NaN if nobody needs it.
+        """
+        method, is_cheap = self._method, True
+        if self.interval is None or not isinstance(rows, Pairs):
             return float("nan")
-        return project(rows).error()
+        if method.sketches:
+            is_cheap = all(part.row_totals is not None for part in rows.kernel.components)
+        if not is_cheap or not (method.collects or method.sketches):
+            return float("nan")
+        return sampling_error(rows, project(rows), None)
 
     def _freedom(
         self, rows: Pairs | Averages | PrivatePairs, problem: PairProblem | Averages

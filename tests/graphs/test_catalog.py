@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
+import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.graphs import (
     FAMILIES,
@@ -250,3 +251,8 @@ def test_random_families_come_back_as_they_were() -> None:
 def test_edges_from_a_damaged_file_are_refused() -> None:
     with pytest.raises(InputError, match="is disconnected"):
         restore_graph(4, [[0, 1], [2, 3]], "path", {}, None, None)
+
+
+def test_two_sites_are_no_cycle() -> None:
+    with pytest.raises(InputError, match=r"no cycle of 2 nodes, .*: use graph='complete'"):
+        pg.estimate([1.0, 2.0, 4.0], "gini", "cycle", groups=["a", "b", "b"])

@@ -147,3 +147,10 @@ def test_square_root() -> None:
     matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
     np.testing.assert_allclose(_square_root(matrix) @ _square_root(matrix), matrix)
     np.testing.assert_array_equal(_square_root(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_one_row_has_no_score() -> None:
+    X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    learner = GossipMetricLearner(iterations=20, random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="Pairs of rows are judged, but there is one row"):
+        learner.score(X[:1], y[:1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -185,3 +187,35 @@ def test_fourth_powers_need_a_center() -> None:
     SketchedPairs(Pairs(far, "variance"), None, None)
     with pytest.raises(InputError, match="lose the digits that count"):
         sketched(Pairs(far, "variance"))
+
+
+def test_bins_that_cost_more_than_the_sample_are_told_of() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    x[:, 1] += x[:, 0]
+    how: dict[str, Any] = {"method": "sketch", "schedule": "tree", "interval": 0.95, "seed": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pg.estimate(x, "kendall-b", **how)
+    with pytest.warns(pg.CoarseSketch, match=r"off by 0\.2, more than the sampling error of 0\.04"):
+        pg.estimate(np.where(x < 0.3, 0, x), "kendall-b", **how)
+
+
+def test_two_equal_scores_are_refused_as_by_exact() -> None:
+    rng = np.random.default_rng(0)
+    score, labels = rng.normal(size=60), np.arange(60) % 2
+    asked: dict[str, Any] = {"data": np.column_stack([score, score]), "kernel": "auc-difference"}
+    with pytest.raises(pg.InputError) as told:
+        pg.exact(**asked, labels=labels, interval=0.95)
+    with pytest.raises(pg.InputError, match=re.escape(str(told.value))):
+        pg.estimate(**asked, labels=labels, interval=0.95, method="sketch")
+
+
+def test_numbers_a_few_hundred_spreads_from_zero_keep_their_digits() -> None:
+    x = 310 + np.random.default_rng(0).normal(size=300)
+    run = pg.estimate(x, "variance", method="sketch", schedule="tree", interval=0.95, seed=0)
+    exact = pg.exact(x, "variance", interval=0.95)
+    assert run.sampling_error == pytest.approx(exact.error, rel=1e-3)
+    assert run.estimates == pytest.approx(exact.value, rel=1e-6)
+    with pytest.raises(pg.InputError, match="lose the digits that count"):
+        pg.estimate(x + 2000, "variance", method="sketch", interval=0.95)

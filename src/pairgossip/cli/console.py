@@ -25,6 +25,7 @@ from cyclopts.exceptions import (
 )
 
 from pairgossip.errors import (
+    CoarseSketch,
     InterruptedRun,
     NotEnough,
     Notice,
@@ -152,7 +153,8 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        for category in (InterruptedRun, NotEnough, RowsDropped, SlowSchedule, UnknownTarget):
+        told = (CoarseSketch, InterruptedRun, NotEnough, RowsDropped, SlowSchedule, UnknownTarget)
+        for category in told:
             warnings.simplefilter("always", category)
         yield
     for warning in caught:

@@ -15,7 +15,7 @@ from pairgossip.errors import InputError, canonical
 from pairgossip.graphs import random_families
 from pairgossip.graphs.checks import node_count
 from pairgossip.graphs.graph import Graph
-from pairgossip.text import join_names
+from pairgossip.text import format_count, join_names
 
 
 def complete(n: int) -> Graph:
@@ -68,6 +68,8 @@ def torus(rows: int, cols: int) -> Graph:
     return Graph._trusted(rows * cols, edges, "torus", {"rows": rows, "cols": cols})
 
 
+_FEW = 3
+"""Up to so many nodes some families do not exist."""
 _Parameters = dict[str, Any]
 
 
@@ -212,7 +214,17 @@ def find_network(graph: Any, n: int, seed: int) -> Graph:
     """Return the graph itself, or build the named family on n nodes."""
     if isinstance(graph, str):
         family = FAMILIES.get(canonical(graph))
-        return build(graph, n, seed=seed if family and family.is_random else None)
+        try:
+            return build(graph, n, seed=seed if family and family.is_random else None)
+        except InputError as problem:
+            if family is None or n > _FEW:
+                raise
+            raise InputError(
+                f"There is no {canonical(graph)} of {format_count(n, 'node')}, one per row or "
+                "site: use {argument}.",
+                "graph",
+                "complete",
+            ) from problem
     if not isinstance(graph, Graph):
         kind = type(graph)
         library = "" if kind.__module__ == "builtins" else f"{kind.__module__}."

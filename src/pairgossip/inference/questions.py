@@ -122,7 +122,7 @@ def exact(
         return pairs.exact(progress)
     value = pairs.exact(progress)
     found = project(pairs)._replace(value=value)
-    return answer(pairs, found, _sampling_error(pairs, found, clusters), level, clusters)
+    return answer(pairs, found, sampling_error(pairs, found, clusters), level, clusters)
 
 
 def test(
@@ -160,7 +160,7 @@ def test(
         refuse_options(pairs.kernel.name, others | {"null": null, "alternative": side})
         return permute_labels(pairs, seed)
     found = project(pairs)
-    error = _sampling_error(pairs, found, clusters)
+    error = sampling_error(pairs, found, clusters)
     z = (found.value - without) / error
     freedom = math.inf if clusters is None else float(clusters.max())
     return TestResult(found.value, error, z, probability(z, side, freedom))
@@ -241,7 +241,7 @@ def answer(
     return Answer(found.value, error, low, high, level, scale)
 
 
-def _sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
+def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -> float:
     """Return the standard error; raise `InputError` where it would be no statement."""
     if clusters is None:
         if not are_frequencies(pairs.weights):

@@ -353,6 +353,8 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
         places, labels = self.transform(X), column_or_1d(y, warn=True)
         check_consistent_length(places, labels)
+        if len(places) < 2:
+            raise InputError("Pairs of rows are judged, but there is one row: give two or more.")
         codes = np.unique(labels, return_inverse=True)[1]
         return np.column_stack((places, codes)), Kernel(
             partial(_is_told_right, self.threshold),

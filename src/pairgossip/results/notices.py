@@ -7,11 +7,13 @@ import warnings
 import numpy as np
 
 from pairgossip.engine.descent.engines import Descent
-from pairgossip.errors import NotEnough
+from pairgossip.engine.estimation.trial import Setup
+from pairgossip.errors import CoarseSketch, NotEnough
 from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.losses import Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
+from pairgossip.sketches.problem import SketchedPairs
 
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
@@ -21,6 +23,8 @@ _PAIRS = 2**13
 """Pairs whose features tell how large margins should become."""
 _MOST_FEATURES = 512
 """Beyond this, finding that out takes seconds."""
+_FACTOR = 1.5
+"""By how much a sketch may mistake the sampling error."""
 
 
 def warn_if_not_enough(run: Run) -> None:
@@ -111,3 +115,24 @@ def _margins(descent: Descent) -> tuple[float, float]:
         needed = min(needed, 1.0)
     slope, length = abs(float(loss.phi.derivative(np.zeros(1))[0])), float(np.linalg.norm(d))
     return slope * float(w.mean()) * length**2, min(needed, descent.proximal.radius * length)
+
+
+def warn_if_coarse(run: Run, setup: Setup) -> None:
+    """Tell the caller of `estimate` that bins cost more than the sample does."""
+    problem, exact = setup.problem, setup.exact_error
+    if not isinstance(problem, SketchedPairs) or not exact > 0 or run.sketch_error is None:
+        return
+    ratio = problem.limit_error / exact
+    if run.sketch_error > exact:
+        how = f"is off by {run.sketch_error:.2g}, more than the sampling error of {exact:.2g}"
+    elif not 1 / _FACTOR < ratio < _FACTOR:
+        how = f"tells {ratio:.2g} times the true sampling error of {exact:.2g}"
+    else:
+        return
+    notice = CoarseSketch(
+        f"The sketch {how}, as where many rows in one bin are tied: use more bins, or "
+        "{argument}.",
+        "method",
+        "tracking",
+    )
+    warnings.warn(notice, stacklevel=3)

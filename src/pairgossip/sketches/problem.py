@@ -120,6 +120,12 @@ class SketchedPairs(_Sketched):
         means, rows = self._means(averaged), self._rows
         return sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
 
+    @property
+    def limit_error(self) -> float:
+        """What nodes agree on as their sampling error in the end."""
+        rows, mean = self._rows, self._mean[None]
+        return float(sampling_errors(self.sketch, rows.kernel, rows.target, mean, rows.count)[0])
+
     def exact(self, progress: Progress | None = None) -> float:
         """Return the target."""
         return self.pairs.exact(progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,15 @@ _AT_ONCE = 1 << 12
 """Exchanges whose pairs are evaluated together."""
 _LARGEST = 1e150
 """Squares of larger numbers leave the floating range."""
+
+
+class _Visits(NamedTuple):
+    """What nodes saw in a block of exchanges."""
+
+    nodes: IntArray
+    """Who was visited, shape (2, m)."""
+    both: FloatArray
+    """The values at the pairs they met, both ways, shape (2, m, K)."""
 
 
 class RowErrors:
@@ -52,22 +61,28 @@ class RowErrors:
             sizes, self._correction = sizes / self._factors, 1.0
         self._state = row_products.init(of, sizes, pairs.components)
 
-    def advance(self, exchanges: PairArray) -> None:
-        """Carry out a block of exchanges."""
+    def advance(self, exchanges: PairArray, other: RowErrors | None = None) -> None:
+        """Carry out a block of exchanges; another that follows the same may learn from it."""
         for start in range(0, len(exchanges), _AT_ONCE):
             piece = exchanges[start : start + _AT_ONCE]
-            self._advance(self._state, piece, self._visits(piece), self._relaxation)
+            visits = self._visits(piece)
+            for errors in (self,) if other is None else (self, other):
+                errors._add(piece, visits)
 
-    def _visits(self, exchanges: PairArray) -> FloatArray:
-        """Swap along exchanges; return h both ways at each new pair, shape (2, m, K)."""
+    def _add(self, exchanges: PairArray, visits: _Visits) -> None:
+        both = visits.both
+        if self._factors is not None:
+            both = both * self._factors[visits.nodes][..., None]
+        self._advance(self._state, exchanges, both, self._relaxation)
+
+    def _visits(self, exchanges: PairArray) -> _Visits:
+        """Swap along exchanges; return who was visited, and h both ways at each new pair."""
         nodes, held = np.empty((2, 2, len(exchanges)), dtype=np.intp)
         self._walk(exchanges, self._held, nodes, held)
         firsts, seconds = nodes.ravel(), held.ravel()
         values = self._pairs.values(firsts, seconds)
         both = values + (values if self._symmetric else self._pairs.values(seconds, firsts))
-        if self._factors is not None:
-            both *= self._factors[firsts][:, None]
-        return both.reshape(2, len(exchanges), -1)
+        return _Visits(nodes, both.reshape(2, len(exchanges), -1))
 
     def averages(self) -> FloatArray | None:
         """Return what each node sees of the components' averages, where clusters are of one row.

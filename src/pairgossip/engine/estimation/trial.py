@@ -329,8 +329,8 @@ class EstimationTrial(Trial[TrialRecord]):
         return problem.kernel.combine(values)
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
-        for errors in filter(None, (self._rows, self._sites)):
-            errors.advance(exchanges[0])
+        if self._rows is not None:
+            self._rows.advance(exchanges[0], self._sites)
         return self._engine.advance(exchanges)
 
     def has_enough(self) -> bool:
