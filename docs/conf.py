@@ -39,7 +39,7 @@ nitpick_ignore_regex = [
     # What is not public, and how Sphinx calls the aliases below.
     (
         r"py:.*",
-        r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.pairs|privacy\.estimation"
+        r"(pairgossip\.(engine|algorithms|graphs\.orders|kernels\.(pairs|whole_sets)|privacy\.estimation"
         r"|results\.(joining|provenance)|sketches\.(bins|moments|smooth|tables)|errors\.Notice|experiments\.framework\.figures)\b.*"
         r"|Setup|Snapshot|Sites|Fingerprint|SeedSequence|TypeAliasForwardRef)",
     ),

@@ -202,7 +202,7 @@ ANY = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @given(hnp.arrays(np.float64, st.integers(2, 40), elements=ANY), st.integers(1, 20))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_bracket_of_gini_holds_the_truth(values: FloatArray, bins: int) -> None:
     for declared in (None, (-2e6, 2e6)):
         check_bracket(Pairs(values, "gini"), Bins(bins, range=declared))
@@ -214,7 +214,7 @@ def test_the_bracket_of_gini_holds_the_truth(values: FloatArray, bins: int) -> N
     hnp.arrays(np.float64, st.tuples(st.integers(4, 40), st.just(2)), elements=ANY),
     st.integers(1, 9),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_brackets_of_orders_hold_the_truth(table: FloatArray, bins: int) -> None:
     ranges = ((-2e6, 2e6), (-2e6, 2e6))
     for declared in (None, ranges):

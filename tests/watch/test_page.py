@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import pairgossip as pg
-from pairgossip.watch.server.server import ServerAddress
 
 from .serving import GINI, Fields, Served
 
-HOSTILE = "<img src=x onerror=document.title='broken'>"
 LONG: Fields = {**GINI, "iterations": "100000000"}
 
 COUNT_COLORS = """canvas => {
@@ -294,63 +291,6 @@ def test_a_loss(page: Page, served: Served) -> None:
     quiet(page)
 
 
-def test_a_shared_link_gives_the_same_run(page: Page, served: Served, browser: Browser) -> None:
-    visit(page, served, **GINI, iterations="3000", speed="max", seed="8", follow="3")
-    page.click("#start")
-    status(page, "done")
-    link = re.sub(r"&session=[^&]*", "", page.url)
-    assert link != page.url
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    other = context.new_page()
-    other.goto(link)
-    expect(other.locator("canvas[data-done]")).to_be_visible()
-    assert done(other) == 0  # a run of its own
-    other.click("#start")
-    status(other, "done")
-    names = ("mean", "error", "spread", "exchanges", "messages")
-    assert [readout(other, name) for name in names] == [readout(page, name) for name in names]
-    assert other.locator(".follow").inner_text() == page.locator(".follow").inner_text()
-    picture = "canvas => canvas.toDataURL()"
-    other.wait_for_timeout(600)  # the last flashes have faded
-    assert other.locator("canvas[data-run]").evaluate(picture) == page.locator(
-        "canvas[data-run]"
-    ).evaluate(picture)
-    context.close()
-    run = pg.estimate(
-        pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=3000, seed=8
-    )
-    assert float(readout(page, "error")) == pytest.approx(run.error[-1], rel=1e-3)
-
-
-def test_the_link_is_copied_without_the_session(served: Served, browser: Browser) -> None:
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    visit(page, served, **GINI, seed="5")
-    page.click("#copy-link")
-    expect(page.locator("#copy-link")).to_have_text("Copied")
-    copied = page.evaluate("() => navigator.clipboard.readText()")
-    assert copied == re.sub(r"&session=[^&]*", "", page.url) != page.url
-    assert "seed=5" in copied
-    context.close()
-
-
-def test_viewers_share_a_session_and_late_ones_see_its_history(
-    page: Page, served: Served, browser: Browser
-) -> None:
-    visit(page, served, **LONG)
-    for wanted in range(1, 6):
-        page.keyboard.press("s")
-        expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(wanted))
-    context = browser.new_context()
-    late = context.new_page()
-    late.goto(page.url)
-    expect(late.locator("canvas[data-done='5']")).to_be_visible()
-    assert readout(late, "error") == readout(page, "error")
-    late.keyboard.press("s")
-    expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "6")
-    context.close()
-
-
 def test_two_runs(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="3000", speed="max")
     page.check("#compare")
@@ -425,65 +365,6 @@ def test_following_with_the_keyboard_and_a_click(page: Page, served: Served) -> 
     expect(said).to_have_text("Click a node to follow the observation it holds.")
 
 
-def test_an_upload_with_hostile_names(page: Page, served: Served, tmp_path: Path) -> None:
-    file = tmp_path / "hostile.csv"
-    rows = "\n".join(f"{k * k},{k % 7}" for k in range(40))
-    file.write_text(f'{HOSTILE},"<script>document.title=""broken""</script>"\n{rows}\n')
-    visit(page, served, **GINI)
-    page.set_input_files("#file", file)
-    expect(page.locator("article .sub")).to_contain_text("40 nodes")
-    expect(page.locator(".columns")).to_contain_text(HOSTILE)
-    expect(page.locator(".columns")).to_contain_text("<script>")
-    assert page.locator(".simulation img, .columns script").count() == 0
-    page.check("#column-1")
-    page.wait_for_function("() => location.search.includes('script')")
-    page.select_option("#statistic", "loss:ranking-logistic")
-    expect(page.locator("#label")).to_be_visible()
-    page.select_option("#label", index=2)
-    page.click("#step-one")
-    assert page.title() == "pairgossip: watch gossip happen"
-    page.goto(served.link(**{**GINI, "data": HOSTILE}))
-    expect(page.get_by_role("alert")).to_contain_text("Unknown data set '<img src=x")
-    assert page.title() == "pairgossip: watch gossip happen"
-
-
-def test_the_label_of_an_upload_is_a_column_of_two_values(
-    page: Page, served: Served, tmp_path: Path
-) -> None:
-    file = tmp_path / "patients.csv"
-    rows = "\n".join(f"p{k},{k * k % 31},{'ill' if k % 3 else 'well'}" for k in range(40))
-    file.write_text(f"name,score,state\n{rows}\n")
-    visit(page, served, **GINI)
-    page.select_option("#statistic", "kernel:auc")
-    page.set_input_files("#file", file)
-    expect(page.locator("article .sub")).to_contain_text("40 nodes")
-    quiet(page)
-    assert address(page)["label"] == ["state"] and address(page)["column"] == ["score"]
-    file.write_text(",name,score\n" + "\n".join(f"{k},p{k},{k * k}" for k in range(40)))
-    page.set_input_files("#file", file)
-    expect(page.locator("#label option:checked")).to_have_text("choose a column")
-    expect(page.locator("#label option")).to_have_text(["choose a column", "name", "score"])
-    expect(page.get_by_role("alert")).to_be_visible()
-    page.select_option("#label", "score")
-    expect(page.locator("#label option:checked")).to_have_text("score")
-
-
-def test_how_rows_are_chosen_is_said(page: Page, served: Served) -> None:
-    visit(page, served, **GINI, nodes="100")
-    hint = page.locator("label.field", has=page.locator("#nodes")).locator(".hint")
-    expect(hint).to_have_text("100 of 235 rows, evenly spaced")
-
-
-def test_a_bad_file_is_one_sentence(page: Page, served: Served, tmp_path: Path) -> None:
-    file = tmp_path / "bad.csv"
-    file.write_text("a,b\n1\n")
-    visit(page, served, **GINI)
-    page.set_input_files("#file", file)
-    expect(page.get_by_role("alert")).to_have_text(
-        "bad.csv, line 2, has 1 fields but the header has 2: make every row as long as the header."
-    )
-
-
 def test_bad_settings_are_one_sentence_and_can_be_mended(page: Page, served: Served) -> None:
     visit(page, served, **GINI)
     fill("#nodes", "1000000")(page)
@@ -509,51 +390,6 @@ def test_no_request_leaves_this_machine(page: Page, served: Served) -> None:
     expect(page.locator("canvas[data-run]")).to_have_count(2)
     assert len(asked) > 15
     assert [url for url in asked if not url.startswith(served.origin + "/")] == []
-
-
-def test_a_restart_of_the_server(page: Page) -> None:
-    first = Served(ServerAddress())
-    page.goto(first.link(**LONG, speed="200", seed="6"))
-    expect(page.locator("canvas[data-done]")).to_be_visible()
-    page.click("#start")
-    status(page, "running")
-    first.stop()
-    expect(page.locator("#connection")).to_have_text("disconnected, trying again")
-    expect(page.locator("#start")).to_be_disabled()
-    again = Served(ServerAddress(port=first.port))
-    try:
-        expect(page.locator("#connection")).to_have_text("connected")
-        status(page, "running")
-        page.wait_for_function(
-            "() => Number(document.querySelector('canvas[data-run]').dataset.done) > 0"
-        )
-        assert address(page)["seed"] == ["6"]
-        quiet(page)
-    finally:
-        page.goto("about:blank")
-        again.stop()
-
-
-def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
-    file = tmp_path / "heights.csv"
-    file.write_text("height\n" + "\n".join(str(k % 11) for k in range(30)) + "\n")
-    first = Served(ServerAddress())
-    page.goto(first.link(**GINI))
-    expect(page.locator("canvas[data-done]")).to_be_visible()
-    page.set_input_files("#file", file)
-    expect(page.locator("article .sub")).to_contain_text("30 nodes")
-    key = address(page)["data"]
-    first.stop()
-    expect(page.locator("#connection")).to_have_text("disconnected, trying again")
-    again = Served(ServerAddress(port=first.port))
-    try:
-        expect(page.locator("#connection")).to_have_text("connected")
-        expect(page.locator("article .sub")).to_contain_text("30 nodes")
-        assert address(page)["data"] != key
-        quiet(page)
-    finally:
-        page.goto("about:blank")
-        again.stop()
 
 
 @pytest.mark.parametrize("fields", [{}, {"graph-2": "cycle"}])

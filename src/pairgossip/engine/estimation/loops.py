@@ -9,7 +9,9 @@ entry per component kernel, K in all. The others have the built-in kernels insid
 their numbers, ``formulas``. There a row of ``rows`` is one node: its observation, its auxiliary
 observation, one sum per component kernel, and the number of the last update those sums include.
 ``columns`` is the number of columns of an observation, or None for one: numba prunes branches on
-None, so the common case of one column compiles to code without column loops.
+None, so the common case of one column compiles to code without column loops. Compiling takes as
+long as there are copies of a kernel's code: every loop has one of it, in a branch that is pruned
+before anything is inlined, and goes through the nodes of an exchange.
 """
 
 from __future__ import annotations
@@ -159,14 +161,16 @@ def track(rows, components, nodes, values, relaxation):  # type: ignore[no-untyp
             change_j = (values[1, s, c] - rows[j, K + c]) / rows[j, 2 * K]
             rows[i, K + c] += change_i
             rows[j, K + c] += change_j
-            _relax(rows, i, j, c, change_i, change_j, relaxation)
+            rows[i, c] += change_i
+            rows[j, c] += change_j
+            _relax(rows, i, j, c, relaxation)
 
 
 @inlined
-def _relax(rows, i, j, c, change_i, change_j, relaxation):  # type: ignore[no-untyped-def]
-    """Add the changes to two estimates, and move them toward, or past, each other."""
-    z_i = rows[i, c] + change_i
-    z_j = rows[j, c] + change_j
+def _relax(rows, i, j, c, relaxation):  # type: ignore[no-untyped-def]
+    """Move two estimates toward, or past, each other."""
+    z_i = rows[i, c]
+    z_j = rows[j, c]
     if relaxation == 0.5:  # as `algorithms.steps.relax` does, to the last bit
         rows[i, c] = (z_i + z_j) / 2
         rows[j, c] = rows[i, c]
@@ -231,56 +235,55 @@ def _labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-d
         if label_step <= 0 or step < 0:
             return 0.0
         return 1.0 if step > 0 else parameter
-    if formula == COMPARABLE:
-        return 1.0 if _comparable(rows, k, d) else 0.0
-    if formula == CONCORDANT:
+    if formula in (COMPARABLE, CONCORDANT):
         if not _comparable(rows, k, d):
             return 0.0
+        if formula == COMPARABLE:
+            return 1.0
         if step == 0:
             return parameter
         return 1.0 if (step > 0) == (rows[k, 1] > rows[k, d + 1]) else 0.0
+    if formula in (SCATTER_SQUARED, SCATTER_PLAIN) and label_step != 0:
+        return 0.0
+    squared = _squared_distance(rows, k, d, d - 1)
     if formula == SCATTER_SQUARED:
-        return _squared_distance(rows, k, d, d - 1) if label_step == 0 else 0.0
-    distance = np.sqrt(_squared_distance(rows, k, d, d - 1))
+        return squared
+    distance = np.sqrt(squared)
     if formula == SCATTER_PLAIN:
-        return distance if label_step == 0 else 0.0
+        return distance
     side = 1.0 if label_step == 0 else -1.0  # metric-learning risk
     return max(0.0, 1 - (parameter - distance) * side)
 
 
 @inlined
-def _pair_value(formula, parameter, rows, k, columns):  # type: ignore[no-untyped-def]
-    """The kernel of the observation and the auxiliary observation in row ``k``."""
-    if columns is None:
-        if formula == MIDPOINT:
-            return (rows[k, 0] + rows[k, 1]) / 2
-        step = rows[k, 0] - rows[k, 1]
-        return 0.5 * step * step if formula == VARIANCE else abs(step)
-    return _labeled_value(formula, parameter, rows, k, columns)
-
-
-@inlined
-def _bring_up_to_date(rows, k, columns, formulas, parameters, now):  # type: ignore[no-untyped-def]
-    """Add to the sums what the unchanged pair contributed since they were last touched."""
-    sums = 2 if columns is None else 2 * columns
-    last = sums + len(formulas)
-    elapsed = now - rows[k, last]
-    rows[k, last] = now
-    for c in range(len(formulas)):
-        rows[k, sums + c] += elapsed * _pair_value(formulas[c], parameters[c], rows, k, columns)
+def _plain_value(formula, rows, k):  # type: ignore[no-untyped-def]
+    """The kernels on one column."""
+    if formula == MIDPOINT:
+        return (rows[k, 0] + rows[k, 1]) / 2
+    step = rows[k, 0] - rows[k, 1]
+    return 0.5 * step * step if formula == VARIANCE else abs(step)
 
 
 @loop
 def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  # type: ignore[no-untyped-def]
     """GoSta-sync (``averages``) and U1-gossip; ``start``: updates before the first exchange."""
     d = 1 if columns is None else columns
+    last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
         i = np.uint64(exchanges[s, 0])
         j = np.uint64(exchanges[s, 1])
-        _bring_up_to_date(rows, i, columns, formulas, parameters, start + s)
-        _bring_up_to_date(rows, j, columns, formulas, parameters, start + s)
+        for node in (i, j):
+            # Add what the unchanged pair contributed since the sums were last touched.
+            elapsed = start + s - rows[node, last]
+            rows[node, last] = start + s
+            for c in range(len(formulas)):
+                if columns is None:
+                    value = _plain_value(formulas[c], rows, node)
+                else:
+                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                rows[node, 2 * d + c] += elapsed * value
         if averages:
-            for c in range(2 * d, 2 * d + len(formulas)):
+            for c in range(2 * d, last):
                 mean = (rows[i, c] + rows[j, c]) / 2
                 rows[i, c] = mean
                 rows[j, c] = mean
@@ -292,6 +295,7 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
 def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  # type: ignore[no-untyped-def]
     """U2-gossip: two auxiliary observations per node, each on its own walk."""
     d = 1 if columns is None else columns
+    last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
         i = np.uint64(exchanges[s, 0])
         j = np.uint64(exchanges[s, 1])
@@ -299,7 +303,15 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
         m = np.uint64(others[s, 1])
         # A node in both exchanges is brought up to date twice; the second time adds nothing.
         for node in (i, j, k, m):
-            _bring_up_to_date(rows, node, columns, formulas, parameters, start + s)
+            # Add what the unchanged pair contributed since the sums were last touched.
+            elapsed = start + s - rows[node, last]
+            rows[node, last] = start + s
+            for c in range(len(formulas)):
+                if columns is None:
+                    value = _plain_value(formulas[c], rows, node)
+                else:
+                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                rows[node, 2 * d + c] += elapsed * value
         for c in range(d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         for c in range(d, 2 * d):
@@ -318,15 +330,16 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
         rows[i, picks] += 1
         rows[j, picks] += 1
-        share_i = 1 / rows[i, picks]
-        share_j = 1 / rows[j, picks]
         for c in range(len(formulas)):
             z = 2 * d + c
             mean = (rows[i, z] + rows[j, z]) / 2
-            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
-            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
-            rows[i, z] = (1 - share_i) * mean + share_i * value_i
-            rows[j, z] = (1 - share_j) * mean + share_j * value_j
+            for node in (i, j):
+                if columns is None:
+                    value = _plain_value(formulas[c], rows, node)
+                else:
+                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                share = 1 / rows[node, picks]
+                rows[node, z] = (1 - share) * mean + share * value
 
 
 @loop
@@ -343,13 +356,15 @@ def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # typ
         rows[j, picks] += 1
         for c in range(len(formulas)):
             own = picks + 1 + c
-            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
-            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
-            change_i = (value_i - rows[i, own]) / rows[i, picks]
-            change_j = (value_j - rows[j, own]) / rows[j, picks]
-            rows[i, own] += change_i
-            rows[j, own] += change_j
-            _relax(rows, i, j, 2 * d + c, change_i, change_j, relaxation)
+            for node in (i, j):
+                if columns is None:
+                    value = _plain_value(formulas[c], rows, node)
+                else:
+                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                change = (value - rows[node, own]) / rows[node, picks]
+                rows[node, own] += change
+                rows[node, 2 * d + c] += change
+            _relax(rows, i, j, 2 * d + c, relaxation)
 
 
 @loop
@@ -362,18 +377,18 @@ def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ign
         j = np.uint64(exchanges[s, 1])
         for c in range(d, 2 * d):
             rows[i, c], rows[j, c] = rows[j, c], rows[i, c]
-        weight_i = rows[i, total + 1]
-        weight_j = rows[j, total + 1]
         mean = (rows[i, total] + rows[j, total]) / 2
-        rows[i, total] = mean + weight_i
-        rows[j, total] = mean + weight_j
+        rows[i, total] = mean + rows[i, total + 1]
+        rows[j, total] = mean + rows[j, total + 1]
         for c in range(len(formulas)):
             z = 2 * d + c
             mean = (rows[i, z] + rows[j, z]) / 2
-            value_i = _pair_value(formulas[c], parameters[c], rows, i, columns)
-            value_j = _pair_value(formulas[c], parameters[c], rows, j, columns)
-            rows[i, z] = mean + weight_i * value_i
-            rows[j, z] = mean + weight_j * value_j
+            for node in (i, j):
+                if columns is None:
+                    value = _plain_value(formulas[c], rows, node)
+                else:
+                    value = _labeled_value(formulas[c], parameters[c], rows, node, columns)
+                rows[node, z] = mean + rows[node, total + 1] * value
 
 
 @loop
@@ -383,7 +398,10 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
     for k in range(rows.shape[0]):
         elapsed = now - rows[k, 2 * d + len(formulas)]
         for c in range(len(formulas)):
-            value = _pair_value(formulas[c], parameters[c], rows, k, columns)
+            if columns is None:
+                value = _plain_value(formulas[c], rows, k)
+            else:
+                value = _labeled_value(formulas[c], parameters[c], rows, k, columns)
             sums[k, c] = rows[k, 2 * d + c] + elapsed * value
 
 
