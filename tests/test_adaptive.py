@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize as scipy_minimize
 
-from pairgossip import InputError, NotEnough, datasets, graphs
+from pairgossip import InputError, NotEnough, SlowRun, datasets, graphs
 from pairgossip.arrays import FloatArray
 from pairgossip.losses import (
     L1,
@@ -183,3 +183,21 @@ def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
         minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=Ball(0.1), **how)
         minimize(x, y, iterations=10_000, step=inverse_sqrt(1e-3), **how)
         minimize(x, y, iterations=100_000, step=adaptive(1e-4), **how)
+
+
+@pytest.mark.parametrize("clock", ["sync", "async"])
+def test_a_run_without_compiled_form_says_so(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.results.notices._MANY", 400)
+    how: dict[str, Any] = {"clock": clock, "iterations": 200, "seed": 0, "checkpoints": 1}
+    with pytest.warns(SlowRun) as told:
+        gossip(loss="metric-hinge", constraint=PSD(), **how)
+    count, remedy = (400, "") if clock == "async" else (
+        4_800, "use clock='async', where only two nodes move at a time, or "
+    )  # fmt: skip
+    assert str(told[0].message) == (
+        f"pg.PSD takes an eigendecomposition for every node that moves, {count:,} in all, far "
+        f"slower than compiled steps: {remedy}learn a diagonal metric with pg.Box(0, inf)."
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gossip(loss="metric-hinge", **how)

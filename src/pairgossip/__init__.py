@@ -20,6 +20,7 @@ from pairgossip.errors import (
     NotEnough,
     PairgossipError,
     RowsDropped,
+    SlowRun,
     SlowSchedule,
     UnknownTarget,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "Ratio",
     "RowsDropped",
     "Run",
+    "SlowRun",
     "SlowSchedule",
     "SquaredL2",
     "UnknownTarget",

@@ -65,6 +65,10 @@ class CoarseSketch(Notice, UserWarning):
     """The bins of a sketch cost more than the sample does; answers are less sure than they say."""
 
 
+class SlowRun(Notice, UserWarning):
+    """A run has no compiled form and will take much longer than one that has."""
+
+
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
 

@@ -41,7 +41,7 @@ from pairgossip.progress import Show
 from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
 from pairgossip.results.loading import load
-from pairgossip.results.notices import warn_if_short
+from pairgossip.results.notices import warn_if_short, warn_if_slow
 from pairgossip.results.provenance import Fingerprint, difference, learning_fingerprint, step_mark
 from pairgossip.results.result import groups_of
 from pairgossip.solving import (
@@ -161,6 +161,7 @@ def minimize(
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
     warn_if_short(setup.descent, int(setup.checkpoints[-1]))
+    warn_if_slow(setup.descent, setup.iterations)
     loss_name = setup.descent.problem.loss.name
     outcome = request.run(setup, f"{loss_name} on {setup.graph.n:,} nodes")
     later = Fit.from_records(setup, outcome, request.entropy, fingerprint)

@@ -12,6 +12,7 @@ from numpy.random import SeedSequence
 
 import pairgossip as pg
 from pairgossip.algorithms import (
+    adaptive_dual_averaging,
     gossip_dual_averaging_async,
     gosta_async,
     row_products,
@@ -21,9 +22,16 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate
 from pairgossip.losses import Ball, as_loss
+from pairgossip.losses.learning import LearningProblem
 from pairgossip.peer.protocol.exchange import _REPEATS_UNTIL_AWAY, Exchange
 from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
-from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.peer.protocol.rules import (
+    AdaptiveAveraging,
+    DualAveraging,
+    PaperMixing,
+    Rule,
+    WeightedMixing,
+)
 from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send, first_state
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records, make_context, name_of, sealed_record
@@ -159,6 +167,25 @@ def test_dual_averaging_equals_the_plain_algorithm(phi: str) -> None:
         told = np.column_stack([plain.theta, plain.mean, plain.picks])
         np.testing.assert_allclose(privates(peers), told, rtol=1e-12, atol=1e-12)
     assert np.abs(plain.mean).max() > 0.01
+
+
+@pytest.mark.parametrize("phi", ["logistic", "squared-hinge"])
+def test_the_adaptive_step_equals_the_plain_algorithm(phi: str) -> None:
+    data = np.column_stack([np.random.default_rng(0).normal(size=(8, 2)), [0, 1] * 4])
+    problem, prox = LearningProblem(data, f"auc-{phi}"), Ball(1.0).map_in_metric
+    chances = np.bincount(GRAPH.edges.ravel()) / len(GRAPH.edges)
+    peers = make_peers(
+        data, lambda k: AdaptiveAveraging(problem.loss, 2, prox, 4.0, 1 / float(chances[k]))
+    )
+    plain = adaptive_dual_averaging.init(8, 2)
+    for i, j in schedule():
+        exchange(peers, i, j)
+        plain = adaptive_dual_averaging.step_async(
+            plain, np.array([[i, j]]), problem.pull, prox, 4.0, chances
+        )
+        np.testing.assert_allclose(masses(peers), plain.sums, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(privates(peers)[:, :-1], plain.theta, rtol=1e-12, atol=1e-12)
+    assert np.abs(plain.theta).max() > 0.01
 
 
 # What each side writes and says

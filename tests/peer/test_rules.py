@@ -11,6 +11,7 @@ from pairgossip.kernels.kernel import as_kernel
 from pairgossip.losses import Ball, as_loss
 from pairgossip.peer.protocol.rules import (
     _LARGEST,
+    AdaptiveAveraging,
     DualAveraging,
     PaperMixing,
     Rule,
@@ -19,8 +20,10 @@ from pairgossip.peer.protocol.rules import (
 
 GINI = as_kernel("gini")
 LEARNING = DualAveraging(as_loss("auc-logistic"), 2, Ball(1.0).map, lambda t: 0.5, 0.25)
-RULES: list[Rule] = [PaperMixing(GINI), WeightedMixing(GINI, weight=0.5), LEARNING]
-ROWS = [((1.0,), (4.0,)), ((1.0,), (4.0,)), ((1.0, 2.0, 1.0), (0.0, 1.0, 0.0))]
+ADAPTIVE = AdaptiveAveraging(as_loss("auc-logistic"), 2, Ball(1.0).map_in_metric, 4.0, 4.0)
+RULES: list[Rule] = [PaperMixing(GINI), WeightedMixing(GINI, weight=0.5), LEARNING, ADAPTIVE]
+PAIR = ((1.0, 2.0, 1.0), (0.0, 1.0, 0.0))
+ROWS = [((1.0,), (4.0,)), ((1.0,), (4.0,)), PAIR, PAIR]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
@@ -46,6 +49,13 @@ def test_an_implausible_mass_is_known(rule: Rule, bad: float) -> None:
     assert not rule.is_plausible((bad, *mass[1:]))
     assert not rule.is_plausible((*mass, 0.0))
     assert not rule.is_plausible(mass[1:])
+
+
+def test_sums_of_squares_and_counts_are_never_negative() -> None:
+    mass = [-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 4.0]
+    assert ADAPTIVE.is_plausible(tuple(mass))
+    for place in range(2, 7):
+        assert not ADAPTIVE.is_plausible((*mass[:place], -1e-9, *mass[place + 1 :]))
 
 
 def test_a_weight_is_never_negative() -> None:

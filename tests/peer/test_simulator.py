@@ -128,8 +128,9 @@ def test_estimates(tmp_path: Path, graph: Graph, text: str, engine: str) -> None
 @pytest.mark.parametrize(
     "learning", ["", "radius = 0.02\n", "l2 = 0.5\n", "l2 = 0.1\nradius = 1\n"]
 )
-def test_models(tmp_path: Path, graph: Graph, learning: str) -> None:
-    text = LOSS.partition("radius")[0] + learning
+@pytest.mark.parametrize("step", ["", "step = 0.5\n"])
+def test_models(tmp_path: Path, graph: Graph, step: str, learning: str) -> None:
+    text = f"{LOSS.partition('step')[0]}{step}{learning}"
     spec, data, peers = write(tmp_path, graph, text)
     file = tmp_path / "model.json"
     simulated("train", data, spec, graph, "--model", file)
@@ -144,6 +145,7 @@ def test_the_step_size_that_the_plain_algorithm_needs(tmp_path: Path, graph: Gra
     _, data, peers = write(tmp_path, graph, LOSS)
     learning = peers.spec.learning
     assert learning is not None and learning.radius is not None and learning.l2 is not None
+    assert isinstance(learning.step, float)
     problem = LearningProblem(np.array(read_rows(data, peers.spec)), "auc-logistic")
     prox = as_proximal(Ball(learning.radius), SquaredL2(learning.l2)).map
     gamma, models = StepOfPeers(learning.step, graph.edge_count), []

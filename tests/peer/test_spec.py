@@ -10,7 +10,12 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.kernels import Pairs
-from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, WeightedMixing
+from pairgossip.peer.protocol.rules import (
+    AdaptiveAveraging,
+    DualAveraging,
+    PaperMixing,
+    WeightedMixing,
+)
 from pairgossip.peer.spec.spec import Spec, differences, parse_spec, read_spec, rule_for
 from tests.peer.homes import AUC, GINI, LOSS
 
@@ -165,8 +170,14 @@ WRONG = [
     (GINI + '[algorithm]\nmixing = "wieghted"', "Unknown algorithm.mixing 'wieghted': did you"),
     (LOSS + '[algorithm]\nmixing = "paper"', "algorithm.mixing is for a kernel: remove it"),
     (GINI + "[learning]\nstep = 1", "learning is for a loss: remove the table"),
-    (LOSS.partition("[learning]")[0], "learning is missing: a loss needs a table [learning]"),
-    (LOSS.replace("step = 0.5", ""), "learning.step is missing: add it."),
+    (
+        LOSS.replace("0.5", '"adaptiv"'),
+        "Unknown learning.step 'adaptiv': did you mean 'adaptive'?",
+    ),
+    (
+        LOSS.replace("step = 0.5", "") + "[privacy]\nepsilon = 3\nbins = 3\nclasses = [0, 1]\n",
+        "learning.step is missing: the adaptive step takes the noise of reports for slopes",
+    ),
     (LOSS.replace("step = 0.5", "step = 0"), "learning.step is 0.0: give a finite number > 0."),
     (LOSS.replace("10.0", "inf"), "learning.radius is inf: give a finite number > 0."),
     (LOSS.replace("0.01", "-0.01"), "learning.l2 is -0.01: give a finite number > 0."),
@@ -250,6 +261,10 @@ def test_rules_follow_the_specification() -> None:
     assert (weighted.weight, weighted.scale, weighted.counts_own) == (1 / 4, 1.0, True)
     paper = rule_for(parse_spec(GINI + '[algorithm]\nmixing = "paper"'), degree=4, rows=1)
     assert isinstance(paper, PaperMixing)
+    adaptive = rule_for(parse_spec(LOSS.partition("[learning]")[0]), degree=4, rows=6)
+    assert isinstance(adaptive, AdaptiveAveraging)
+    assert (adaptive.dimension, adaptive.sizes) == (2, (7, 3))
+    assert (adaptive.scale, adaptive.weight) == (4.0, 0.5)
     learned = rule_for(parse_spec(LOSS), degree=4, rows=6)
     assert isinstance(learned, DualAveraging)
     assert (learned.dimension, learned.sizes) == (2, (2, 5))
@@ -319,3 +334,10 @@ def test_a_specification_is_not_changed_by_accident() -> None:
     spec: Spec = parse_spec(GINI)
     with pytest.raises(AttributeError):
         spec.kernel = "auc"  # type: ignore[misc]
+
+
+def test_the_adaptive_step_is_the_default_of_a_loss() -> None:
+    bare, _, _ = LOSS.partition("[learning]")
+    spelled = parse_spec(bare + '[learning]\nstep = "Adaptive"\n')
+    assert parse_spec(bare).text == parse_spec(bare + "[learning]\n").text == spelled.text
+    assert spelled.learning is not None and spelled.learning.step == "adaptive"

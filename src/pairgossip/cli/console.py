@@ -30,6 +30,7 @@ from pairgossip.errors import (
     NotEnough,
     Notice,
     RowsDropped,
+    SlowRun,
     SlowSchedule,
     UnknownTarget,
     unknown_name,
@@ -153,8 +154,15 @@ def format_value(value: object, digits: int = 6) -> str:
 def tell_warnings() -> Iterator[None]:
     """Turn this package's warnings inside the block into lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        told = (CoarseSketch, InterruptedRun, NotEnough, RowsDropped, SlowSchedule, UnknownTarget)
-        for category in told:
+        for category in (
+            CoarseSketch,
+            InterruptedRun,
+            NotEnough,
+            RowsDropped,
+            SlowRun,
+            SlowSchedule,
+            UnknownTarget,
+        ):
             warnings.simplefilter("always", category)
         yield
     for warning in caught:

@@ -188,7 +188,8 @@ def _apply_spec(
         l1=None,
         l2=learning.l2,
     )
-    peers = {"step": learning.step, "clock": "async", "method": "dual-averaging"}
+    step = None if isinstance(learning.step, str) else learning.step
+    peers = {"step": step, "clock": "async", "method": "dual-averaging"}
     return what, specified.fill_in(how, **peers)
 
 

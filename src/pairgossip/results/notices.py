@@ -8,9 +8,9 @@ import numpy as np
 
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.errors import CoarseSketch, NotEnough
+from pairgossip.errors import CoarseSketch, NotEnough, SlowRun
 from pairgossip.kernels.exact import scattered_pairs
-from pairgossip.losses import Loss, Phi
+from pairgossip.losses import PSD, GeneralLoss, Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 from pairgossip.sketches.problem import SketchedPairs
@@ -25,6 +25,8 @@ _MOST_FEATURES = 512
 """Beyond this, finding that out takes seconds."""
 _FACTOR = 1.5
 """By how much a sketch may mistake the sampling error."""
+_MANY = 10**6
+"""Eigendecompositions or calls of a function that take about a minute."""
 
 
 def warn_if_not_enough(run: Run) -> None:
@@ -136,3 +138,24 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
         "tracking",
     )
     warnings.warn(notice, stacklevel=3)
+
+
+def warn_if_slow(descent: Descent, iterations: int) -> None:
+    """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
+    is_async, loss = descent.clock == "async", descent.problem.loss
+    count = iterations * (2 if is_async else descent.problem.n)
+    if count < _MANY:
+        return
+    remedies = [] if is_async else ["use {argument}, where only two nodes move at a time"]
+    if isinstance(descent.proximal, PSD):
+        what = "pg.PSD takes an eigendecomposition for every node that moves"
+        remedies.append("learn a diagonal metric with pg.Box(0, inf)")
+    elif isinstance(loss, GeneralLoss) and not loss.batched:
+        what = f"Loss '{loss.name}' is called for every node that moves"
+        remedies.append("let it take one model per pair, batched=True")
+    else:
+        return
+    sentence = (
+        f"{what}, {count:,} in all, far slower than compiled steps: {', or '.join(remedies)}."
+    )
+    warnings.warn(SlowRun(sentence, None if is_async else "clock", "async"), stacklevel=3)

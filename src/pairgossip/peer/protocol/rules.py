@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pairgossip.algorithms import (
+    adaptive_dual_averaging,
     gossip_dual_averaging_async,
     gosta_async,
     row_products,
     weighted_gosta,
 )
+from pairgossip.algorithms.adaptive_dual_averaging import MetricMap
 from pairgossip.algorithms.dual_averaging import ProximalMap
 from pairgossip.algorithms.gossip_dual_averaging_async import StepSize
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import evaluate
 from pairgossip.losses import GeneralLoss, Loss
+from pairgossip.losses.learning import both_orders
 
 if TYPE_CHECKING:
     from pairgossip.privacy import DebiasedKernel, DebiasedLoss
@@ -225,6 +228,47 @@ class DualAveraging(_Zeros):
         """Return the mean model, NaN before the first pick."""
         mean = np.array(private[self.dimension : 2 * self.dimension])
         return mean if private[-1] else np.full(self.dimension, math.nan)
+
+
+@dataclass(frozen=True)
+class AdaptiveAveraging(_Zeros):
+    """The adaptive step: gradients, their squares, squared features and a count are averaged."""
+
+    loss: Loss | GeneralLoss
+    dimension: int
+    prox: MetricMap
+    scale: float
+    weight: float
+    """One over how often the node is picked, in any unit that all members share."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:  # type: ignore[override]
+        """The sums z, s, d and m; model and picks."""
+        return 3 * self.dimension + 1, self.dimension + 1
+
+    def update(
+        self, mass: Numbers, private: Numbers, own: Numbers, held: Numbers, is_own: bool
+    ) -> tuple[Numbers, Numbers]:
+        """Take a step on the pair, in both orders."""
+        theta, weight = np.array([private[:-1]]), np.array([self.weight])
+        parts = both_orders(self.loss, theta, _block(own), _block(held))
+        sums = adaptive_dual_averaging.add(np.array([mass]), *parts, weight, weight**2)
+        theta = adaptive_dual_averaging.model(sums, self.prox, self.scale)
+        return tuple(sums[0].tolist()), (*theta[0].tolist(), private[-1] + 1)
+
+    def is_plausible(self, mass: Numbers) -> bool:
+        """Sums of squares and the count are never negative, and as large as squares."""
+        z, others = mass[: self.dimension], mass[self.dimension :]
+        return (
+            len(mass) == self.sizes[0]
+            and all(abs(entry) <= _LARGEST for entry in z)
+            and all(0.0 <= entry <= _LARGEST**2 for entry in others)
+        )
+
+    def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
+        """Return the model, NaN before the first pick."""
+        model = np.array(private[:-1])
+        return model if private[-1] else np.full(self.dimension, math.nan)
 
 
 def _reports(row: Numbers) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
+from pairgossip.losses.steps import AdaptiveStep
 
 if TYPE_CHECKING:
     import msgspec
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Privacy, Spec
 
 
+ADAPTIVE = AdaptiveStep.name
 _LARGEST_BOUND = 1e60
 """Beyond this, sums of squares could leave the floating range."""
 _MOST_ROWS = 2**40
@@ -228,10 +230,14 @@ def _check_algorithm(spec: Spec) -> None:
     if spec.loss is not None:
         if mixing is not None:
             raise InputError("algorithm.mixing is for a kernel: remove it from a run with a loss.")
-        if spec.learning is None:
+        assert spec.learning is not None  # the canonical form has one
+        step = spec.learning.step
+        if isinstance(step, str) and step != ADAPTIVE:
+            raise unknown_name("learning.step", step, (ADAPTIVE,))
+        if isinstance(step, str) and spec.privacy is not None:
             raise InputError(
-                "learning is missing: a loss needs a table [learning] with a first step size, "
-                "as in step = 0.1."
+                "learning.step is missing: the adaptive step takes the noise of reports for "
+                "slopes: give a first step size, as in step = 0.1."
             )
         if spec.stop is not None and spec.stop.enough:
             raise InputError(
@@ -254,7 +260,8 @@ def _check_positive(spec: Spec) -> None:
     for table, names in positive.items():
         for name in names:
             number = getattr(getattr(spec, table), name, None)  # the table may be absent
-            if number is not None and not (math.isfinite(number) and number > 0):
+            is_number = number is not None and not isinstance(number, str)
+            if is_number and not (math.isfinite(number) and number > 0):
                 raise InputError(f"{table}.{name} is {number}: give a finite number > 0.")
 
 

@@ -17,13 +17,34 @@ from typing import Annotated, Any
 import msgspec
 
 from pairgossip.arrays import FloatArray
-from pairgossip.errors import InputError
+from pairgossip.errors import InputError, canonical
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.kernels import Combination, Kernel, as_kernel
-from pairgossip.losses import Ball, GeneralLoss, Loss, SquaredL2, as_loss, as_proximal, inverse_sqrt
-from pairgossip.peer.protocol.rules import DualAveraging, PaperMixing, Rule, WeightedMixing
+from pairgossip.losses import (
+    Ball,
+    GeneralLoss,
+    Loss,
+    SquaredL2,
+    adaptive,
+    as_loss,
+    as_proximal,
+    inverse_sqrt,
+)
+from pairgossip.peer.protocol.rules import (
+    AdaptiveAveraging,
+    DualAveraging,
+    PaperMixing,
+    Rule,
+    WeightedMixing,
+)
 from pairgossip.peer.protocol.state import picks_per_exchange
-from pairgossip.peer.spec.checks import check_meaning, check_privacy, check_table, wrong_kind
+from pairgossip.peer.spec.checks import (
+    ADAPTIVE,
+    check_meaning,
+    check_privacy,
+    check_table,
+    wrong_kind,
+)
 
 _MOST_SHOWN = 20
 _LONGEST_SHOWN = 60
@@ -100,13 +121,14 @@ class Algorithm(_Strict, frozen=True):
 class Learning(_Strict, frozen=True):
     """How a model is learned.
 
-    Steps shrink with the time, whose unit is that in which a link rings once, from the end of the
-    first unit on. A simulation on a graph of m edges counts m times as many exchanges, so there
+    Step sizes shrink with the time, whose unit is that in which a link rings once, from the end of
+    the first unit on. A simulation on a graph of m edges counts m times as many exchanges, so there
     the same step is step / sqrt(m) once m exchanges were made; `train --spec` takes care of that.
     """
 
-    step: float
-    """The first step size; it shrinks with the square root of the time."""
+    step: float | str = ADAPTIVE
+    """"adaptive", which needs no tuning, or the first step size of the paper's algorithm, which
+    shrinks with the square root of the time."""
     radius: float | None = None
     """The largest norm of a model."""
     l2: float | None = None
@@ -247,6 +269,7 @@ def _canonical(spec: Spec) -> Spec:
         changes["kernel"] = as_kernel(spec.kernel).name
     if spec.loss is not None:
         changes["loss"] = as_loss(spec.loss).name
+        changes["learning"] = _canonical_learning(spec.learning or Learning())
     if spec.loss is None and spec.algorithm.mixing is None:
         changes["algorithm"] = msgspec.structs.replace(spec.algorithm, mixing="weighted")
     if spec.stop is not None:
@@ -255,6 +278,13 @@ def _canonical(spec: Spec) -> Spec:
     if spec.privacy is not None:
         changes["privacy"] = _canonical_privacy(spec, spec.privacy)
     return msgspec.structs.replace(spec, **changes)
+
+
+def _canonical_learning(learning: Learning) -> Learning:
+    step = learning.step
+    return msgspec.structs.replace(
+        learning, step=canonical(step) if isinstance(step, str) else step
+    )
 
 
 def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
@@ -298,9 +328,13 @@ def rule_for(spec: Spec, degree: int, rows: int, evicted_rows: int = 0) -> Rule:
         proximal = as_proximal(
             None if radius is None else Ball(radius), None if l2 is None else SquaredL2(l2)
         )
+        dimension = loss.dimension(len(spec.observed))
+        if isinstance(spec.learning.step, str):
+            scale = adaptive().scale
+            return AdaptiveAveraging(loss, dimension, proximal.map_in_metric, scale, 1.0 / picked)
         return DualAveraging(
             loss=loss,
-            dimension=loss.dimension(len(spec.observed)),
+            dimension=dimension,
             prox=proximal.map,
             gamma=inverse_sqrt(spec.learning.step),
             probability=picked,
