@@ -64,6 +64,7 @@ def cases() -> Iterator[Case]:
     yield from _descents()
     yield from _special_descents()
     yield from _larger_descents()
+    yield from _adaptive_descents()
 
 
 def _estimations() -> Iterator[Case]:
@@ -149,6 +150,16 @@ def _larger_descents() -> Iterator[Case]:
     for phi in MARGINS:
         own = pg.Loss(lambda first, second: first[:, :2] - second[:, :2], phi, name=f"own {phi}")
         yield _descent(own, {"clock": "sync"}, f"n={LARGER}", graph, n=LARGER)
+
+
+def _adaptive_descents() -> Iterator[Case]:
+    step = {"step": pg.steps.adaptive()}
+    for clock in ("sync", "async"):
+        for loss in ("auc-logistic", "ranking-hinge", "metric-diagonal-logistic"):
+            for engine in ("auto", "plain"):
+                yield _descent(loss, {"clock": clock, "engine": engine, **step}, "adaptive")
+        for limit, options in LIMITS.items():
+            yield _descent("auc-logistic", {"clock": clock, **options, **step}, f"adaptive {limit}")
 
 
 def _descent(
