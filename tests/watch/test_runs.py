@@ -121,12 +121,14 @@ def run_in_slices(run: WatchedRun) -> None:
         run.advance(int(random.integers(1, 300)))
 
 
-def test_learning_shows_the_numbers_of_minimize() -> None:
+@pytest.mark.parametrize("step", [None, 0.1])
+def test_learning_shows_the_numbers_of_minimize(step: float | None) -> None:
     data = pg.datasets.breast_cancer_table()
     columns = ["clump_thickness", "mitoses"]
     watched = one_run(
         data=data.name, column=columns, label="class", nodes="100", loss="auc-logistic",
-        graph="watts-strogatz", step="0.1", ball="2", iterations="3000", seed="5",
+        graph="watts-strogatz", step="" if step is None else str(step), ball="2",
+        iterations="3000", seed="5",
     )  # fmt: skip
     watched.advance(3000)
     rows = np.linspace(0, 698, 100).astype(int)
@@ -136,7 +138,7 @@ def test_learning_shows_the_numbers_of_minimize() -> None:
         data["class"][rows],
         "auc-logistic",
         "watts-strogatz",
-        step=pg.steps.inverse_sqrt(0.1),
+        step=None if step is None else pg.steps.inverse_sqrt(step),
         constraint=pg.Ball(2),
         iterations=3000,
         seed=5,

@@ -260,8 +260,9 @@ def _check_positive(spec: Spec) -> None:
     for table, names in positive.items():
         for name in names:
             number = getattr(getattr(spec, table), name, None)  # the table may be absent
-            is_number = number is not None and not isinstance(number, str)
-            if is_number and not (math.isfinite(number) and number > 0):
+            if number is None or isinstance(number, str):
+                continue
+            if not (math.isfinite(number) and number > 0):
                 raise InputError(f"{table}.{name} is {number}: give a finite number > 0.")
 
 
