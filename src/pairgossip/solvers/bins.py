@@ -64,7 +64,7 @@ class ScoreBins:
 
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
         self._phi, self.order = phi.code, order
-        self._low, self._width = low, max((high - low) / order, 1e-300)
+        self._low, self._width = low, max((high - low) / order, 1e-100)
 
     @property
     def size(self) -> int:

@@ -18,6 +18,8 @@ from pairgossip.losses.loss import Margin, Phi
 
 _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 """Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
+_NARROWEST = 1e-100
+"""Ranges of scores count as this wide at least, so that their inverses can be squared."""
 _HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
 """Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
 
@@ -50,7 +52,7 @@ class Polynomials:
 
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
         self._phi, self.order = phi, order
-        self._center, self._half = (low + high) / 2, max((high - low) / 2, 1e-300)
+        self._center, self._half = (low + high) / 2, max((high - low) / 2, _NARROWEST)
 
     @property
     def size(self) -> int:
@@ -117,7 +119,7 @@ def slope_error(phi: Margin, half: float, order: int) -> float:
     """
     if phi.code is Phi.SQUARED:
         return 1e-13 * (1.0 + half)
-    heights = _HEIGHTS / half
+    heights = _HEIGHTS / max(half, _NARROWEST)
     rho = heights + np.sqrt(1.0 + heights**2)
     largest = np.where(math.pi / 2 >= _HEIGHTS, 1.0, 1.0 / np.sin(_HEIGHTS))
     with np.errstate(over="ignore", under="ignore"):
