@@ -37,7 +37,7 @@ SCHEDULES = (TREE, ORDERED, RANDOM)
 _MOST_ROUNDS = 200
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged."""
-_MOST_GRADES = 32
+MOST_GRADES = 32
 """Up to this many grades a sketch of the scores of each is short enough to send."""
 _MATERIAL = 1e-4
 """What a run may leave to gain without a word, relative to the zero model's objective."""
@@ -142,10 +142,10 @@ class SolvingRequest(Request):
                 "dual-averaging",
             )
         grades = len(np.unique(learning.data[:, -1]))
-        if grades > _MOST_GRADES:
+        if grades > MOST_GRADES:
             raise InputError(
                 f"The labels have {grades:,} different values, and a sketch of the scores of each "
-                f"is too much to send; up to {_MOST_GRADES} grades are possible: use fewer, or "
+                f"is too much to send; up to {MOST_GRADES} grades are possible: use fewer, or "
                 "{argument}.",
                 "method",
                 "dual-averaging",

@@ -1,20 +1,27 @@
-"""What the three estimators share: what scikit-learn asks of them, groups, the default step."""
+"""What the three estimators share: what scikit-learn asks of them, groups, graphs."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
+import sklearn
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairgossip as pg
 from pairgossip.errors import InputError
-from pairgossip.learn import GossipAUCClassifier, GossipMetricLearner, GossipRanker
-from pairgossip.learn.base import _default_step, curvature
-from pairgossip.losses.learning import LearningProblem
+from pairgossip.learn import GossipAUCClassifier, GossipMetricLearner, GossipRanker, base
 
 ESTIMATORS = [
     GossipAUCClassifier(),
@@ -43,7 +50,7 @@ def data() -> tuple[Any, Any]:
 @pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])
 def test_rows_of_a_group_are_at_one_site(kind: Any) -> None:
     X, y = data()
-    how = {"iterations": 5_000, "random_state": 0}
+    how = {"iterations": 5_000, "random_state": 0} | by_swaps(kind)
     model = kind("cycle", **how).fit(X, y, groups=HOSPITALS)
     fit = model.fit_
     assert fit.sites == pg.graphs.cycle(4)
@@ -53,13 +60,98 @@ def test_rows_of_a_group_are_at_one_site(kind: Any) -> None:
     assert not np.array_equal(model.models_, kind("cycle", **how).fit(X, y).models_)
 
 
-def test_the_score_is_as_good_as_without_sites() -> None:
+def by_swaps(kind: Any) -> dict[str, str]:
+    return {} if kind is GossipMetricLearner else {"solver": "dual-averaging"}
+
+
+@pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker])
+def test_sites_learn_by_sums_what_rows_would(kind: Any) -> None:
     X, y = data()
-    sites = GossipAUCClassifier("cycle", random_state=0).fit(X, y, groups=HOSPITALS)
-    alone = GossipAUCClassifier("complete", random_state=0).fit(X, y)
-    assert sites.score(X, y) >= alone.score(X, y) - 0.05
-    cosine = sites.coef_[0] @ alone.coef_[0]
-    assert cosine > 0.98 * np.linalg.norm(sites.coef_) * np.linalg.norm(alone.coef_)
+    sites = kind("cycle", random_state=0).fit(X, y, groups=HOSPITALS)
+    assert sites.fit_.graph == pg.graphs.cycle(4) and sites.models_.shape == (4, 3)
+    np.testing.assert_allclose(sites.coef_, kind().fit(X, y).coef_, rtol=1e-6)
+
+
+GRAPHS = {
+    "name": "cycle",
+    "graph": pg.graphs.cycle(ROWS),
+    "function": pg.graphs.cycle,
+    "networkx": networkx.cycle_graph(ROWS),
+    "networkx function": networkx.cycle_graph,
+}
+
+
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+def test_graphs_are_given_in_several_ways(graph: Any) -> None:
+    X, y = data()
+    model = clone(GossipAUCClassifier(graph)).fit(X, y)
+    assert set(map(tuple, model.fit_.graph.edges)) == set(map(tuple, pg.graphs.cycle(ROWS).edges))
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    X, y = data()
+    with pytest.raises(InputError, match="must be a pairgossip Graph or the name of a family"):
+        GossipRanker(graph=lambda n: [n]).fit(X, y)
+
+
+def test_a_graph_of_all_rows_does_not_fit_a_fold() -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="fits failed") as caught:
+        cross_val_score(GossipAUCClassifier(pg.graphs.cycle(ROWS)), X, y, cv=3)
+    assert (
+        "The graph has 60 nodes and there are 40 rows to train on, as in a fold of a "
+        "cross-validation: give the name of a family or a function of the number of nodes as "
+        "graph=, or groups in fit and the graph of their sites." in str(caught.value)
+    )
+    for graph in ("cycle", pg.graphs.cycle):
+        assert cross_val_score(GossipAUCClassifier(graph), X, y, cv=3).min() > 0.7
+
+
+def test_a_graph_of_sites_fits_folds_that_hold_all_of_them() -> None:
+    X, y = data()
+    model = GossipAUCClassifier(pg.graphs.cycle(4))
+    some = HOSPITALS != "east"
+    with pytest.raises(InputError) as caught:
+        model.fit(X[some], y[some], groups=HOSPITALS[some])
+    assert str(caught.value) == (
+        "The graph has 4 sites and 3 of them have rows to train on: use folds in which every site "
+        "has rows, or give the name of a family or a function of the number of nodes as graph=."
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(groups=True)
+        found = cross_validate(
+            model, X, y, params={"groups": HOSPITALS}, cv=KFold(3), return_estimator=True
+        )
+    assert found["test_score"].min() > 0.7
+    for fold in found["estimator"]:
+        assert fold.fit_.graph == pg.graphs.cycle(4) and len(fold.fit_.groups) == 40
+
+
+@pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])
+def test_groups_are_routed_to_folds_and_to_fit(kind: Any) -> None:
+    """Every fold leaves out a whole site."""
+    X, y = data()
+    settings = {"iterations": [200, 300]} if kind is GossipMetricLearner else {"l2": [0.01, 0.1]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = kind("cycle", random_state=0).set_fit_request(groups=True)
+        grid = GridSearchCV(model, settings, cv=LeaveOneGroupOut())
+        grid.fit(X, y, groups=HOSPITALS)
+    assert grid.best_estimator_.fit_.sites == pg.graphs.cycle(4)
+    assert grid.best_score_ > 0.5
+
+
+def test_progress_is_shown_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data()
+    asked: list[Any] = []
+
+    def minimize(*given: Any, progress: Any, **how: Any) -> Any:
+        asked.append(progress)
+        return pg.minimize(*given, progress=False, **how)
+
+    monkeypatch.setattr(base, "minimize", minimize)
+    for verbose in (False, True):
+        GossipAUCClassifier(verbose=verbose).fit(X, y)
+    assert asked == [False, True]
 
 
 def test_groups_that_do_not_match_are_refused() -> None:
@@ -68,28 +160,10 @@ def test_groups_that_do_not_match_are_refused() -> None:
         GossipRanker(random_state=0).fit(X, y, groups=HOSPITALS[1:])
 
 
-def test_the_curvature_of_all_pairs_is_found_from_a_sample() -> None:
-    random = np.random.default_rng(0)
-    features, labels = random.normal(size=(100, 4)) * [3.0, 1.0, 1.0, 0.5], np.arange(100) % 2
-    problem = LearningProblem(features, "auc-logistic", labels)
-    apart = (features[labels == 1][:, None] - features[labels == 0][None]).reshape(-1, 4)
-    exact = 0.25 * np.linalg.eigvalsh(apart.T @ apart / 100**2)[-1]
-    assert curvature(problem, seed=0) == pytest.approx(exact, rel=0.05)
-    assert _default_step(problem, "sync", 0).scale == pytest.approx(1 / exact, rel=0.05)
-    slower = _default_step(problem, "async", 0).scale
-    assert slower == pytest.approx(0.3 / (exact * math.sqrt(100)), rel=0.05)
-
-
-def test_equal_observations_have_no_curvature() -> None:
-    problem = LearningProblem(np.ones((4, 2)), "auc-logistic", [0, 0, 1, 1])
-    assert curvature(problem, 0) == 0
-    assert _default_step(problem, "async", 0).scale == 1
-
-
 @pytest.mark.parametrize("kind", [GossipAUCClassifier, GossipRanker, GossipMetricLearner])
 def test_a_score_has_its_sampling_error(kind: Any) -> None:
     X, y = data()
-    model = kind(iterations=3_000, random_state=0).fit(X[:, 1:], y)  # one feature is left out
+    model = kind(random_state=0).fit(X[:, 1:], y)  # one feature is left out
     found = model.score_interval(X[:, 1:], y)
     is_classifier = kind is GossipAUCClassifier  # whose score is its accuracy
     scores = model.decision_function(X[:, 1:]) if is_classifier else None
@@ -103,7 +177,7 @@ def test_a_score_has_its_sampling_error(kind: Any) -> None:
 
 def test_auc_intervals_are_those_of_scores() -> None:
     X, y = data()
-    model = GossipAUCClassifier(iterations=3_000, random_state=0).fit(X[:, 1:], y)
+    model = GossipAUCClassifier(random_state=0).fit(X[:, 1:], y)
     scores = model.decision_function(X[:, 1:])
     found = model.score_interval(X[:, 1:], np.where(y == 1, 1, 0))
     assert found.error == pytest.approx(pg.exact(scores, "auc", labels=y, interval=0.95).error)

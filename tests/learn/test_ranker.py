@@ -13,7 +13,6 @@ from sklearn.preprocessing import StandardScaler
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.learn import GossipAUCClassifier, GossipRanker
-from pairgossip.learn.estimators import concordance
 
 
 def graded() -> tuple[FloatArray, FloatArray]:
@@ -30,13 +29,13 @@ def test_scores_follow_the_grades() -> None:
     assert ranker.score(features, grades) > 0.95
     assert ranker.coef_.shape == (3,) and ranker.models_.shape == (90, 3)
     assert ranker.coef_[1] / ranker.coef_[0] == pytest.approx(-0.5, abs=0.15)
-    pipeline = make_pipeline(StandardScaler(), GossipRanker(iterations=5000, random_state=0))
+    pipeline = make_pipeline(StandardScaler(), GossipRanker(random_state=0))
     assert cross_val_score(pipeline, features, grades, cv=3).mean() > 0.93
 
 
 def test_only_the_order_of_the_grades_matters() -> None:
     features, grades = graded()
-    rankers = (GossipRanker(iterations=2000, random_state=0) for _ in range(2))
+    rankers = (GossipRanker(random_state=0) for _ in range(2))
     plain, stretched = (
         ranker.fit(features, labels)
         for ranker, labels in zip(rankers, (grades, np.exp(grades)), strict=True)
@@ -51,29 +50,45 @@ def test_two_grades_are_two_classes() -> None:
     np.testing.assert_array_equal(ranker.coef_, classifier.coef_[0])
 
 
-def test_concordance() -> None:
+def test_the_score_is_the_share_of_pairs_ordered_well() -> None:
     random = np.random.default_rng(0)
     scores, labels = random.integers(0, 5, (2, 30)).astype(float)
     pairs = [(i, j) for i, j in itertools.permutations(range(30), 2) if labels[i] > labels[j]]
     wins = [float(np.heaviside(scores[i] - scores[j], 0.5)) for i, j in pairs]
-    assert concordance(scores, labels) == pytest.approx(np.mean(wins))
+    ranker = GossipRanker(random_state=0).fit(scores[:, None], scores)
+    assert ranker.score(scores[:, None], labels) == pytest.approx(np.mean(wins))
     # Somers' D is a difference of shares, 2 concordance - 1.
     difference = somersd(labels, scores).statistic
-    assert concordance(scores, labels) == pytest.approx((1 + difference) / 2)
+    assert ranker.score(scores[:, None], labels) == pytest.approx((1 + difference) / 2)
+    twice = np.tile(scores, 2)[:, None], np.tile(labels, 2)
+    doubled = ranker.score(scores[:, None], labels, np.full(30, 2))
+    assert doubled == pytest.approx(ranker.score(*twice))
+
+
+def test_many_grades_are_learned_by_dual_averaging() -> None:
+    features, _ = graded()
+    latent = features @ [2.0, -1.0, 0.0]
+    ranker = GossipRanker(iterations=5_000, random_state=0).fit(features, latent)
+    assert ranker.fit_.method == "dual-averaging" and ranker.n_iter_ == 5_000
+    assert ranker.score(features, latent) > 0.98
+    coarse = GossipRanker(random_state=0).fit(features, np.round(latent))
+    assert coarse.fit_.method == "sketch" and coarse.n_iter_ < 50
+    with pytest.raises(InputError, match="different values, and a sketch of the scores of each"):
+        GossipRanker(solver="sketch").fit(features, latent)
+    with pytest.raises(InputError, match="up to 32 different values"):
+        GossipRanker().fit(features, latent, np.ones(90))
 
 
 def test_what_has_no_order_is_refused() -> None:
     features, grades = graded()
     with pytest.raises(InputError, match="one class only"):
         GossipRanker().fit(features, np.ones(90))
-    ranker = GossipRanker(iterations=100, random_state=0).fit(features, grades)
+    ranker = GossipRanker(random_state=0).fit(features, grades)
     with pytest.raises(InputError) as caught:
         ranker.score(features, np.ones(90))
     assert str(caught.value) == (
         "All labels are equal: a ranking is judged by pairs of different labels."
     )
-    with pytest.raises(InputError, match="takes no sample weights"):
-        ranker.score(features, grades, np.ones(90))
 
 
 def test_text_grades_and_broken_labels_are_refused() -> None:
@@ -98,7 +113,7 @@ def test_an_ordered_categorical_grades_by_its_order() -> None:
     X = np.random.default_rng(0).normal(size=(40, 2))
     codes = np.digitize(X[:, 0], [-0.5, 0.5])
     names = pandas.Categorical.from_codes(codes, ["low", "mid", "high"], ordered=True)
-    settings: dict[str, Any] = {"iterations": 200, "random_state": 0}
+    settings: dict[str, Any] = {"random_state": 0}
     by_names, by_codes = (GossipRanker(**settings).fit(X, y) for y in (names, codes))
     np.testing.assert_array_equal(by_names.coef_, by_codes.coef_)
     names = pandas.Categorical.from_codes([-1, *codes[1:]], ["low", "mid", "high"], ordered=True)

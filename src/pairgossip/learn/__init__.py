@@ -1,8 +1,10 @@
-"""scikit-learn estimators trained by gossip dual averaging, one observation per node."""
+"""scikit-learn estimators trained by gossip, one observation per node or several."""
 
 from pairgossip.errors import needed_for
 
 with needed_for("pairgossip.learn"):
-    from pairgossip.learn.estimators import GossipAUCClassifier, GossipMetricLearner, GossipRanker
+    from pairgossip.learn.classifier import GossipAUCClassifier
+    from pairgossip.learn.metric_learner import GossipMetricLearner
+    from pairgossip.learn.ranker import GossipRanker
 
 __all__ = ["GossipAUCClassifier", "GossipMetricLearner", "GossipRanker"]

@@ -1,14 +1,8 @@
-"""From the parameters of an estimator to a fit: what the three estimators share.
-
-The step size chosen by default is constant: 1/C, with C the curvature of the objective, is what a
-centralized gradient method would use, and the synchronous algorithm can use it too, as every
-iteration takes a gradient at all nodes. In the asynchronous one two nodes weigh their gradients by
-1/p_k, about n/2, and the noise of that asks for less: 0.3/(C sqrt(n)).
-"""
+"""From the parameters of an estimator to a fit: what the three estimators share."""
 
 from __future__ import annotations
 
-import math
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
@@ -18,96 +12,63 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from pairgossip.arrays import FloatArray
-from pairgossip.checks import CLOCKS, choice
-from pairgossip.errors import InputError
+from pairgossip.checks import choice
+from pairgossip.errors import InputError, NotEnough
+from pairgossip.graphs import Graph
+from pairgossip.graphs.grouped.grouping import group_labels
 from pairgossip.inference import Answer, exact
 from pairgossip.kernels import Combination, Kernel
-from pairgossip.losses import (
-    L1,
-    Ball,
-    Loss,
-    Phi,
-    PowerStep,
-    Proximal,
-    SquaredL2,
-    as_proximal,
-    constant,
-    inverse_sqrt,
-)
-from pairgossip.losses.learning import LearningProblem
+from pairgossip.losses import L1, Ball, Loss, Proximal, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.minimization import minimize
+from pairgossip.results.fit import Fit
 
 _EXCHANGES_PER_NODE = 500
 _FEWEST_EXCHANGES = 20_000
-"""The default length of a run: per node, and at least."""
-_BENDING = {
-    Phi.LOGISTIC: 0.25,
-    Phi.HINGE: 1.0,
-    Phi.SQUARED_HINGE: 2.0,
-    Phi.SMOOTHED_HINGE: 1.0,
-    Phi.SQUARED: 2.0,
-}
-"""The largest second derivative of phi; the hinge is treated like its smoothed version."""
-_ASYNCHRONOUS_SHARE = 0.3
-_NUMBERS_SAMPLED = 2**20
-_MOST_PAIRS = 20_000
-_POWER_ITERATIONS = 30
+"""The default length of dual averaging: per node, and at least."""
+_ADVICE = {"penalty": ("l2", 1e-6), "accuracy": ("schedule", "tree")}
+"""What helps here, where `minimize` advises an argument that is no parameter."""
 
 
-def _default_step(problem: LearningProblem, clock: str, seed: int) -> PowerStep:
-    """Choose a constant step size by the curvature of the objective."""
-    steepness = curvature(problem, seed)
-    if steepness <= 0:
-        return constant(1.0)  # nothing can be learned, and no step does harm
-    size = 1.0 / steepness
-    if clock == "async":
-        size *= _ASYNCHRONOUS_SHARE / math.sqrt(problem.n)
-    return constant(size)
-
-
-def curvature(problem: LearningProblem, seed: int) -> float:
-    """Bound the curvature: sup phi'' times the largest eigenvalue of the mean of w a a^T.
-
-    The mean is over a random sample of pairs.
-    """
-    loss = problem.loss
-    assert isinstance(loss, Loss)
-    count = max(64, min(_MOST_PAIRS, _NUMBERS_SAMPLED // problem.dimension))
-    random = np.random.default_rng(seed)
-    first, second = random.integers(problem.n, size=(2, count))
-    a, w, _ = problem.pairs(first, second)
-    rows = a * np.sqrt(w)[:, None]
-    return _BENDING[loss.phi.code] * _largest_eigenvalue(rows)
-
-
-def _largest_eigenvalue(rows: FloatArray) -> float:
-    """Return the largest eigenvalue of rows^T rows / m, by power iteration."""
-    lengths = np.einsum("ij,ij->i", rows, rows)
-    direction = rows[int(lengths.argmax())]
-    size = 0.0
-    for _ in range(_POWER_ITERATIONS):
-        norm = float(np.linalg.norm(direction))
-        if not norm > 0:
-            return size
-        direction = rows.T @ (rows @ (direction / norm)) / len(rows)
-        size = float(np.linalg.norm(direction))
-    return size
-
-
-def standardize(features: FloatArray, wanted: bool) -> tuple[FloatArray, FloatArray]:
+def standardize(
+    features: FloatArray, wanted: bool, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Center every column and scale it to standard deviation 1, or only center it.
 
     Return also what each column was divided by: 1 for a constant column.
     """
     data = np.asarray(features, dtype=np.float64)
-    centered = data - data.mean(axis=0)
+    centered = data - np.average(data, axis=0, weights=weights)
     scale = np.ones(data.shape[1])
     if wanted:
-        spread = centered.std(axis=0)
+        spread = np.sqrt(np.average(centered**2, axis=0, weights=weights))
         # A column that is constant up to rounding stays as it is.
         varies = spread > 1e-12 * np.abs(data).max(axis=0)
         scale[varies] = spread[varies]
     return centered / scale, scale
+
+
+def find_graph(graph: Any, rows: int, groups: Any) -> Any:
+    """Return the name of a family, or the graph of as many nodes as there are rows or groups."""
+    nodes = rows if groups is None else len(group_labels(groups, rows)[0])
+    if callable(graph):
+        graph = graph(nodes)
+    if type(graph).__module__.partition(".")[0] == "networkx":
+        graph = Graph.from_networkx(graph)
+    if not isinstance(graph, Graph) or graph.n == nodes or (groups is not None and graph.n < nodes):
+        return graph
+    any_fold = "the name of a family or a function of the number of nodes"
+    if groups is None:
+        raise InputError(
+            f"The graph has {graph.n} nodes and there are {rows} rows to train on, as in a fold of "
+            f"a cross-validation: give {any_fold} as {{argument}}, or groups in fit and the graph "
+            "of their sites.",
+            "graph",
+        )
+    raise InputError(
+        f"The graph has {graph.n} sites and {nodes} of them have rows to train on: use folds in "
+        f"which every site has rows, or give {any_fold} as {{argument}}.",
+        "graph",
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -122,83 +83,112 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     iterations: int | None = None
     step: Any = "auto"
     radius: float | None = None
-    l2: float = 0.0
+    l2: float | None = None
     l1: float = 0.0
     standardize: bool = True
     trials: int = 1
     random_state: Any = None
     n_jobs: int | None = None
+    verbose: bool = False
 
-    def score_interval(self, X: Any, y: Any, level: float = 0.95, groups: Any = None) -> Answer:
+    def score_interval(
+        self, X: Any, y: Any, level: float = 0.95, groups: Any = None, sample_weight: Any = None
+    ) -> Answer:
         """Return how well rows X with labels y are told apart, with its sampling error.
 
         It is the share of pairs of rows that the model gets right, ties half: of the classifier
         the AUC, by DeLong, of the others their `score`. The interval is for all rows that could
         be drawn like these. With groups, a label of a site or a patient per row, it is that of
-        drawing whole groups, whose rows may be alike.
+        drawing whole groups, whose rows may be alike. Weights say how often each row counts.
         """
         data, kernel = self._judged(X, y)
-        return exact(data, kernel, "u", interval=level, groups=groups)
+        return exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
 
     def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
         """Return rows of what is predicted and the label, and what is counted over their pairs."""
         raise NotImplementedError
 
     def _train(
-        self, X: FloatArray, labels: Any, loss: Loss, constraint: Any, groups: Any
+        self,
+        X: FloatArray,
+        labels: Any,
+        loss: Loss,
+        constraint: Any,
+        groups: Any,
+        method: dict[str, Any],
+        weights: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Run gossip dual averaging on standardized features, one row per node or as grouped.
+        """Minimize the loss of standardized features, one row per node or as grouped.
 
-        Return every node's model, the mean over trials, and what each feature was divided by.
+        ``method`` are the arguments of `minimize` that belong to one method. Return every node's
+        model, the mean over trials, and what each feature was divided by.
         """
-        features, scale = standardize(X, self.standardize)
-        as_proximal(constraint, self._penalty())  # raises where the two do not go together
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        clock = choice("clock", self.clock, CLOCKS)
-        iterations = self.iterations
-        if iterations is None:
-            iterations = max(_EXCHANGES_PER_NODE * len(features), _FEWEST_EXCHANGES)
-        self.fit_ = minimize(
+        features, scale = standardize(X, self.standardize, weights)
+        self.fit_ = _minimize(
             features,
             labels,
             loss,
-            self.graph,
+            find_graph(self.graph, len(features), groups),
             groups=groups,
-            clock=clock,
             law=self.law,
-            iterations=iterations,
             checkpoints=1,
-            step=self._step(LearningProblem(features, loss, labels), clock, seed),
             constraint=constraint,
-            penalty=self._penalty(),
             trials=self.trials,
-            seed=seed,
-            bias=False,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             n_jobs=self.n_jobs,
-            progress=False,
+            progress=bool(self.verbose),
+            **method,
         )
+        self.n_iter_ = int(self.fit_.iterations[-1])
         models: FloatArray = self.fit_.models.mean(axis=0)
         if not np.isfinite(models).all():
             raise InputError("Training diverged: give a smaller step or a radius.")
         return models, scale
 
-    def _step(self, problem: LearningProblem, clock: str, seed: int) -> Any:
+    def _dual_averaging(self, rows: int, constraint: Any) -> dict[str, Any]:
+        """Return the arguments of `minimize` for dual averaging."""
+        penalty = self._penalty(0.0)
+        as_proximal(constraint, penalty)  # raises where the two do not go together
+        iterations = self.iterations
+        if iterations is None:
+            iterations = max(_EXCHANGES_PER_NODE * rows, _FEWEST_EXCHANGES)
+        how = {"clock": self.clock, "step": self._step(), "bias": False}
+        return how | {"iterations": iterations, "penalty": penalty}
+
+    def _step(self) -> Any:
         if isinstance(self.step, str):
-            choice("step", self.step, ("auto",))
-            return _default_step(problem, clock, seed)
+            step = choice("step", self.step, ("auto", "paper"))
+            return None if step == "auto" else step
         if isinstance(self.step, Real):
             return inverse_sqrt(float(self.step))
         return self.step
 
-    def _penalty(self) -> Proximal | None:
+    def _penalty(self, default_l2: float) -> Proximal | None:
         if self.l1 and self.l2:
             raise InputError("Both l1 and l2 are given: choose one of the two penalties.")
         if self.l1:
             return L1(self.l1)
-        return SquaredL2(self.l2) if self.l2 else None
+        l2 = self.l2
+        if l2 is None:
+            l2 = default_l2 if self.radius is None else 0.0
+        return SquaredL2(l2) if l2 else None
 
     def _ball(self) -> Ball | None:
         return None if self.radius is None else Ball(self.radius)
+
+
+def _minimize(*data: Any, **how: Any) -> Fit:
+    """Minimize, and tell the caller of `fit` what `minimize` tells, in terms of its parameters."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = minimize(*data, **how)
+    for warning in caught:
+        notice = warning.message
+        if isinstance(notice, NotEnough) and notice.argument in _ADVICE:
+            message = notice.message.replace(" or less", "")
+            notice = NotEnough(message, *_ADVICE[notice.argument])
+        warnings.warn(notice, stacklevel=5)  # past _train, what calls it, and fit
+    return fit
 
 
 def refuse_one_class(classes: Any) -> None:

@@ -1,0 +1,273 @@
+"""Two classes by gossip: a linear score, its threshold, and probabilities of the classes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import Combination, Kernel, as_kernel
+from pairgossip.learn.base import refuse_one_class
+from pairgossip.learn.scorer import GossipScorer, weigh_rows
+from pairgossip.losses import auc_loss
+from pairgossip.text import join_names
+
+_NEWTON_STEPS, _SHORTEST_STEP = 100, 1e-10
+
+
+class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
+    """Bipartite ranking by gossip: a linear score that puts the second class above the first.
+
+    Every observation is held by a node of a network. Together they minimize the pairwise loss
+    1{y > y'} phi(theta . (x - x')), a surrogate of one minus the AUC.
+
+    Parameters
+    ----------
+    graph
+        A `Graph` or networkx graph with one node per training row; or the name of a family, such
+        as "complete" or "watts_strogatz", or a function of the number of nodes that returns a
+        graph, which fit any number of rows. If rows are grouped in `fit`, one node per group.
+    solver
+        "sketch" averages sums from which every node knows the gradient over all pairs: it ends
+        at the optimum, and no row leaves its node. "dual-averaging" is the paper's: nodes swap
+        rows and average gradients.
+    phi
+        What is made of a difference of scores: "logistic", "hinge", "squared-hinge",
+        "smoothed-hinge", "squared".
+    schedule
+        Of the sketch: how sums are averaged, "tree" (exact), "ordered" or "random" exchanges.
+    tol
+        Of the sketch: it ends when a round promises to gain less than this part of the zero
+        model's loss.
+    clock
+        Of dual averaging. "async": the two nodes that meet update; "sync": all nodes update at
+        every exchange, which costs more time for about the same accuracy.
+    step
+        Of dual averaging. "auto" is the adaptive step, which needs no tuning; "paper" and
+        functions of time are as for `minimize`; a number c means c/sqrt(t).
+    law
+        Which edge comes next in random exchanges: "uniform-edges" or "node-clocks".
+    iterations
+        The most rounds of the sketch, by default 200, of which it seldom needs 20; or the number
+        of exchanges of dual averaging, by default 500 per node, and at least 20,000.
+    radius
+        The largest norm of a model in standardized units; None for any.
+    l2, l1
+        Strength of a penalty ||theta||^2 or ||theta||_1 in standardized units; one of the two.
+        Without either and without a radius the sketch has a small l2, so that there is a best
+        model for any data: 1/(2n) times the share of pairs that count, n the number of rows or
+        the sum of their weights, as strong as C = 1 of scikit-learn's LogisticRegression.
+    standardize
+        Whether features are divided by their standard deviations before training, which is what
+        penalties and the radius refer to; the learned coefficients are in the features' own units
+        in any case.
+    trials
+        Independent runs whose models are averaged; with schedule "tree" they are all the same.
+    random_state
+        Seed of the exchanges and of a random graph.
+    n_jobs
+        How many trials run at once; -1 for one per core.
+    verbose
+        Whether a progress bar is shown.
+
+    Attributes
+    ----------
+    classes_
+        The two classes; the second is the one scored higher.
+    coef_, intercept_
+        The mean of the nodes' models, shape (1, features), and minus the threshold, shape (1,).
+        The threshold is that of best balanced accuracy: where the probability of the second class
+        is its share in training, unless another is better on the training scores by more than
+        chance, two standard errors.
+    calibration_
+        a and b of `predict_proba`, shape (2,).
+    models_
+        The model of every node, shape (nodes, features). If rows are grouped, nodes are sites for
+        the sketch and rows for dual averaging.
+    n_iter_
+        How many rounds or exchanges there were.
+    fit_
+        The `Fit`: objective, spread and disagreement of the models, in standardized units.
+    n_features_in_, feature_names_in_
+        What was seen in training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> classifier = GossipAUCClassifier(random_state=0).fit(X, ["no", "no", "yes", "yes"])
+    >>> classifier.predict([[0.5], [2.5]]).tolist()
+    ['no', 'yes']
+    """
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> GossipAUCClassifier:
+        """Train on features X, shape (rows, features), and labels y of two classes.
+
+        Weights say how often each row counts; the sketch takes them. A node of the graph holds
+        one row, or with groups, a label of a site per row, all rows of its site.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        rows = weigh_rows(X, y, groups, sample_weight)
+        self.classes_, codes = np.unique(rows.labels, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise InputError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        refuse_one_class(self.classes_)
+        self.coef_ = self._learn_scores(rows._replace(labels=codes), auc_loss(self.phi))[None, :]
+        weights = np.ones(len(codes)) if rows.weights is None else rows.weights
+        scores = _Scores(rows.features @ self.coef_[0], codes == 1, weights)
+        slope, offset = _calibrate(scores)
+        threshold = _choose_threshold(scores, slope, offset)
+        self.intercept_ = np.array([-threshold])
+        self.calibration_ = np.array([slope, offset + slope * threshold])
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of rows, positive where the second class is predicted."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_[0] + self.intercept_[0])
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted classes of rows, which are as important as each other.
+
+        For classes of equal size they are those of higher probability; a rarer one is predicted
+        from a lower probability on, about its share in training.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the two classes, in the order of `classes_`.
+
+        That of the second class is 1/(1 + exp(-(a s + b))) with s the score, a and b of highest
+        likelihood on the training scores, with the targets of Platt, which are short of 0 and 1.
+        They are for classes as frequent as in training.
+        """
+        slope, offset = self._calibration()
+        chance = expit(slope * self.decision_function(X) + offset)
+        return np.column_stack((1.0 - chance, chance))
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Return the logarithms of `predict_proba`, finite for any score."""
+        slope, offset = self._calibration()
+        logit = slope * self.decision_function(X) + offset
+        return np.column_stack((log_expit(-logit), log_expit(logit)))
+
+    def _calibration(self) -> FloatArray:
+        check_is_fitted(self)
+        return self.calibration_
+
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        scores, labels = self.decision_function(X), column_or_1d(y, warn=True)
+        check_consistent_length(scores, labels)
+        unknown = [label for label in np.unique(labels) if label not in self.classes_]
+        if unknown:
+            raise InputError(
+                f"The labels hold '{unknown[0]}', which is neither of the two classes, "
+                f"{join_names([str(known) for known in self.classes_])}: leave these rows out."
+            )
+        return np.column_stack((scores, labels == self.classes_[1])), as_kernel("auc")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class _Scores(NamedTuple):
+    """Scores of rows, which of them are of the second class, and how often they count."""
+
+    values: FloatArray
+    positive: NDArray[np.bool_]
+    weights: FloatArray
+
+    @property
+    def counts(self) -> tuple[float, float]:
+        """How often the rows of the second class and of the first count in all."""
+        high = float(self.weights[self.positive].sum())
+        return high, float(self.weights[~self.positive].sum())
+
+    def balanced_accuracy(self, threshold: float) -> tuple[float, float]:
+        """Return the mean of the shares of both classes told right, and its standard error."""
+        right = np.where((self.values > threshold) == self.positive, self.weights, 0.0)
+        shares = [right[side].sum() for side in (self.positive, ~self.positive)]
+        parts = np.array(shares) / self.counts
+        variance = parts * (1.0 - parts) / self.counts
+        return float(parts.mean()), float(np.sqrt(np.maximum(variance, 0.0).sum())) / 2.0
+
+
+def _choose_threshold(scores: _Scores, slope: float, offset: float) -> float:
+    """Return where the odds are those of the classes, unless another threshold is clearly better.
+
+    That of best balanced accuracy alone would follow a few rows; the sigmoid may not fit.
+    """
+    best, (high, low) = _best_threshold(scores), scores.counts
+    if not slope > 0:
+        return best
+    threshold = (np.log(high / low) - offset) / slope
+    accuracy, error = scores.balanced_accuracy(best)
+    is_as_good = scores.balanced_accuracy(threshold)[0] >= accuracy - 2.0 * error
+    return float(threshold) if is_as_good else best
+
+
+def _best_threshold(scores: _Scores) -> float:
+    """Return the threshold of highest balanced accuracy; the middle one of equal ones."""
+    order = np.argsort(scores.values, kind="stable")
+    ranked, hits, weights = scores.values[order], scores.positive[order], scores.weights[order]
+    high, low = scores.counts
+    accuracy = np.cumsum(np.where(hits, -weights / high, weights / low))
+    gaps = np.flatnonzero(ranked[1:] > ranked[:-1])
+    if not len(gaps):
+        return float(ranked[0])
+    best = gaps[accuracy[gaps] >= accuracy[gaps].max() - 1e-12]
+    chosen = best[len(best) // 2]
+    return float(ranked[chosen] + 0.5 * (ranked[chosen + 1] - ranked[chosen]))
+
+
+def _calibrate(scores: _Scores) -> tuple[float, float]:
+    """Return a and b of the sigmoid of a s + b, of highest likelihood with Platt's targets.
+
+    By Newton's method on standardized scores, halving steps that go too far.
+    """
+    values, positive, weights = scores
+    high, low = scores.counts
+    targets = np.where(positive, (high + 1.0) / (high + 2.0), 1.0 / (low + 2.0))
+    center = np.average(values, weights=weights)
+    spread = float(np.sqrt(np.average((values - center) ** 2, weights=weights))) or 1.0
+    terms = np.stack([(values - center) / spread, np.ones(len(values))])
+
+    def deviance(at: FloatArray) -> float:
+        logits = at @ terms
+        return -float(weights @ (log_expit(logits) - (1.0 - targets) * logits))
+
+    found = np.array([0.0, np.log((high + 1.0) / (low + 1.0))])
+    for _ in range(_NEWTON_STEPS):
+        value, chance = deviance(found), expit(found @ terms)
+        slope = terms @ (weights * (chance - targets))
+        bend = (terms * (weights * chance * (1.0 - chance))) @ terms.T
+        step = np.linalg.lstsq(bend, slope)[0]
+        while deviance(found - step) > value and np.abs(step).max() > _SHORTEST_STEP:
+            step /= 2.0
+        found = found - step
+        if np.abs(step).max() <= _SHORTEST_STEP:
+            break
+    a = float(found[0]) / spread
+    return a, float(found[1] - a * center)

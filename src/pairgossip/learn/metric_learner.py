@@ -1,0 +1,178 @@
+"""Distances by gossip: small within classes, large between them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from pairgossip.arrays import FloatArray
+from pairgossip.checks import choice
+from pairgossip.errors import InputError
+from pairgossip.inference import exact
+from pairgossip.kernels import Combination, Kernel
+from pairgossip.learn.base import GossipEstimator, refuse_one_class
+from pairgossip.losses import PSD, Box, metric_loss
+
+
+@dataclass(eq=False, repr=False)
+class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GossipEstimator):  # type: ignore[misc]
+    """Metric learning by gossip: a distance that is small within classes, large between them.
+
+    It minimizes phi(s (threshold - d_M(x, x')^2)) over all pairs of rows, with s = 1 for equal
+    labels and -1 otherwise, and d_M(x, x')^2 = (x - x')^T M (x - x'). `transform` maps X to
+    X @ L with L L^T = M, so that Euclidean distances, as in k-nearest neighbors, become d_M.
+    The nodes learn by dual averaging: no sketch tells the gradient, as a distance is not a
+    difference of two scores.
+
+    Parameters
+    ----------
+    graph, clock, law, iterations, step, trials, random_state, n_jobs, verbose
+        As for `GossipAUCClassifier` with dual averaging.
+    kind
+        "diagonal": one weight per feature; "full": a whole matrix, d^2 parameters.
+    phi
+        "hinge" or "logistic".
+    threshold
+        The squared distance that separates alike from different.
+    projection
+        How a full matrix is kept positive semidefinite: "last" projects the nodes' matrices
+        when training ends; "each" at every update, which is slow.
+    radius
+        The largest Frobenius norm of a full matrix, or the largest entry of a diagonal one, in
+        standardized units; None for any.
+    l2, l1
+        Strength of a penalty on the entries of M: l2 for full matrices, l1 for either kind.
+    standardize
+        Whether features are divided by their standard deviations before training; M and L are
+        for the features' own units in any case.
+
+    Attributes
+    ----------
+    metric_
+        M, shape (features, features): the mean of the nodes' matrices.
+    components_
+        L, shape (features, features), symmetric in standardized units.
+    models_
+        M of every node, shape (nodes, features, features), or (nodes, features) if diagonal.
+    classes_
+        The classes seen in training.
+    n_iter_
+        How many exchanges there were.
+    fit_
+        The `Fit`: objective, spread and disagreement of the models, in standardized units.
+    n_features_in_, feature_names_in_
+        What was seen in training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 5.0], [0.1, 1.0], [1.0, 4.0], [1.1, 2.0]])
+    >>> learner = GossipMetricLearner(random_state=0).fit(X, [0, 0, 1, 1])
+    >>> bool(learner.metric_[0, 0] > learner.metric_[1, 1])
+    True
+    """
+
+    _: KW_ONLY
+    kind: str = "diagonal"
+    phi: str = "hinge"
+    threshold: float = 1.0
+    projection: str = "last"
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> GossipMetricLearner:
+        """Train on features X, shape (rows, features), and labels y of two or more classes.
+
+        A node of the graph holds one row, or with groups, a label of a site per row, all rows of
+        its site; these exchange as in `minimize`.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        refuse_one_class(self.classes_)
+        self._learn_metric(X, codes, groups)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return X @ L, whose Euclidean distances are those of the learned metric."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(X @ self.components_)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of pairs of rows that the threshold tells right.
+
+        They are right if near and of one class, or far from each other and of two.
+        """
+        return exact(*self._judged(X, y), "u")
+
+    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, Kernel | Combination]:
+        places, labels = self.transform(X), column_or_1d(y, warn=True)
+        check_consistent_length(places, labels)
+        if len(places) < 2:
+            raise InputError("Pairs of rows are judged, but there is one row: give two or more.")
+        codes = np.unique(labels, return_inverse=True)[1]
+        return np.column_stack((places, codes)), Kernel(
+            partial(_is_told_right, self.threshold),
+            "pairs told right",
+            symmetric=True,
+            label_sizes=False,
+            interval_scale="logit",
+        )
+
+    def _constraint(self, diagonal: bool) -> Any:
+        if diagonal:
+            return Box(0.0, math.inf if self.radius is None else self.radius)
+        if choice("projection", self.projection, ("last", "each")) == "each":
+            return PSD(self.radius)
+        return self._ball()
+
+    def _learn_metric(self, X: FloatArray, codes: Any, groups: Any) -> None:
+        """Train, and set the learned matrices."""
+        diagonal = choice("kind of metric", self.kind, ("full", "diagonal")) == "diagonal"
+        loss = metric_loss(self.phi, self.threshold, diagonal)
+        constraint = self._constraint(diagonal)
+        method = self._dual_averaging(len(X), constraint)
+        models, scale = self._train(X, codes, loss, constraint, groups, method)
+        self._keep(models, scale, diagonal)
+
+    def _keep(self, models: FloatArray, scale: FloatArray, diagonal: bool) -> None:
+        """Set the learned matrices, in the features' own units."""
+        d = len(scale)
+        if diagonal:
+            self.models_ = models / scale**2
+            self.metric_ = np.diag(self.models_.mean(axis=0))
+            self.components_ = np.sqrt(self.metric_)
+        else:
+            matrices = PSD().project(models).reshape(-1, d, d)
+            self.models_ = matrices / np.outer(scale, scale)
+            self.metric_ = self.models_.mean(axis=0)
+            self.components_ = _square_root(matrices.mean(axis=0)) / scale[:, None]
+        self._n_features_out = d
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _is_told_right(threshold: float, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Tell for pairs of rows, their label last, whether they are near just if they are alike."""
+    apart = np.square(first[:, :-1] - second[:, :-1]).sum(axis=1)
+    return ((apart < threshold) == (first[:, -1] == second[:, -1])).astype(np.float64)
+
+
+def _square_root(matrix: FloatArray) -> FloatArray:
+    """Return the symmetric root of a positive semidefinite matrix."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
