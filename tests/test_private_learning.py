@@ -29,7 +29,7 @@ def learned(**options: Any) -> pg.Fit:
 
 @pytest.mark.parametrize(("clock", "iterations"), [("sync", 8000), ("async", 6000)])
 def test_models_come_near_the_optimum_without_privacy(clock: str, iterations: int) -> None:
-    fit = learned(clock=clock, iterations=iterations, checkpoints=[iterations], trials=3,
+    fit = learned(clock=clock, iterations=iterations, checkpoints=[iterations], trials=2,
                   bias=False, judged=5)  # fmt: skip
     problem = LearningProblem(SCORES, "auc-logistic", LABELS)
     grid = np.linspace(-3, 3, 121)[:, None]
