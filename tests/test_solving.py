@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ from scipy.optimize import minimize as scipy_minimize
 
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.solving.trial import SolverTrial
 from pairgossip.errors import NotEnough
 from pairgossip.losses import risk
+from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch
+from pairgossip.solvers.solver import Round
 
 _RNG = np.random.default_rng(0)
 _Y = _RNG.integers(2, size=60)
@@ -60,6 +64,23 @@ def test_every_loss_reaches_its_optimum(loss: str, off: float) -> None:
 def test_a_squared_penalty_is_part_of_the_objective() -> None:
     found = fit(penalty=pg.SquaredL2(0.01))
     assert found.objective[-1] == pytest.approx(optimum("auc-logistic", 0.01), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["auc-squared", "auc-logistic"])
+@pytest.mark.parametrize("constraint", [pg.Ball(0.1), pg.Box(-0.05, 0.1)], ids=repr)
+def test_a_constraint_is_kept_at_the_best_model(loss: str, constraint: Any) -> None:
+    found = fit(loss, constraint=constraint)
+    steps = found.model + 1e-3 * np.random.default_rng(1).normal(size=(200, 3))
+    around = [risk(theta, _X, loss, _Y) for theta in constraint.project(steps)]
+    assert risk(found.model, _X, loss, _Y) <= min(around) + 1e-8
+
+
+@pytest.mark.parametrize("loss", ["auc-squared", "auc-logistic"])
+def test_a_penalty_that_forbids_a_feature_spares_the_others(loss: str) -> None:
+    tiny = _X * [1e-9, 1.0, 1.0]
+    found = fit(loss, data=tiny, penalty=pg.SquaredL2(0.1))
+    without = fit(loss, data=_X[:, 1:], penalty=pg.SquaredL2(0.1))
+    np.testing.assert_allclose(found.model[1:], without.model, rtol=1e-6)
 
 
 def test_grades_are_ranked() -> None:
@@ -126,6 +147,81 @@ def test_scales_of_features_do_not_matter() -> None:
     np.testing.assert_allclose(fit(data=_X * scale).model * scale, fit().model, rtol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e150])
+def test_numbers_may_be_tiny_or_huge(scale: float) -> None:
+    np.testing.assert_allclose(fit(data=_X * scale).model * scale, fit().model, rtol=1e-7)
+    held = fit(data=_X * scale, penalty=pg.SquaredL2(0.1))
+    assert np.isfinite(held.model).all() and np.isfinite(held.objective[-1])
+
+
+@pytest.mark.parametrize("loss", ["auc-logistic", "auc-hinge", "auc-squared"])
+def test_rows_without_a_difference_have_the_zero_model(loss: str) -> None:
+    assert fit(loss, data=np.ones((60, 2))).model.tolist() == [0.0, 0.0]
+    assert np.abs(fit(loss, penalty=pg.L1(10.0)).model).max() < 1e-12
+
+
+def test_features_that_nearly_are_the_same_have_exact_gradients() -> None:
+    # Their coefficients are large and cancel: far too wide a range is expected of the scores.
+    twin = _X[:, 0] + 1e-3 * np.random.default_rng(5).normal(size=60)
+    found = fit(data=np.column_stack([_X, twin]))
+    assert np.nanmax(np.asarray(found.gradient_error)) <= 1e-6
+    # The same model of other features, which differ more.
+    plain = fit(data=np.column_stack([_X, 1e3 * (twin - _X[:, 0])]))
+    assert found.objective[-1] == pytest.approx(plain.objective[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "seed"), [("auc-hinge", 13), ("auc-smoothed-hinge", 28)])
+def test_a_finer_sketch_holds_all_scores(
+    loss: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside: list[bool] = []
+
+    class Checked(ScoreSketch):
+        def __init__(self, rows: ScoreRows, scores: FloatArray, agreed: Agreement) -> None:
+            super().__init__(rows, scores, agreed)
+            slack = 1e-6 * float(np.ptp(scores))
+            outside.append(scores.min() < agreed.low - slack or scores.max() > agreed.high + slack)
+
+    monkeypatch.setattr("pairgossip.solvers.solver.ScoreSketch", Checked)
+    rng, labels = np.random.default_rng(seed), np.arange(40) % 2
+    for name in ("auc-hinge", "auc-smoothed-hinge"):
+        data = (rng.standard_t(1.5, size=40) + 0.8 * labels)[:, None]
+        if name == loss:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotEnough)
+                fit(loss, data=data, labels=labels, graph="complete", iterations=12)
+    assert outside and not any(outside)
+
+
+def test_scores_too_far_apart_are_told() -> None:
+    far = _X.copy()
+    far[np.argmin(_Y), 0] = -1e6
+    with pytest.warns(NotEnough, match="so far from the others that gradients may be wrong"):
+        found = fit(data=far[:, :1], iterations=60)
+    assert found.objective[-1] < 0.25 * np.log(2.0)  # and it is no worse than the zero model
+
+
+def test_weights_may_differ_by_much() -> None:
+    found = fit(weights=np.where(np.arange(60) < 4, 1e6, 1.0))
+    assert np.nanmax(np.asarray(found.gradient_error)) < 1e-5
+    assert 0 < found.objective[-1] < 1e-5
+
+
+def test_after_the_end_models_are_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[Round] = []
+    write = SolverTrial._write
+
+    def count(trial: SolverTrial, now: Round) -> None:
+        judged.append(now)
+        write(trial, now)
+
+    monkeypatch.setattr(SolverTrial, "_write", count)
+    found = fit(checkpoints=[2, 100, 200], iterations=200)
+    assert len(judged) == 2
+    assert found.iterations[0] == 2 and len(found.iterations) == 2
+    assert found.objective[1] <= found.objective[0]
+
+
 def test_a_constant_and_a_doubled_feature_do_no_harm() -> None:
     wide = np.column_stack([_X, np.ones(60), 3.0 * _X[:, 0]])
     found = fit(data=wide)
@@ -150,7 +246,7 @@ def test_rounds_that_run_out_are_told() -> None:
 def test_averages_too_coarse_to_tell_are_told() -> None:
     graph = pg.graphs.complete(60)
     with pytest.warns(NotEnough, match="use accuracy=1e-05 or less"):
-        fit(graph=graph, schedule="random", accuracy=1e-3, tolerance=1e-9, penalty=pg.L1(1e-3))
+        fit("auc-hinge", graph=graph, schedule="random", accuracy=1e-3, tolerance=1e-9)
 
 
 def test_two_rows_are_enough() -> None:

@@ -104,7 +104,8 @@ def minimize(
         ``"dual-averaging"`` swaps rows and averages gradients of the pairs that nodes hold: for
         any loss. ``"sketch"`` averages sums from which every node computes the gradient over all
         pairs, and takes steps of L-BFGS: for AUC and ranking losses of up to 32 grades. No row
-        leaves its node, an iteration is a round of averaging, and it ends at the optimum.
+        is passed on, but the sums of a node with a single row tell it. An iteration is a round of
+        averaging, and it ends at the optimum.
     schedule
         Of the averages of ``"sketch"``: ``"tree"`` (exact, the fewest messages), ``"ordered"``, or
         ``"random"`` exchanges.

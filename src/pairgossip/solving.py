@@ -25,7 +25,7 @@ from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import settle_timetable
 from pairgossip.errors import InputError, NotEnough
 from pairgossip.kernels.weighing import check_weights
-from pairgossip.losses import Proximal, as_proximal
+from pairgossip.losses import Proximal, SquaredL2, as_proximal
 from pairgossip.losses.learning import LearningProblem, is_ordering
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.requests import Request
@@ -41,6 +41,8 @@ MOST_GRADES = 32
 """Up to this many grades a sketch of the scores of each is short enough to send."""
 _MATERIAL = 1e-4
 """What a run may leave to gain without a word, relative to the zero model's objective."""
+_COARSE = 0.1
+"""How far slopes may be off without a word, relative to their mean."""
 _OF_DUAL_AVERAGING = {
     "step": "chooses its steps itself",
     "start": "begins from averages of the rows",
@@ -59,7 +61,8 @@ def solve(request: SolvingRequest) -> Fit:
     outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
     fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
     _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
-    _warn_if_separated(fit, setup)
+    if not _warn_if_separated(fit, setup):
+        _warn_if_coarse(fit)
     return request.finish(fit, setup.iterations)
 
 
@@ -175,8 +178,27 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
     warnings.warn(notice, stacklevel=4)
 
 
-def _warn_if_separated(fit: Fit, setup: SolverSetup) -> None:
-    """Tell the caller of `minimize` that the loss falls forever, as a longer model is better."""
+def _warn_if_coarse(fit: Fit) -> None:
+    """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
+    assert fit.gradient_error is not None
+    if (fit.gradient_error[:, -1] > _COARSE).any():
+        warnings.warn(
+            NotEnough(
+                "Scores of some rows are so far from the others that gradients may be wrong, and "
+                "the model not the best: bring far-off values of the features closer, or use "
+                "{argument}.",
+                "method",
+                "dual-averaging",
+            ),
+            stacklevel=4,
+        )
+
+
+def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
+    """Tell the caller of `minimize` that the loss falls forever, as a longer model is better.
+
+    Return whether it does.
+    """
     data = setup.problem.learning.data
     scores, labels = data[:, :-1] @ fit.model, data[:, -1]
     grades = np.unique(labels)
@@ -184,14 +206,15 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> None:
     highest = np.array([scores[labels == grade].max() for grade in grades])
     bounded = not isinstance(setup.proximal, Unconstrained)
     if bounded or not setup.falls_forever or not (lowest[1:] > highest[:-1]).all():
-        return
+        return False
     warnings.warn(
         NotEnough(
             "A score separates the grades without error, so the longer the model the smaller the "
             "loss, and none is best: the run ended when there was next to nothing to gain. Use "
             "{argument} for a model of definite length.",
             "penalty",
-            "pg.SquaredL2(1e-6)",
+            SquaredL2(1e-6),
         ),
         stacklevel=4,
     )
+    return True

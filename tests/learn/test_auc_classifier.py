@@ -352,3 +352,10 @@ def test_the_threshold_is_the_best_of_all() -> None:
     for pair, middle in (([1.0, 2.0], 1.5), ([3.0, 3.0], 3.0)):
         two = _Scores(np.array(pair), np.array([False, True]), np.ones(2))
         assert _best_threshold(two) == middle
+
+
+def test_scores_too_far_apart_for_sketches_are_told() -> None:
+    features, labels = small()
+    features[0, 0] = -1e7
+    with pytest.warns(NotEnough, match="bring far-off values .* or use solver='dual-averaging'"):
+        GossipAUCClassifier(l2=0.0).fit(features[:, :1], labels)

@@ -42,6 +42,15 @@ def test_owners_bring_what_all_rows_bring() -> None:
     np.testing.assert_allclose(each.sum(axis=0), layout.add_up(x, y, w, None, 1)[0], rtol=1e-12)
 
 
+def test_many_rows_are_added_up_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    x, y, owner = rng.normal(size=(20, 3)), np.arange(20) % 2, np.repeat([0, 1, 3], [9, 9, 2])
+    layout = GradeMoments(2, 3, True)
+    at_once = layout.add_up(x, y, np.ones(20), owner, 4)
+    monkeypatch.setattr("pairgossip.solvers.moments._BLOCK", 30)  # three rows
+    np.testing.assert_allclose(layout.add_up(x, y, np.ones(20), owner, 4), at_once, rtol=1e-12)
+
+
 def test_the_squared_loss_has_its_minimum_in_closed_form() -> None:
     rng = np.random.default_rng(2)
     y = rng.integers(2, size=40)
@@ -56,7 +65,7 @@ def test_the_start_has_nearly_the_best_length_along_its_direction(name: str) -> 
     rng = np.random.default_rng(3)
     y = rng.integers(2, size=400)
     x = rng.normal(size=(400, 2)) + 0.7 * y[:, None]
-    start, _ = moments_of(x, y).start(MARGINS[name], np.zeros(1))
+    start = moments_of(x, y).start(MARGINS[name], np.zeros(1))
     margins = pairs_of(x, y) @ start[0]
     losses = [MARGINS[name].value(c * margins).mean() for c in np.geomspace(0.2, 5.0, 200)]
     assert MARGINS[name].value(margins).mean() <= 1.03 * min(losses)
@@ -73,10 +82,23 @@ def test_a_metric_and_its_inverse() -> None:
     np.testing.assert_allclose(metric.diagonal(), np.einsum("nii->ni", full), rtol=1e-12)
 
 
+@pytest.mark.parametrize("full", [True, False])
+def test_a_strong_penalty_of_one_feature_leaves_the_others_alone(full: bool) -> None:
+    products = np.array([[[1.0, 0.5], [0.5, 2.0]]]) if full else np.array([[1.0, 2.0]])
+    metric = Metric(products, np.array([1e20, 0.0]))
+    np.testing.assert_allclose(metric.solve(np.ones((1, 2)))[0], [0.0, 0.5], rtol=1e-9, atol=1e-19)
+
+
+def test_no_start_is_longer_than_is_worth_while() -> None:
+    x, y = np.array([[0.0], [0.01], [1.0]]), np.array([0, 0, 1])
+    start = moments_of(x, y).start(MARGINS["logistic"], np.zeros(1))
+    assert 10.0 < start[0, 0] < 17.0
+
+
 def test_features_that_never_differ_are_left_alone() -> None:
     rng = np.random.default_rng(5)
     y = rng.integers(2, size=30)
     x = np.column_stack([rng.normal(size=30) + y, np.zeros(30)])
-    start, _ = moments_of(x, y).start(MARGINS["logistic"], np.zeros(1))
+    start = moments_of(x, y).start(MARGINS["logistic"], np.zeros(1))
     assert start[0, 1] == 0
     assert start[0, 0] > 0

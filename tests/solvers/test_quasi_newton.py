@@ -77,3 +77,16 @@ def test_a_step_that_makes_things_worse_is_shortened() -> None:
     shorter = solver.advance(far)
     assert shorter.length[0] < solver.length[0]
     assert shorter.best is solver.best
+
+
+def test_the_scale_is_that_of_the_new_metric() -> None:
+    curvature, center = np.diag([1.0, 4.0, 9.0]), np.array([1.0, -2.0, 3.0])
+
+    def at(theta: FloatArray) -> Evaluation:
+        pull = (theta - center) @ curvature
+        return Evaluation(theta, np.einsum("nd,nd->n", theta - center, pull) / 2.0, pull)
+
+    exact = Metric(curvature[None], np.zeros(1))
+    solver = QuasiNewton(at(np.zeros((1, 3))), Metric(np.eye(3)[None] * 50.0, np.zeros(1)), None, 0)
+    ahead = solver.advance(at(solver.propose()), exact)
+    np.testing.assert_allclose(ahead.propose()[0], center, rtol=1e-12)

@@ -53,11 +53,11 @@ _OPTIONS: dict[object, str] = {
     "weights": "--weight",
     "n_jobs": "--jobs",
     "privacy": "--epsilon",
-    ("penalty", "pg.SquaredL2(1e-6)"): "--l2 1e-6",
+    ("penalty", "SquaredL2(strength=1e-06)"): "--l2 1e-6",
     "range": "--sketch-range",
     "ranges": "--sketch-range",
     "sketch": "--sketch-bins and --sketch-range",
-    ("together", False): "--columns apart",
+    ("together", "False"): "--columns apart",
 }
 """The options of arguments, or of arguments with a value, that have another name here."""
 _TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
@@ -89,7 +89,7 @@ def with_options(notice: Notice) -> str:
 def _option(argument: str, value: object) -> str:
     if isinstance(value, list):
         value = ",".join(f"{each:g}" if isinstance(each, float) else str(each) for each in value)
-    whole = _OPTIONS.get((argument, value))
+    whole = _OPTIONS.get((argument, str(value)))
     name = whole or _OPTIONS.get(argument, f"--{argument}")
     return name if whole or value is None or value is True else f"{name} {value}"
 

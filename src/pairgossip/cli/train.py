@@ -103,7 +103,7 @@ def train_command(
     nodes come to the linear score that minimizes the loss over all pairs of rows; the model
     written is the mean of theirs. With --group-by, or with a file for each, a node is a site that
     holds several rows. With --epsilon nodes learn from reports that local differential privacy
-    protects; bins and columns must be few. With --method sketch no row leaves its node, and a few
+    protects; bins and columns must be few. With --method sketch sums travel, not rows, and a few
     rounds of averaging end at the best score there is. Ctrl-C keeps what was computed until then.
 
     For example:

@@ -25,7 +25,11 @@ from pairgossip.results.fit import Fit
 _EXCHANGES_PER_NODE = 500
 _FEWEST_EXCHANGES = 20_000
 """The default length of dual averaging: per node, and at least."""
-_ADVICE = {"penalty": ("l2", 1e-6), "accuracy": ("schedule", "tree")}
+_ADVICE = {
+    "penalty": ("l2", 1e-6),
+    "accuracy": ("schedule", "tree"),
+    "method": ("solver", "dual-averaging"),
+}
 """What helps here, where `minimize` advises an argument that is no parameter."""
 
 

@@ -2,7 +2,7 @@
 
 For pairs of a higher and a lower grade, M is the mean of (x - x')(x - x')' and D that of x - x'.
 The squared loss (1 - theta . (x - x'))^2 has its minimum at theta = M^-1 D. Other losses start
-there, at the scale that is best if theta . (x - x') is normal, and take M for their curvature.
+there, at the scale that is best if theta . (x - x') is normal.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from pairgossip.solvers.polynomials import add_rows
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 _SCALES = np.geomspace(1e-3, 1e3, 121)
+_LARGEST_MARGIN = 16.0
+"""Pairs whose margin is beyond this on average have next to nothing to gain."""
+_BLOCK = 1 << 22
+"""How many products of features are held at a time."""
 _NEGLIGIBLE = 1e-10
 """Directions in which pairs differ by less than this part of the most are left alone."""
 
@@ -59,9 +63,16 @@ class GradeMoments:
             if owner is None:
                 sums[0, grade] = np.concatenate([[w.sum()], w @ x, self._squares_of_all(x, w)])
             else:
-                each = np.column_stack([np.ones(len(x)), x, self._products(x)]) * w[:, None]
-                sums[:, grade] = add_rows(each, owner[mine], owners)
+                self._add_by_owner(sums[:, grade], x, w, owner[mine])
         return sums.reshape(owners, -1)
+
+    def _add_by_owner(
+        self, sums: FloatArray, x: FloatArray, weights: FloatArray, owner: IntArray
+    ) -> None:
+        step = max(1, _BLOCK // sums.shape[1])
+        for at in (slice(start, start + step) for start in range(0, len(x), step)):
+            each = np.column_stack([np.ones(len(x[at])), x[at], self._products(x[at])])
+            sums += add_rows(each * weights[at, None], owner[at], len(sums))
 
     def _products(self, x: FloatArray) -> FloatArray:
         if not self.full:
@@ -118,8 +129,8 @@ class PairMoments:
         """Return the minimum of the squared loss and a squared penalty per feature."""
         return Metric(self.products, penalty).solve(self.apart)
 
-    def start(self, phi: Margin, penalty: FloatArray) -> tuple[FloatArray, Metric]:
-        """Return a model for a loss to start from, and the curvature of the loss there."""
+    def start(self, phi: Margin, penalty: FloatArray) -> FloatArray:
+        """Return a model for a loss to start from."""
         direction = self.solve_squared(penalty)
         mean = np.einsum("nd,nd->n", direction, self.apart) / self.weight
         metric = Metric(self.products, np.zeros(1))
@@ -127,49 +138,56 @@ class PairMoments:
         margins = mean[:, None] + np.sqrt(np.maximum(second - mean**2, 0.0))[:, None] * _POINTS
         cost = np.einsum("nd,d->n", direction**2, np.broadcast_to(penalty, direction.shape[1:]))
         scale = _best_scale(phi, margins, cost / self.weight)
-        curvature = _mean_curvature(phi, scale[:, None] * margins)
-        return scale[:, None] * direction, Metric(_scale(self.products, curvature), 2.0 * penalty)
+        scale = np.minimum(scale, _LARGEST_MARGIN / np.maximum(mean, 1e-300))
+        return np.asarray(scale[:, None] * direction)
 
 
 class Metric:
     """A positive matrix per node, given in full or by its diagonal, and a diagonal added to it.
 
-    Directions of next to no weight get a little, so that it can be inverted.
+    Directions of next to no weight get a little, so that it can be inverted. It is kept as a matrix
+    with ones on its diagonal, times the roots of its own: a strong penalty of one feature must not
+    make others look negligible.
     """
 
     def __init__(self, products: FloatArray, added: FloatArray) -> None:
-        if products.ndim == 2:
-            self._vectors = None
-            sizes = products + added
-        else:
-            whole = products + np.diag(np.broadcast_to(added, products.shape[1:2]))
-            diagonal = np.einsum("nii->ni", whole)
-            # A feature without weight stays apart from others, which may depend on each other.
-            alone = np.where(diagonal > 0, 0.0, diagonal.max(axis=1, keepdims=True))
-            whole += alone[:, :, None] * np.eye(products.shape[1])
+        self._roots = np.sqrt(_lift(_diagonal(products)) + added)
+        self._vectors, self._sizes = None, np.ones_like(self._roots)
+        if products.ndim == 3:
+            whole = products / self._roots[:, :, None] / self._roots[:, None, :]
+            np.einsum("nii->ni", whole)[:] = 1.0
             sizes, self._vectors = np.linalg.eigh(whole)
-        least = _NEGLIGIBLE * sizes.max(axis=1, keepdims=True)
-        self._sizes = np.maximum(sizes, np.where(least > 0, least, 1.0))
+            self._sizes = np.maximum(sizes, _NEGLIGIBLE)
 
     def solve(self, v: FloatArray) -> FloatArray:
         """Return the inverse times v, shape (n, d)."""
-        return self._apply(v, 1.0 / self._sizes)
+        return self._turn(v / self._roots, 1.0 / self._sizes) / self._roots
 
     def times(self, v: FloatArray) -> FloatArray:
         """Return the matrix times v, shape (n, d)."""
-        return self._apply(v, self._sizes)
+        return self._turn(v * self._roots, self._sizes) * self._roots
 
     def diagonal(self) -> FloatArray:
         """Return the diagonals, shape (n, d)."""
         if self._vectors is None:
-            return self._sizes
-        return np.asarray(np.einsum("nij,nj->ni", self._vectors**2, self._sizes))
+            return np.asarray(self._roots**2)
+        return np.asarray(self._roots**2 * np.einsum("nij,nj->ni", self._vectors**2, self._sizes))
 
-    def _apply(self, v: FloatArray, sizes: FloatArray) -> FloatArray:
+    def _turn(self, v: FloatArray, sizes: FloatArray) -> FloatArray:
         if self._vectors is None:
             return np.asarray(v * sizes)
         turned = np.einsum("nij,ni->nj", self._vectors, v) * sizes
         return np.asarray(np.einsum("nij,nj->ni", self._vectors, turned))
+
+
+def _diagonal(products: FloatArray) -> FloatArray:
+    return products if products.ndim == 2 else np.einsum("nii->ni", products)
+
+
+def _lift(diagonal: FloatArray) -> FloatArray:
+    """Treat features without weight like the one with most, so that steps along them are short."""
+    most = diagonal.max(axis=1, keepdims=True)
+    return np.where(diagonal > _NEGLIGIBLE * most, diagonal, np.where(most > 0, most, 1.0))
 
 
 def _scale(products: FloatArray, factors: FloatArray) -> FloatArray:
@@ -190,10 +208,3 @@ def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArra
         center = center * grid[values.argmin(axis=0)]
         grid = np.geomspace(grid[0] / grid[1], grid[1] / grid[0], 25)
     return center
-
-
-def _mean_curvature(phi: Margin, margins: FloatArray) -> FloatArray:
-    """Return the mean of phi'' over normal margins, by differences of phi'."""
-    width = 0.25
-    bends = (phi.derivative(margins + width) - phi.derivative(margins - width)) / (2 * width)
-    return np.asarray(np.maximum(bends @ _WEIGHTS / _WEIGHTS.sum(), 1e-6))

@@ -12,6 +12,8 @@ from pairgossip.arrays import FloatArray
 from pairgossip.losses import Proximal, SquaredL2
 from pairgossip.losses.proximal import Combined, Unconstrained
 
+_LARGEST = 1e300
+
 
 class ScaledPenalty:
     """A penalty or constraint of theta = w / half, in the coordinates w."""
@@ -40,4 +42,6 @@ def split_penalty(proximal: Proximal, half: FloatArray) -> tuple[FloatArray, Sca
         strength, rest = proximal.strength, None
     elif isinstance(proximal, Unconstrained):
         rest = None
-    return strength / half**2, None if rest is None else ScaledPenalty(rest, half)
+    with np.errstate(over="ignore"):  # where a feature hardly differs, no model is worth its cost
+        squared = np.minimum(strength / half / half, _LARGEST)
+    return squared, None if rest is None else ScaledPenalty(rest, half)

@@ -111,9 +111,9 @@ class QuasiNewton:
         self._length = _where(worse, _SHORTER * self._length, self._length)
         if not better.any():
             return
-        self._learn(tried, better)
         if metric is not None and better.all():
             self._metric = metric
+        self._learn(tried, better)
         keep = better[:, None]
         self.best = Evaluation(
             _where(keep, tried.theta, self.best.theta),

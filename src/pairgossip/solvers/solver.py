@@ -25,6 +25,8 @@ _LONGEST_MESSAGE = 1 << 16
 """Up to this many numbers are sent in one message: half a megabyte."""
 _SHORT = 1e-4
 """Steps this short no longer improve anything that the sketch can tell."""
+_ROUNDING = 1e-9
+"""How far below 0 rounding takes a loss, relative to that of the zero model."""
 _DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
 _LOCAL_STEPS = 200
 
@@ -114,13 +116,12 @@ class Solver:
         squared, self._penalty = split_penalty(self._proximal, self._half)
         self._squared = squared
         self._zero = moments.weight * float(self._phi.value(np.zeros(1))[0])
-        start, metric = moments.start(self._phi, squared)
         if self._phi.code is Phi.SQUARED and moments.products.ndim == 3:
-            yield self._report(self._minimize_quadratic(moments, metric))
+            yield self._report(self._minimize_quadratic(moments))
             return
-        start = self._proximal.project(start / self._half)
+        start = self._proximal.project(moments.start(self._phi, squared) / self._half)
         yield Round(start, np.full(len(start), np.nan), np.nan, np.inf)
-        yield from self._descend(start * self._half, metric)
+        yield from self._descend(start * self._half)
 
     def _scale_features(self) -> _Asked:
         """Let all nodes know the range of every feature, and bring them to -1 to 1."""
@@ -148,11 +149,11 @@ class Solver:
         self._total = shares.sum(axis=1, keepdims=True)
         return layout.read(means / self._total)
 
-    def _descend(self, models: FloatArray, metric: Metric) -> _Asked:
+    def _descend(self, models: FloatArray) -> _Asked:
         """Evaluate models and improve them until no node expects to gain anything."""
         solver: QuasiNewton | None = None
         ahead: QuasiNewton | None = None
-        known = _Known(models, np.zeros((len(models), 2)), None, 0, 0.0)
+        known = _Known(models, np.zeros((len(models), 2)), None, 0, 0.0, 0.0)
         state = np.full(len(models), _GO_ON)
         while True:
             proposals = self._propose(known, models, state)
@@ -167,25 +168,32 @@ class Solver:
                 at, Agreement(-agreed[0], agreed[1], int(agreed[2]))
             )
             if solver is None:
-                ahead = QuasiNewton(tried, bent or metric, self._penalty, self._slack)
+                ahead = QuasiNewton(tried, bent, self._penalty, self._slack)
             else:
                 ahead = solver.advance(tried, bent)
             models = ahead.propose()
             state = np.where(ahead.promised > self._tolerance * self._zero, _GO_ON, _DONE)
             state = np.where(ahead.length < _SHORT, _DONE, state)
-            if known.error > self._rows.tolerance and self._finer(known) > known.order:
+            if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
 
     def _propose(self, known: _Known, models: FloatArray, state: FloatArray) -> FloatArray:
         """Return every node's wish: the range of the next scores, how fine, and how to go on."""
-        reach = np.abs(models).sum(axis=1)
+        at = np.where(state[:, None] == _REPEAT, known.models, models)
+        reach = np.abs(at).sum(axis=1)
         if known.slope is None:
             ends = np.column_stack([reach, reach])
         else:
-            moved = np.where(state == _REPEAT, 0.0, np.abs(models - known.models).sum(axis=1))
+            moved = np.abs(at - known.models).sum(axis=1)
             ends = np.minimum(known.ends + moved[:, None], reach[:, None] * (1 + 1e-9) + 1e-300)
         order = self._finer(known._replace(ends=ends))
         return np.column_stack([ends, np.full(len(models), float(order)), state])
+
+    def _is_too_coarse(self, known: _Known) -> bool:
+        """Tell whether slopes are too far off, and a sketch that knows the range can do better."""
+        narrower = float(known.ends.sum(axis=1).max()) < known.width / 2
+        finer = self._finer(known) > known.order
+        return known.error > self._rows.tolerance and (narrower or finer)
 
     def _finer(self, known: _Known) -> int:
         """Return how fine the sketch of scores in this range must be."""
@@ -208,14 +216,17 @@ class Solver:
         bent = self._layout.read(means[:, d + 3 :])
         shares = means[:, d + 3 :].reshape(len(means), self._grades, -1)[..., 0].sum(axis=1)
         penalty = np.einsum("nd,d->n", at**2, self._squared)
-        value, gradient = means[:, d] + penalty, means[:, :d] + 2.0 * self._squared * at
+        # A loss is never below 0: if it looks so, scores are too far apart for the sketch.
+        loss = np.where(means[:, d] < -_ROUNDING * self._zero, np.inf, means[:, d])
+        value, gradient = loss + penalty, means[:, :d] + 2.0 * self._squared * at
         slope, error = means[:, d + 1], means[:, d + 2]
         relative = float(np.max(error / np.maximum(slope, 1e-300)))
-        known = _Known(at, ends, float(slope.min()), agreed.order, relative)
+        width = agreed.high - agreed.low
+        known = _Known(at, ends, float(slope.min()), agreed.order, width, relative)
         metric = bent.curvature(shares, self._squared)
         return known, Evaluation(at, value, gradient), metric
 
-    def _minimize_quadratic(self, moments: PairMoments, metric: Metric) -> QuasiNewton:
+    def _minimize_quadratic(self, moments: PairMoments) -> QuasiNewton:
         """Return the minimum of the squared loss, which its moments tell in full."""
 
         def evaluate(theta: FloatArray) -> Evaluation:
@@ -223,9 +234,10 @@ class Solver:
             along = np.einsum("nd,nd->n", theta, pull - 2.0 * moments.apart)
             return Evaluation(theta, moments.weight + along, 2.0 * (pull - moments.apart))
 
-        solver = QuasiNewton(
-            evaluate(moments.solve_squared(self._squared)), metric, self._penalty, 0.0
-        )
+        free = moments.solve_squared(self._squared)
+        start = self._proximal.project(free / self._half) * self._half
+        metric = Metric(2.0 * moments.products, 2.0 * self._squared)
+        solver = QuasiNewton(evaluate(start), metric, self._penalty, 0.0)
         for _ in range(_LOCAL_STEPS if self._penalty is not None else 0):
             if (solver.promised <= 1e-3 * self._tolerance * self._zero).all():
                 break
@@ -249,5 +261,7 @@ class _Known(NamedTuple):
     slope: float | None
     """The mean slope of a pair; None before the first evaluation."""
     order: int
+    width: float
+    """The range of scores that was agreed on before they were known: it may be much too wide."""
     error: float
     """How far slopes may be off, relative to the mean slope."""

@@ -100,13 +100,6 @@ class Passes:
             self._count(len(exchanges), ends.shape[1], messages=2)
         return ends
 
-    def largest(self, values: FloatArray) -> FloatArray:
-        """Return the largest of all nodes' values, column by column."""
-        if not self.shared:
-            return self.agree(values)
-        self._count(2 * (self._n - 1), values.shape[1], messages=1)
-        return np.asarray(values.max(axis=0))
-
     def _draw(self, exchanges: int) -> PairArray:
         return self._schedule.draw(exchanges)[0]
 

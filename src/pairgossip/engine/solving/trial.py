@@ -100,6 +100,13 @@ class SolverRecord(Record):
         """After how many rounds it ended."""
         self.state: Snapshot | None = None
 
+    def repeat_last(self) -> None:
+        """Fill in the checkpoints after the end, where nothing changes any more."""
+        curves = (self.objective, self.spread, self.disagreement, self.gradient_error, self.traffic)
+        for curve in curves:
+            curve[self.written :] = curve[self.written - 1]
+        self.written = len(self.objective)
+
 
 class SolverTrial:
     """A network that learns a model from averages."""
@@ -142,8 +149,9 @@ class SolverTrial:
                 answer = self._passes.agree(*asked)
         assert last is not None
         record.promised = last.promised
-        while record.written < len(self._setup.checkpoints):
+        if record.written < len(self._setup.checkpoints):
             self._write(last)
+            record.repeat_last()
         on_progress(self._setup.iterations - record.rounds)
 
     def _write(self, now: Round) -> None:
@@ -159,7 +167,7 @@ class SolverTrial:
     def _objectives(self, now: Round) -> FloatArray:
         """Return the objectives of the judged nodes' models; weighted rows have the nodes' own."""
         if self._setup.problem.weights is not None:
-            return now.objective
+            return np.where(np.isfinite(now.objective), now.objective, np.nan)
         models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
         return self._judge.objectives(models) + penalties(self._setup.proximal, models)
 
