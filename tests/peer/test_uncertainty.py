@@ -13,7 +13,12 @@ import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.messages import Record
-from pairgossip.peer.protocol.rules import DualAveraging, WeightedMixing
+from pairgossip.peer.protocol.rules import (
+    AdaptiveAveraging,
+    DualAveraging,
+    Rule,
+    WeightedMixing,
+)
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.status import follow
@@ -381,14 +386,19 @@ def test_where_a_liar_has_brought_masses_beyond_all_bounds_there_is_no_interval(
     assert seen.error() is None and seen.interval() is None
 
 
-def test_a_model_has_no_interval_but_a_spread() -> None:
+@pytest.mark.parametrize("is_adaptive", [False, True])
+def test_a_model_has_no_interval_but_a_spread(is_adaptive: bool) -> None:
     loss = pg.losses.as_loss("auc-logistic")
-    rule = DualAveraging(loss, 2, lambda z, *_: -z, lambda _: 1.0, 1.0)
-    private = (0.0,) * 5
+    rule: Rule = DualAveraging(loss, 2, lambda z, *_: -z, lambda _: 1.0, 1.0)
+    if is_adaptive:
+        rule = AdaptiveAveraging(loss, 2, lambda z, *_: -z, 4.0, 1.0)
+    others, private = rule.begin()
     record = Record("a", 0, 0, (), b"")
 
     def state(z: tuple[float, float], k: int) -> State:
-        return State(0, (), 0, (Node(record, z, private),), {}, {}, k)
+        # Squares may be of any size: the spread is of the gradients alone.
+        mass = (*z, *(1e6 for _ in others[2:]))
+        return State(0, (), 0, (Node(record, mass, private),), {}, {}, k)
 
     seen = Uncertainty(rule, state((0.0, 0.0), 0), {})
     assert seen.spread() is None

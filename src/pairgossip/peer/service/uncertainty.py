@@ -36,7 +36,14 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray
-from pairgossip.peer.protocol.rules import PaperMixing, Rule, StatisticRule, WeightedMixing
+from pairgossip.peer.protocol.rules import (
+    AdaptiveAveraging,
+    DualAveraging,
+    PaperMixing,
+    Rule,
+    StatisticRule,
+    WeightedMixing,
+)
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.errors import fewest_exchanges, have_met
 from pairgossip.peer.spec.spec import Stop
@@ -146,9 +153,10 @@ class Uncertainty:
             node = state.nodes[row]
             if row == 0:  # many rows together see everybody long before records have spread
                 self._met.add(node.record.origin)
-            if self._masses:
-                self._learn_spread(self._masses[row], node.mass)
-                self._masses[row] = node.mass
+            if self._gradients:
+                after = node.mass[: len(self._gradients[row])]
+                self._learn_spread(self._gradients[row], after)
+                self._gradients[row] = after
             self._replace(row, self._read(node))
         self._note()
 
@@ -190,7 +198,7 @@ class Uncertainty:
         return estimate - width, estimate + width
 
     def spread(self) -> float | None:
-        """Return how much an exchange changes a node's mass, relative to it, for models."""
+        """Return how much an exchange changes accumulated gradients, relative to them."""
         return None if self._spread is None else math.sqrt(self._spread)
 
     def should_stop(self, stop: Stop | None, population: float | None = None) -> bool:
@@ -211,8 +219,9 @@ class Uncertainty:
 
     def _begin(self, state: State) -> None:
         self._exchanges = state.exchanges
-        learns = not isinstance(self._rule, StatisticRule)
-        self._masses = [node.mass for node in state.nodes] if learns else []
+        rule = self._rule
+        parameters = rule.dimension if isinstance(rule, DualAveraging | AdaptiveAveraging) else 0
+        self._gradients = [node.mass[:parameters] for node in state.nodes] if parameters else []
         self._parts = [self._read(node) for node in state.nodes]
         self._total = _total(self._parts)
         self._met: set[str] = set()
