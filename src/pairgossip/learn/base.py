@@ -42,13 +42,15 @@ def standardize(
     """
     data = np.asarray(features, dtype=np.float64)
     centered = data - np.average(data, axis=0, weights=weights)
+    counts = np.ones(len(data)) if weights is None else weights
     scale = np.ones(data.shape[1])
     if wanted:
-        spread = np.sqrt(np.average(centered**2, axis=0, weights=weights))
+        spread = np.sqrt(np.einsum("kd,kd,k->d", centered, centered, counts) / counts.sum())
         # A column that is constant up to rounding stays as it is.
         varies = spread > 1e-12 * np.abs(data).max(axis=0)
         scale[varies] = spread[varies]
-    return centered / scale, scale
+        centered /= scale
+    return centered, scale
 
 
 def find_graph(graph: Any, rows: int, groups: Any) -> Any:

@@ -83,7 +83,8 @@ class GradeMoments:
     def _squares_of_all(self, x: FloatArray, weights: FloatArray) -> FloatArray:
         if not self.full:
             return np.asarray(weights @ x**2)
-        return np.asarray((x.T * weights) @ x)[np.triu_indices(self.dimension)]
+        scaled = x * np.sqrt(weights)[:, None]  # a product with itself takes half the time
+        return np.asarray(scaled.T @ scaled)[np.triu_indices(self.dimension)]
 
     def read(self, means: FloatArray) -> PairMoments:
         """Return the moments of pairs that each node's averages tell, shape (n, size)."""
