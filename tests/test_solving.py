@@ -282,6 +282,7 @@ def test_a_seed_gives_the_same_bits() -> None:
         ({"weights": -np.ones(60)}, "must be positive"),
         ({"labels": np.arange(60), "loss": "ranking-logistic"}, "60 different values"),
         ({"loss": "metric-hinge"}, "no function of differences of scores"),
+        ({"constraint": pg.PSD()}, "are vectors, which pg.PSD does not fit"),
         ({"method": "newton"}, "Unknown method 'newton'"),
         ({"method": "dual-averaging", "schedule": "tree"}, "belongs to method 'sketch'"),
     ],

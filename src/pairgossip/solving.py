@@ -25,7 +25,7 @@ from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import settle_timetable
 from pairgossip.errors import InputError, NotEnough
 from pairgossip.kernels.weighing import check_weights
-from pairgossip.losses import Proximal, SquaredL2, as_proximal
+from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
 from pairgossip.losses.learning import LearningProblem, is_ordering
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.requests import Request
@@ -118,7 +118,7 @@ class SolvingRequest(Request):
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
         return SolverSetup(
             problem=SolverProblem(learning, site_of, weights),
-            proximal=as_proximal(self.constraint, self.penalty),
+            proximal=self._proximal(learning),
             graph=graph,
             law=self.law,
             timetable=settle_timetable(schedule, graph, self.law, find_method("sketch")),
@@ -128,6 +128,16 @@ class SolvingRequest(Request):
             accuracy=real("The accuracy", self.accuracy, 1e-12, 1e-3),
             engine=self.engine,
         )
+
+    def _proximal(self, learning: LearningProblem) -> Proximal:
+        if isinstance(self.constraint, PSD):
+            raise InputError(
+                f"Models of loss '{learning.loss.name}' are vectors, which pg.PSD does not fit: "
+                "use {argument}, or leave it out.",
+                "constraint",
+                Ball(1.0),
+            )
+        return as_proximal(self.constraint, self.penalty)
 
     def _rounds(self) -> IntArray:
         last = whole("The number of rounds", self.iterations, default=_MOST_ROUNDS)
