@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairgossip.arrays import FloatArray
 from pairgossip.losses.loss import MARGINS, Margin
-from pairgossip.solvers.polynomials import slope_error
+from pairgossip.solvers.polynomials import choose_order, slope_error
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch
 
 
@@ -143,3 +143,8 @@ def test_the_bound_of_polynomials_holds(half: float, order: int) -> None:
     assert worst <= bound
     # Not so loose that orders would be several times too high.
     assert bound <= max(1e4 * worst, 1e-11)
+
+
+@pytest.mark.parametrize("half", [1.0, 1e4])
+def test_a_parabola_is_three_numbers_on_any_range(half: float) -> None:
+    assert choose_order(MARGINS["squared"], half, 1e-11) == 3

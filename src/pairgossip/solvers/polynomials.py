@@ -129,6 +129,8 @@ def slope_error(phi: Margin, half: float, order: int) -> float:
 
 def choose_order(phi: Margin, half: float, tolerance: float) -> int:
     """Return the least order whose slopes are off by no more than the tolerance, or the largest."""
+    if phi.code is Phi.SQUARED:
+        return _ORDERS[0]  # which is exact, however rounding compares to the tolerance
     for order in _ORDERS:
         if slope_error(phi, half, order) <= tolerance:
             return order
