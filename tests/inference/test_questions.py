@@ -191,6 +191,15 @@ BAD = [
         "no frequencies",
     ),
     ({"data": SCORES, "kernel": "gini", "groups": np.ones(60), "interval": 0.9}, "of one group"),
+    (
+        {
+            "data": np.tile(SCORES, 2),
+            "kernel": "gini",
+            "interval": 0.9,
+            "groups": np.arange(120) // 60,
+        },
+        "Every group adds the same to 'gini'",
+    ),
 ]
 
 
@@ -290,6 +299,30 @@ def test_distance_correlation_is_that_of_centered_distances() -> None:
     bent = pg.test(x[:, 0], "distance-correlation", labels=x[:, 0] ** 2)
     assert bent.p == 0.001
     assert pg.test(x[:, 0], "distance-correlation", labels=x[:, 0]).value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e160])
+def test_distance_correlation_has_no_unit(unit: float) -> None:
+    rows = np.column_stack([SCORES, SCORES**2, np.abs(SCORES)])[:20]
+    expected = pg.test(rows, "distance-correlation")
+    assert tuple(pg.test(unit * rows, "distance-correlation")) == pytest.approx(tuple(expected))
+
+
+def test_columns_that_are_crossed_have_no_distance_correlation() -> None:
+    crossed = np.array([(x, y) for x in range(3) for y in range(3)], dtype=float)
+    found = pg.test(crossed, "distance-correlation")
+    assert (found.value, found.p) == (0.0, 1.0)
+
+
+def test_rows_equally_far_apart_are_not_tested() -> None:
+    alike: list[dict[str, Any]] = [
+        {"data": np.column_stack([np.eye(6), np.arange(6)]), "kernel": "distance-correlation"},
+        {"data": np.eye(10), "kernel": "energy-distance", "labels": HALF},
+        {"data": 1e4 * np.arange(10), "kernel": "mmd", "labels": HALF},
+    ]
+    for asked in alike:
+        with pytest.raises(pg.InputError, match="or equally far apart: there is nothing to test"):
+            pg.test(**asked)
 
 
 @pytest.mark.parametrize(

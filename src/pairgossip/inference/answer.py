@@ -69,7 +69,8 @@ def format_alike(numbers: Sequence[float], error: float) -> list[str]:
     places = 3
     if 0 < error < math.inf:
         places = max(0, 1 - math.floor(math.log10(error)))
-    is_plain = places <= _MOST_DIGITS and max(map(abs, numbers)) < 10**_MOST_DIGITS
+    largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    is_plain = places <= _MOST_DIGITS and largest < 10**_MOST_DIGITS
     form = f".{places}f" if is_plain else ".3e"
     return [format(number, form) for number in numbers]
 

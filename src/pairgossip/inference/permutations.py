@@ -55,10 +55,10 @@ def _compare(name: str, found: FloatArray, rounding: float) -> TestResult:
     """Compare the first of the statistics with the others, which chance alone gave."""
     value, chance = float(found[0]), found[1:]
     spread = float(chance.std())
-    if not spread > 0:
+    if not spread > rounding:
         raise InputError(
-            f"'{name}' is the same however labels are dealt out, as where all rows are "
-            "equal: there is nothing to test."
+            f"'{name}' is the same however entries are dealt out, as where all rows are equal, or "
+            "equally far apart: there is nothing to test."
         )
     as_large = int(np.sum(chance >= value - rounding))
     p = (1 + as_large) / (1 + PERMUTATIONS)
@@ -85,11 +85,17 @@ def permute_rows(data: FloatArray, seed: int) -> TestResult:
     random = np.random.default_rng(seed)
     orders = [np.arange(n), *(random.permutation(n) for _ in range(PERMUTATIONS))]
     shared = np.array([np.vdot(first, second[order][:, order]) for order in orders]) / n**2
-    return _compare(name, np.sqrt(np.maximum(shared / size, 0.0)), 1e-12)
+    squares = shared / size
+    # The root of a zero that rounding missed would be large beside other zeros.
+    return _compare(name, np.sqrt(np.where(squares > 1e-12, squares, 0.0)), 1e-12)
 
 
 def _center_distances(rows: FloatArray) -> FloatArray:
-    """Return all distances, less the means of their rows and columns, plus the mean of all."""
+    """Return all distances, less the means of their rows and columns, plus the mean of all.
+
+    They are in units of about the largest number, so that no square leaves the floating range.
+    """
+    rows = np.ldexp(rows, -np.frexp(np.abs(rows).max())[1])
     kernel = Kernel(euclidean_distance, name="distance", symmetric=True)
     table = Pairs(rows[:, 0] if rows.shape[1] == 1 else rows, kernel).matrix()
     means = table.mean(axis=0)

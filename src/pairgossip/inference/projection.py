@@ -22,7 +22,7 @@ from pairgossip.kernels import Kernel, Pairs
 from pairgossip.kernels.blocks import blocked_rows
 from pairgossip.kernels.kernel import evaluate
 
-_DEGENERATE, _ROUNDING = 1e-6, 1e-12
+_DEGENERATE, ROUNDING = 1e-6, 1e-12
 """Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""
 
 
@@ -53,7 +53,7 @@ class Projection(NamedTuple):
     def is_degenerate(self) -> bool:
         """Whether rows add nothing of their own, so that the projection says nothing."""
         added = root_mean_square(self.influence)
-        return added <= max(_DEGENERATE * abs(self.value), _ROUNDING * self.size)
+        return added <= max(_DEGENERATE * abs(self.value), ROUNDING * self.size)
 
     def error(self, clusters: IntArray | None = None) -> float:
         """Return the standard error; rows of one cluster may depend on each other."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from pairgossip.arrays import IntArray, PairFunction
-from pairgossip.checks import REFUSE, choice, real
+from pairgossip.checks import REFUSE, STATISTICS, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import FEW, Answer, check_level, interval
 from pairgossip.inference.permutations import permute_labels, permute_rows
-from pairgossip.inference.projection import Projection, project
+from pairgossip.inference.projection import ROUNDING, Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
@@ -146,6 +146,7 @@ def test(
     given = {"data": data, "labels": labels, "groups": groups, "weights": weights}
     if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
+        refuse_kind(canonical(kernel), kind)
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
         rows = prepare_rows(missing, classes, given, stacklevel=4).columns
         table = check_data(rows["data"], rows.get("labels"))
@@ -190,6 +191,16 @@ def refuse_options(name: str, options: Mapping[str, Any]) -> None:
                 "{argument} out, or test kernel 'auc' or 'kendall-b'.",
                 argument,
             )
+
+
+def refuse_kind(name: str, kind: str) -> None:
+    """Raise `InputError` if a test that is no average over pairs is asked for one of them."""
+    if choice("kind of statistic", kind, STATISTICS) != "v":
+        raise InputError(
+            f"Test '{name}' is no average over pairs, with own pairs or without: leave "
+            "{argument} out.",
+            "kind",
+        )
 
 
 def _prepare(
@@ -260,7 +271,14 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
             f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
             "same to it, as where all are tied, or where a kernel is degenerate."
         )
-    return found.error(clusters)
+    error = found.error(clusters)
+    if clusters is not None and error <= ROUNDING * found.size:
+        raise InputError(
+            f"Every group adds the same to '{pairs.kernel.name}', as where all hold the same rows, "
+            "so that they do not tell how sure it is: leave {argument} out.",
+            "groups",
+        )
+    return error
 
 
 def perfect(pairs: Pairs, value: float, freedom: float | None) -> InputError:

@@ -41,7 +41,7 @@ NAMED_TESTS = {
             "kolmogorov-smirnov",
             _OF_CLASSES,
             "two classes: the largest gap between their distributions",
-            "scipy.stats.ks_2samp (p of large samples)",
+            "scipy.stats.ks_2samp, p of scipy.stats.kstwobign",
         ),
         NamedTest(
             "mann-whitney",
