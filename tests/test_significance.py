@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import pairgossip as pg
 from pairgossip.order_statistics import TESTS
@@ -78,6 +79,21 @@ def test_nodes_test_a_kernel_by_their_own_errors(alternative: str) -> None:
     assert run.interval[0].shape == (1, 200)
 
 
+def test_sites_that_send_bins_test_by_rows() -> None:
+    few, of = NUMBERS[:40], LABELS[:40]
+    asked: dict[str, Any] = {"labels": of, "method": "sketch", "schedule": "tree"}
+    run = pg.test(few, "auc", graph="complete", groups=np.arange(40) % 4, interval=None, **asked)
+    z = (run.estimates - 0.5) / run.sampling_error
+    assert run.p_value == pytest.approx(2 * stats.norm.sf(np.abs(z)), rel=1e-9)
+
+
+def test_ties_that_bins_do_not_see_are_told_of() -> None:
+    zeros = np.where(COLUMNS < 0.3, 0.0, COLUMNS)
+    told = r"tells a sampling error of 0\.045, where all rows tell 0\.072.*: test all rows at once"
+    with pytest.warns(pg.CoarseSketch, match=told):
+        pg.test(zeros, "spearman", **ON_A_TREE)
+
+
 def test_dropped_rows_are_noted_and_told_the_caller() -> None:
     gaps = NUMBERS.copy()
     gaps[[3, 9]] = np.nan
@@ -95,6 +111,8 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"trials": 2}, "Without a graph nothing is gossiped, so trials has no meaning"),
         ({"graph": "cycle", "weights": np.ones(200)}, "leave weights= out"),
         ({"graph": "cycle", "alternative": "less"}, "leave alternative= out"),
+        ({"kind": "u"}, "no average over pairs.*: leave kind= out"),
+        ({"graph": "cycle", "kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "bins": 3}, "'bins' is no argument here"),
         ({"graph": "cycle", "labels": np.ones(200)}, "one class only"),
         ({"graph": "cycle", "kernel": "mmd"}, "permuting .*: leave graph= out"),

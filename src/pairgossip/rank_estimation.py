@@ -29,7 +29,7 @@ from pairgossip.order_statistics import (
     WinsorizedMean,
     rank_kernel,
 )
-from pairgossip.results.notices import warn_if_not_enough
+from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.grids import check_range
@@ -321,6 +321,7 @@ def run_request(request: EstimationRequest, dropped: int) -> Run:
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
+    warn_if_coarse(run, setup)
     return request.finish(run, setup.iterations)
 
 
@@ -346,6 +347,11 @@ class BinsRequest(EstimationRequest):
                     "none: leave {argument} out.",
                     "until",
                 )
+
+    def _exact_error(self, rows: Any) -> float:
+        """Return the sampling error of all rows, by which bins are judged."""
+        assert isinstance(rows, SketchedSample)
+        return float("nan") if self.interval is None else rows.exact_error(self.interval)
 
     def _rows(self) -> SketchedSample:
         return SketchedSample(self.sample, self.statistic, self.bins, self.declared)

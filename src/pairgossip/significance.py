@@ -9,12 +9,19 @@ from functools import partial
 from typing import Any, ClassVar
 
 from pairgossip import inference
+from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, WHOLE_SETS, choice
 from pairgossip.errors import InputError, canonical
 from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph
-from pairgossip.inference.questions import ALTERNATIVES, find_null, probability, refuse_options
+from pairgossip.inference.questions import (
+    ALTERNATIVES,
+    find_null,
+    probability,
+    refuse_kind,
+    refuse_options,
+)
 from pairgossip.kernels import Combination, Kernel, as_kernel, check_data
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
@@ -25,7 +32,7 @@ from pairgossip.results.run import Run
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
 _BINS, _BINS_PER_COLUMN = 64, 16
-_CORRELATION = "spearman"
+_CORRELATION, _LEVEL = "spearman", 0.95
 
 
 def test(
@@ -67,7 +74,8 @@ def test(
         ``"distance-correlation"`` are tested, or of the exchanges on a graph.
     graph
         If given, nodes hold the rows and every one makes the test by gossip: tests by ranks from
-        averaged bins, others with the sampling error that `estimate` tells. Groups are then sites.
+        averaged bins, others with the sampling error that `estimate` tells. Groups are then sites,
+        and p is that of rows drawn, or of sites drawn where they swap whole sets.
     options
         With a graph, arguments of `estimate`, such as ``iterations``, ``schedule`` and ``until``;
         of kernels also ``method``.
@@ -97,6 +105,7 @@ def test(
     side = choice("alternative", alternative, ALTERNATIVES)
     on_graph = {"graph": graph, "seed": seed, **options}
     if isinstance(kernel, str) and canonical(kernel) in NAMED_TESTS:
+        refuse_kind(canonical(kernel), kind)
         others = {name: rows[name] for name in ("weights", "within", "between")}
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
         return _test_ranks(canonical(kernel), rows, on_graph, **chosen)
@@ -104,10 +113,13 @@ def test(
     without = find_null(measured, null)
     if isinstance(measured, Combination) and measured.contrast is not None:
         raise _needs_all_rows(measured.name)
-    run = estimate(kernel=measured, target=kind, **rows, **chosen, **{"interval": 0.95, **on_graph})
+    if on_graph.get("interval") is None:
+        on_graph["interval"] = _LEVEL
+    run = estimate(kernel=measured, target=kind, **rows, **chosen, **on_graph)
     assert run.sampling_error is not None
     z = (run.estimates - without) / run.sampling_error
-    freedom = run.freedom if run.construction == WHOLE_SETS else math.inf
+    by_site = run.construction == WHOLE_SETS and METHODS[run.method].tracks_rows
+    freedom = run.freedom if by_site else math.inf
     law = partial(probability, alternative=side, freedom=freedom)
     return replace(run, p_value=map_law(law, z))
 
@@ -138,7 +150,7 @@ def _test_ranks(
     found = rows.columns
     data = check_data(found["data"], found.get("labels"))
     TESTS[name](data)  # refuses what no test can judge
-    how: dict[str, Any] = {"groups": found.get("groups"), "interval": 0.95, "method": "sketch"}
+    how: dict[str, Any] = {"groups": found.get("groups"), "interval": _LEVEL, "method": "sketch"}
     of_columns = name == _CORRELATION
     sample = Sample(data) if of_columns else Sample(data[:, 0], data[:, 1])
     statistic = None if of_columns else ClassTest(name)

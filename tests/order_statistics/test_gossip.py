@@ -202,6 +202,16 @@ def test_bad_options_are_refused(options: dict[str, Any], sentence: str) -> None
         pg.quantile(SAMPLES["normal"], 0.5, **options)
 
 
+def test_ties_that_bins_do_not_see_are_told_of() -> None:
+    x = np.where(SAMPLES["lognormal"] < 1.5, 0.0, SAMPLES["lognormal"])
+    assert str(pg.quantile(x, 0.99)).endswith("to inf)") and "e" not in str(pg.quantile(x, 0.99))
+    assert len(np.unique(x)) < 2 * 64  # each has a place of its own
+    pg.quantile(x, 0.5, "complete", **on_a_tree)
+    with pytest.warns(pg.CoarseSketch, match="more than the sampling error of 0, .* use more bins"):
+        run = pg.quantile(x, 0.5, "complete", bins=16, **on_a_tree)
+    assert run.target == 0.0
+
+
 def test_a_site_has_no_rank() -> None:
     pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=None, iterations=1)
     with pytest.raises(pg.InputError, match="bins tell one rank per node: use method='gorank'"):

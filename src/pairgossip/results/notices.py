@@ -14,6 +14,7 @@ from pairgossip.losses import PSD, GeneralLoss, Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 from pairgossip.sketches.problem import SketchedPairs
+from pairgossip.sketches.samples import SketchedSample
 
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
@@ -25,6 +26,8 @@ _MOST_FEATURES = 512
 """Beyond this, finding that out takes seconds."""
 _FACTOR = 1.5
 """By how much a sketch may mistake the sampling error."""
+_ROUNDING = 1e-12
+"""How far a sketch that loses nothing may be off, as a part of the value."""
 _MANY = 10**6
 """Eigendecompositions or calls of a function that take about a minute."""
 
@@ -120,23 +123,26 @@ def _margins(descent: Descent) -> tuple[float, float]:
 
 
 def warn_if_coarse(run: Run, setup: Setup) -> None:
-    """Tell the caller of `estimate` that bins cost more than the sample does."""
-    problem, exact = setup.problem, setup.exact_error
-    if not isinstance(problem, SketchedPairs) or not exact > 0 or run.sketch_error is None:
+    """Tell the caller that bins cost more than the sample does."""
+    problem, exact, level = setup.problem, setup.exact_error, setup.level
+    if not isinstance(problem, SketchedPairs) or level is None or not np.isfinite(exact):
         return
-    ratio = problem.limit_error / exact
-    if run.sketch_error > exact:
-        how = f"is off by {run.sketch_error:.2g}, more than the sampling error of {exact:.2g}"
-    elif not 1 / _FACTOR < ratio < _FACTOR:
-        how = f"tells {ratio:.2g} times the true sampling error of {exact:.2g}"
+    off, told = run.sketch_error or 0.0, problem.limit_error(level)
+    if off > max(exact, _ROUNDING * abs(float(run.target))):
+        how = f"is off by {off:.2g}, more than the sampling error of {exact:.2g}"
+    elif not told / _FACTOR <= exact <= told * _FACTOR:
+        what = "no sampling error" if np.isnan(told) else f"a sampling error of {told:.2g}"
+        how = f"tells {what}, where all rows tell {exact:.2g}"
     else:
         return
-    notice = CoarseSketch(
-        f"The sketch {how}, as where many rows in one bin are tied: use more bins, or "
-        "{argument}.",
-        "method",
-        "tracking",
-    )
+    sentence = f"The sketch {how}, as where many rows in one bin are tied: "
+    if setup.tests:
+        notice = CoarseSketch(f"{sentence}test all rows at once, leave {{argument}} out.", "graph")
+    elif isinstance(problem, SketchedSample):
+        notice = CoarseSketch(f"{sentence}use more bins.")
+    else:
+        remedy = "use more bins, or {argument}."
+        notice = CoarseSketch(f"{sentence}{remedy}", "method", "tracking")
     warnings.warn(notice, stacklevel=3)
 
 

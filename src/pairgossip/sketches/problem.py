@@ -120,9 +120,8 @@ class SketchedPairs(_Sketched):
         means, rows = self._means(averaged), self._rows
         return sampling_errors(self.sketch, rows.kernel, rows.target, means, rows.count)
 
-    @property
-    def limit_error(self) -> float:
-        """What nodes agree on as their sampling error in the end."""
+    def limit_error(self, level: float) -> float:
+        """Return what nodes agree on in the end as the sampling error of intervals at a level."""
         rows, mean = self._rows, self._mean[None]
         return float(sampling_errors(self.sketch, rows.kernel, rows.target, mean, rows.count)[0])
 

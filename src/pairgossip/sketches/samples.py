@@ -188,6 +188,16 @@ class SketchedSample(SketchedPairs):
         found = [self.sketch.sampling(means, level) for _, means in self._parts(averaged)]
         return Sampling(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
+    def limit_error(self, level: float) -> float:
+        """Return what nodes agree on in the end as the sampling error of intervals at a level."""
+        return float(self.sketch.sampling(self._mean[None], level).error[0])
+
+    def exact_error(self, level: float) -> float:
+        """Return the sampling error that all rows tell."""
+        assert self.statistic is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(self.statistic.sampling(self.sample.distribution, level).error)
+
     def _parts(self, averaged: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the means of a few nodes at a time: cells take several times their room."""
         for start in range(0, len(averaged), _READ_AT_ONCE):
@@ -306,3 +316,7 @@ class SketchedColumns(SketchedSample):
     def exact(self, progress: Progress | None = None) -> float:
         """Return the correlation of all rows' ranks."""
         return TESTS["spearman"](self.data).value
+
+    def exact_error(self, level: float) -> float:
+        """Return the sampling error of that correlation."""
+        return TESTS["spearman"](self.data).error
