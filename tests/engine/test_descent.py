@@ -108,6 +108,24 @@ def test_fast_engines_equal_the_plain_algorithm(
             )
 
 
+@pytest.mark.parametrize("clock", ["sync", "async"])
+@pytest.mark.parametrize("proximal", ["none", "ball, active"])
+@pytest.mark.parametrize("engine", ["plain", "auto"])
+def test_a_feature_whose_squares_vanish_has_no_coefficient(
+    engine: str, proximal: str, clock: str
+) -> None:
+    features, labels = two_classes(3)
+    problem = LearningProblem(features * [1.0, 1e-100, 1.0], "auc-logistic", labels)
+    setup = descent("auc-logistic", proximal, clock, step="adaptive")._replace(problem=problem)
+    network = build_descent(engine, setup)
+    network.advance(Schedule(GRAPH, "uniform-edges", root_seed(5)).draw(100)[0])
+    state = network.snapshot()
+    assert state.z[:, 1].any()
+    assert not state.theta[:, 1].any()
+    assert np.abs(state.theta[:, [0, 2]]).min() > 0
+    assert np.isfinite(state.theta).all()
+
+
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("clock", ["sync", "async"])
 @pytest.mark.parametrize("loss", ["auc-logistic", "user's"])

@@ -60,7 +60,10 @@ _MOST_STEPS = 100
 
 
 def _inside_metric(z: FloatArray, metric: FloatArray) -> FloatArray:
-    """Minimize z . theta + sum_q h_q theta_q^2 / 2; 0 where the metric, and so z, is 0."""
+    """Minimize z . theta + sum_q h_q theta_q^2 / 2; 0 where the metric is 0.
+
+    There z is 0 as well, or so small that squares vanish.
+    """
     return np.asarray(np.divide(-z, metric, out=np.zeros_like(z), where=metric > 0))
 
 
@@ -70,19 +73,20 @@ def _onto_ball_in_metric(z: FloatArray, metric: FloatArray, radius: float) -> Fl
     1/||theta|| is concave in mu and grows: Newton's method for 1/||theta|| = 1/R rises to the root.
     """
     theta, shift = _inside_metric(z, metric), np.zeros(z.shape[:-1])
+    moves = theta != 0
     for _ in range(_MOST_STEPS):
         norms = _norms(theta)
         outside = norms > radius * (1.0 + 1e-15)
         if not outside.any():
             break
-        slopes = np.divide(theta**2, metric + shift[..., None], out=np.zeros_like(z), where=z != 0)
+        slopes = np.divide(theta**2, metric + shift[..., None], out=np.zeros_like(z), where=moves)
         with np.errstate(divide="ignore", invalid="ignore"):
             rise = norms**2 / slopes.sum(axis=-1) * (norms - radius) / radius
         further = np.where(outside, shift + rise, shift)
         if np.array_equal(further, shift):
             break
         shift = further
-        theta = _inside_metric(z, metric + np.where(z != 0, shift[..., None], 0.0))
+        theta = _inside_metric(z, metric + np.where(moves, shift[..., None], 0.0))
     return _onto_ball(theta, radius)
 
 

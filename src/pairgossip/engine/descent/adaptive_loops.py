@@ -2,7 +2,7 @@
 
 ``pairs`` are features, weights and offsets with axes (order, side, iteration); there is one order
 where the other never has weight, and the same features but for their sign. ``settings`` are the
-constant of the step, what the squared gradients of each node weigh, and the limits of `loops`.
+constant of the step, one over how often each node is picked, and the limits of `loops`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _renew_model(z, s, d, m, theta, settings):  # type: ignore[no-untyped-def]
         h = factor * np.sqrt(s[c] * d[c]) + ridge
         softened = abs(z[c]) - shrink
         softened = softened if softened > 0 else 0.0
-        theta[c] = (softened if z[c] < 0 else -softened) / (h if h > 0 else 1.0)
+        theta[c] = (softened if z[c] < 0 else -softened) / (h if h > 0 else np.inf)
     if radius != np.inf:
         _onto_ball(z, s, d, theta, factor, ridge, shrink, radius)
     if low != -np.inf or high != np.inf:
@@ -159,7 +159,7 @@ def _add_and_renew(z, s, d, theta, there, back, push, pull, weights, sizes, grad
         h = factor * np.sqrt(s[k] * d[k]) + ridge
         softened = abs(z[k]) - shrink
         softened = softened if softened > 0 else 0.0
-        theta[k] = (softened if z[k] < 0 else -softened) / (h if h > 0 else 1.0)
+        theta[k] = (softened if z[k] < 0 else -softened) / (h if h > 0 else np.inf)
 
 
 @loop
