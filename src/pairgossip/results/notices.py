@@ -82,7 +82,8 @@ def warn_if_short(descent: Descent, iterations: int) -> None:
     """
     steps, problem = descent.steps, descent.problem
     is_sought = iterations >= _LONG_RUN * problem.n and descent.proximal.strength == 0
-    if isinstance(steps, AdaptiveStep) or not is_sought or np.isfinite(descent.proximal.high):
+    has_box = np.isfinite([descent.proximal.low, descent.proximal.high]).any()
+    if isinstance(steps, AdaptiveStep) or not is_sought or has_box:
         return
     pull, needed = _margins(descent)
     reach = float(descent.sizes(np.array([float(iterations)]))[0]) * iterations * pull
