@@ -20,12 +20,14 @@ from pairgossip.losses import (
     Ball,
     Box,
     GeneralLoss,
+    Loss,
     SquaredL2,
     adaptive,
     as_proximal,
     inverse_sqrt,
     risk,
 )
+from pairgossip.losses.learning import LearningProblem, WholeSetsLearning
 from pairgossip.minimization import minimize
 from pairgossip.privacy import RandomizedResponse
 
@@ -79,10 +81,11 @@ def test_no_model_nearby_is_better_in_the_metric(
 
 
 def test_a_ball_is_reached_to_the_last_bits_and_features_without_metric_stay_zero() -> None:
-    z, h = np.array([[5.0, -1e-3, 0.0]]), np.array([[1e-3, 1e3, 0.0]])
+    # The last feature is so small that its squares vanish.
+    z, h = np.array([[5.0, -1e-3, 0.0, 1e-170]]), np.array([[1e-3, 1e3, 0.0, 0.0]])
     theta = Ball(0.5).map_in_metric(z, h, np.ones(1))
     assert np.linalg.norm(theta) == pytest.approx(0.5, rel=1e-15)
-    assert theta[0, 2] == 0
+    assert not theta[0, 2:].any()
     shift = -z[0, :2] / theta[0, :2] - h[0, :2]
     assert shift[0] == pytest.approx(shift[1], rel=1e-9)
 
@@ -136,6 +139,26 @@ def test_sites_that_swap_whole_sets_learn_from_pairs_of_rows(clock: str) -> None
     assert few.objective[-1] < 0.6 * risk(np.zeros(3), DATA, "auc-logistic")
 
 
+def test_sites_weigh_gradients_and_squares_by_their_rows() -> None:
+    rows = LearningProblem(DATA, "auc-logistic")
+    sites = WholeSetsLearning(rows, np.repeat([0, 1, 2], [2, 5, N - 7]))
+    theta = np.array([0.3, -0.2, 0.1])
+    means = []
+    for problem in (rows, sites):
+        nodes, held = (index.ravel() for index in np.indices((problem.n, problem.n)))
+        models = np.broadcast_to(theta, (len(nodes), 3))
+        means.append([part.mean(axis=0) for part in problem.pull(models, nodes, held)])
+    np.testing.assert_allclose(means[1], means[0], rtol=1e-12)
+
+
+def test_rows_that_differ_late_have_something_to_learn() -> None:
+    values = np.column_stack([np.zeros(80), np.arange(80) >= 70])
+    loss = Loss(lambda first, second: first - second, "logistic")
+    assert minimize(values, loss=loss, iterations=10, seed=0).step == "adaptive"
+    with pytest.raises(InputError, match="there is nothing to learn"):
+        minimize(values[:70], loss=loss, iterations=10)
+
+
 def test_a_general_loss_has_features_of_one() -> None:
     def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         return np.square(first[:, 0] * second[:, 0] - theta[0])
@@ -180,7 +203,8 @@ def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-2), **how)
-        minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=Ball(0.1), **how)
+        for limit in (Ball(0.1), Box(-1e-3, np.inf)):
+            minimize(x, y, iterations=100_000, step=inverse_sqrt(1e-3), constraint=limit, **how)
         minimize(x, y, iterations=10_000, step=inverse_sqrt(1e-3), **how)
         minimize(x, y, iterations=100_000, step=adaptive(1e-4), **how)
 
@@ -201,3 +225,24 @@ def test_a_run_without_compiled_form_says_so(clock: str, monkeypatch: pytest.Mon
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gossip(loss="metric-hinge", **how)
+
+
+def test_a_general_loss_that_takes_one_model_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.results.notices._MANY", 20)
+
+    def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return np.square(first[:, 0] + second[:, 0] - theta[..., 0])
+
+    def gradient(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        return -2 * (first[:, :1] + second[:, :1] - theta[..., :1])
+
+    how: dict[str, Any] = {"clock": "async", "iterations": 10, "seed": 0}
+    with pytest.warns(SlowRun) as told:
+        minimize(FEATURES, loss=GeneralLoss(value, gradient, dimension=1), **how)
+    assert str(told[0].message) == (
+        "Loss 'custom' is called for every node that moves, 20 in all, far slower than compiled "
+        "steps: let it take one model per pair, batched=True."
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        minimize(FEATURES, loss=GeneralLoss(value, gradient, dimension=1, batched=True), **how)

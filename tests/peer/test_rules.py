@@ -55,7 +55,8 @@ def test_sums_of_squares_and_counts_are_never_negative() -> None:
     mass = [-1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 4.0]
     assert ADAPTIVE.is_plausible(tuple(mass))
     for place in range(2, 7):
-        assert not ADAPTIVE.is_plausible((*mass[:place], -1e-9, *mass[place + 1 :]))
+        for bad in (-1e-9, math.nan, math.inf, 10 * _LARGEST**2):
+            assert not ADAPTIVE.is_plausible((*mass[:place], bad, *mass[place + 1 :]))
 
 
 def test_a_weight_is_never_negative() -> None:

@@ -176,7 +176,7 @@ WRONG = [
     ),
     (
         LOSS.replace("step = 0.5", "") + "[privacy]\nepsilon = 3\nbins = 3\nclasses = [0, 1]\n",
-        "learning.step is missing: the adaptive step takes the noise of reports for slopes",
+        "learning.step is adaptive, also where it is left out, and that takes the noise of reports",
     ),
     (LOSS.replace("step = 0.5", "step = 0"), "learning.step is 0.0: give a finite number > 0."),
     (LOSS.replace("10.0", "inf"), "learning.radius is inf: give a finite number > 0."),

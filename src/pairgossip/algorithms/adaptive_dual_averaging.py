@@ -1,7 +1,7 @@
 """Gossip dual averaging with a step that needs no tuning, on either clock.
 
 Beside the gradients z, nodes sum and average the squares s of their gradients, the squares d of
-what the pairs differ by, and a count m: 3p + 1 numbers in all. The model is
+the features of their pairs, and a count m: 3p + 1 numbers in all. The model is
 
     theta = argmin { z . theta + sum_q h_q theta_q^2 / 2 + m psi(theta) },
     h_q = sqrt(p) / c * sqrt(s_q d_q / m),
@@ -12,11 +12,11 @@ same number and divides theta_q by it: margins stay what they were. Scaling the 
 nothing, as it scales z and sqrt(s) alike.
 
 Weights make all nodes count the same. Asynchronously node k is picked with probability p_k and
-weighs what it adds by 1/p_k: z and m then grow by the sum of all nodes' gradients and by one in
-each iteration, on average, and s, whose terms are squares, by the sum of g^2 / p_k. Synchronously
-all nodes add in every iteration, with weight one; but a node keeps its pair for 1/p_k iterations
-on average, and a sum of gradients that come in runs of this length varies as much as if their
-squares weighed 1/p_k. So both clocks have the same expected sums.
+weighs what it adds by 1/p_k: in each iteration every node then adds its gradient to z and one to
+m, on average, and g^2 / p_k to s, whose terms are squares. Synchronously all nodes add in every
+iteration, with weight one; but a node keeps its pair for 1/p_k iterations on average, and a sum of
+gradients that come in runs of this length varies as much as if their squares weighed 1/p_k. So
+both clocks have the same expected sums.
 """
 
 from __future__ import annotations

@@ -91,9 +91,9 @@ def adaptive(scale: float = 4.0) -> AdaptiveStep:
     """Return the step that needs no tuning: theta_q = -(c/sqrt(p)) z_q / (sqrt(s_q) a_q).
 
     s_q sums the squared gradients, and a_q is the root mean square of the pairs' features; both
-    are averaged along with z. Models do not depend on the unit of any feature, and gradients are
-    taken at both orders of a pair. A `GeneralLoss` has no features: there a_q is 1, and ``scale``
-    is about as large as the norm of a model.
+    are averaged along with z. Without penalty and constraint, margins do not depend on the unit of
+    any feature. Gradients are taken at both orders of a pair. A `GeneralLoss` has no features:
+    there a_q is 1, and ``scale`` is about as large as the norm of a model.
     """
     return AdaptiveStep(scale)
 

@@ -236,8 +236,8 @@ def _check_algorithm(spec: Spec) -> None:
             raise unknown_name("learning.step", step, (ADAPTIVE,))
         if isinstance(step, str) and spec.privacy is not None:
             raise InputError(
-                "learning.step is missing: the adaptive step takes the noise of reports for "
-                "slopes: give a first step size, as in step = 0.1."
+                "learning.step is adaptive, also where it is left out, and that takes the noise "
+                "of reports for slopes: give a first step size, as in step = 0.1."
             )
         if spec.stop is not None and spec.stop.enough:
             raise InputError(

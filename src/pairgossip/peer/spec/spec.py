@@ -121,9 +121,10 @@ class Algorithm(_Strict, frozen=True):
 class Learning(_Strict, frozen=True):
     """How a model is learned.
 
-    Step sizes shrink with the time, whose unit is that in which a link rings once, from the end of
-    the first unit on. A simulation on a graph of m edges counts m times as many exchanges, so there
-    the same step is step / sqrt(m) once m exchanges were made; `train --spec` takes care of that.
+    Step sizes of the paper's algorithm shrink with the time, whose unit is that in which a link
+    rings once, from the end of the first unit on. A simulation on a graph of m edges counts m times
+    as many exchanges, so there the same step is step / sqrt(m) once m exchanges were made; `train
+    --spec` takes care of that.
     """
 
     step: float | str = ADAPTIVE
