@@ -239,7 +239,7 @@ class DescentOptions(_RunOptions):
 
     method: str | None = None
     """dual-averaging (unless given): rows and gradients travel; or sketch: nodes average sums, from
-    which each computes the gradient over all pairs. No row travels, and it ends at the optimum."""
+    which each computes the gradient over all pairs, and it ends at the optimum."""
     schedule: str | None = None
     """With --method sketch, along which exchanges nodes average: tree (unless given; exact, the
     fewest messages), ordered or random."""

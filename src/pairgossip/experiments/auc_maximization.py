@@ -15,15 +15,14 @@ from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
     MATTERS,
-    NodeRows,
+    central_optimum,
     describe_order,
     dispersion_claim,
     faster_claim,
     paper_graph,
     patients,
 )
-from pairgossip.losses import inverse_sqrt, risk
-from pairgossip.losses.learning import auc_of_scores
+from pairgossip.losses import inverse_sqrt
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
 from pairgossip.results.fit import Bias
@@ -103,42 +102,8 @@ def _optimum(seed: int) -> Mapping[str, Any]:
     rows = {graph: patients(graph, seed) for graph in GRAPHS}
     # Graphs of as many nodes hold the same rows.
     by_size = {len(one.X): one for one in rows.values()}
-    found = {size: _optimum_on(one) for size, one in by_size.items()}
+    found = {size: central_optimum(*one) for size, one in by_size.items()}
     return {graph: found[len(one.X)] for graph, one in rows.items()}
-
-
-def _optimum_on(rows: NodeRows) -> dict[str, Any]:
-    from scipy.optimize import minimize as minimize_centrally
-
-    X, y = rows
-    positives, negatives = X[y == y.max()], X[y != y.max()]
-    differences = (positives[:, None, :] - negatives[None, :, :]).reshape(-1, X.shape[1])
-    pairs = len(X) ** 2
-
-    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
-        margins = differences @ theta
-        slopes = -1.0 / (1.0 + np.exp(margins))
-        return float(np.logaddexp(0.0, -margins).sum() / pairs), slopes @ differences / pairs
-
-    def curvature(theta: FloatArray) -> FloatArray:
-        right = 1.0 / (1.0 + np.exp(-differences @ theta))
-        weights = right * (1.0 - right) / pairs
-        return (differences * weights[:, None]).T @ differences
-
-    found = minimize_centrally(
-        value_and_gradient,
-        np.zeros(X.shape[1]),
-        jac=True,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": 1e-10},
-    )
-    return {
-        "model": found.x.tolist(),
-        "objective": float(found.fun),
-        "auc": auc_of_scores(X @ found.x, y),
-        "objective_of_zero": risk(np.zeros(X.shape[1]), X, _LOSS, y),
-    }
 
 
 def _report(clock: str, results: fw.Results) -> fw.Section:

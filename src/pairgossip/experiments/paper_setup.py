@@ -15,6 +15,8 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.datasets import breast_cancer_wisconsin, engel
 from pairgossip.experiments import framework as fw
 from pairgossip.graphs import Graph, complete, cycle, path, star, torus, watts_strogatz
+from pairgossip.losses import risk
+from pairgossip.losses.learning import auc_of_scores
 from pairgossip.results import Run
 from pairgossip.theory import expected_estimates
 
@@ -146,6 +148,42 @@ def dealt_quantiles(nodes: int, seed: int) -> FloatArray:
 def patients(graph: str, seed: int) -> NodeRows:
     """Deal the rows of Breast Cancer Wisconsin to the nodes of one of the paper's graphs."""
     return deal_rows(*breast_cancer_wisconsin(), paper_nodes(graph), seed)
+
+
+def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
+    """Minimize the AUC-logistic loss on one machine, with a penalty on squared coefficients."""
+    from scipy.optimize import minimize as minimize_centrally
+
+    positives, negatives = X[y == y.max()], X[y != y.max()]
+    differences = (positives[:, None, :] - negatives[None, :, :]).reshape(-1, X.shape[1])
+    pairs = len(X) ** 2
+
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        margins = differences @ theta
+        slopes = -1.0 / (1.0 + np.exp(margins))
+        value = np.logaddexp(0.0, -margins).sum() / pairs + l2 * theta @ theta
+        return float(value), slopes @ differences / pairs + 2.0 * l2 * theta
+
+    def curvature(theta: FloatArray) -> FloatArray:
+        right = 1.0 / (1.0 + np.exp(-differences @ theta))
+        weights = right * (1.0 - right) / pairs
+        bent: FloatArray = (differences * weights[:, None]).T @ differences
+        return bent + 2.0 * l2 * np.eye(len(theta))
+
+    found = minimize_centrally(
+        value_and_gradient,
+        np.zeros(X.shape[1]),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": 1e-10},
+    )
+    return {
+        "model": found.x.tolist(),
+        "objective": float(found.fun),
+        "auc": auc_of_scores(X @ found.x, y),
+        "objective_of_zero": risk(np.zeros(X.shape[1]), X, "auc-logistic", y),
+    }
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pairgossip.experiments.framework import (
 from pairgossip.experiments.framework.report import Contents, write_report
 from pairgossip.experiments.framework.store import Store
 from pairgossip.experiments.graph_gaps import GAPS
+from pairgossip.experiments.learning_messages import LEARNING_MESSAGES
 from pairgossip.experiments.messages import MESSAGES
 from pairgossip.experiments.metric_learning import DIGITS, MIXTURE
 from pairgossip.experiments.mixing_times import MIXING
@@ -41,8 +42,8 @@ CATALOG: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         *(GAPS, AUC_SYNC, AUC_ASYNC, SCATTER, AUC, MIXTURE, DIGITS),
-        *(THEORY, MIXING, SCALING, SEPARABLE, MESSAGES, RANKS, SEVERAL_POINTS, PRIVATE),
-        ERRATA_EVIDENCE,
+        *(THEORY, MIXING, SCALING, SEPARABLE, MESSAGES, LEARNING_MESSAGES, RANKS),
+        *(SEVERAL_POINTS, PRIVATE, ERRATA_EVIDENCE),
     )
 }
 """By their names, in the order of the report."""
