@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pairgossip.kernels.kernel import as_kernel
-from pairgossip.losses import Ball, as_loss
+from pairgossip.losses import Ball, as_loss, as_proximal
 from pairgossip.peer.protocol.rules import (
     _LARGEST,
     AdaptiveAveraging,
@@ -57,6 +58,18 @@ def test_sums_of_squares_and_counts_are_never_negative() -> None:
     for place in range(2, 7):
         for bad in (-1e-9, math.nan, math.inf, 10 * _LARGEST**2):
             assert not ADAPTIVE.is_plausible((*mass[:place], bad, *mass[place + 1 :]))
+
+
+@pytest.mark.parametrize("square", [1e-320, 1e-312, 1e-160])
+def test_a_liar_leaves_a_node_that_can_exchange(square: float) -> None:
+    rule = replace(ADAPTIVE, prox=as_proximal().map_in_metric)
+    lie = (_LARGEST, -_LARGEST, square, square, 1.0, 1.0, 4.0)
+    assert rule.is_plausible(lie)
+    own = (500.0, 500.0, 1.0)
+    mass, private = rule.update(lie, rule.begin()[1], own, own, True)
+    mass, private = rule.update(mass, private, own, (0.0, 1.0, 0.0), False)
+    assert np.isfinite((*mass, *private)).all()
+    assert rule.is_plausible(mass)
 
 
 def test_a_weight_is_never_negative() -> None:

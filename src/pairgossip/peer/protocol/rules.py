@@ -253,7 +253,11 @@ class AdaptiveAveraging(_Zeros):
         theta, weight = np.array([private[:-1]]), np.array([self.weight])
         parts = both_orders(self.loss, theta, _block(own), _block(held))
         sums = adaptive_dual_averaging.add(np.array([mass]), *parts, weight, weight**2)
-        theta = adaptive_dual_averaging.model(sums, self.prox, self.scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = adaptive_dual_averaging.model(sums, self.prox, self.scale)
+        # A liar's gradients may come with squares that make next to nothing of the metric. The
+        # node must have finite margins after that, or it could exchange with nobody.
+        theta = np.clip(model, -_LARGEST, _LARGEST)
         return tuple(sums[0].tolist()), (*theta[0].tolist(), private[-1] + 1)
 
     def is_plausible(self, mass: Numbers) -> bool:
