@@ -87,6 +87,14 @@ def test_sites_that_send_bins_test_by_rows() -> None:
     assert run.p_value == pytest.approx(2 * stats.norm.sf(np.abs(z)), rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["mann-whitney", "spearman"])
+def test_nodes_that_cannot_test_yet_are_told_of(name: str) -> None:
+    with pytest.warns(
+        pg.errors.NotEnough, match=r"the sampling error, .* iterations=\d+ or more\.$"
+    ):
+        ask(name, graph="cycle", iterations=500, seed=0, checkpoints=1)
+
+
 def test_ties_that_bins_do_not_see_are_told_of() -> None:
     zeros = np.where(COLUMNS < 0.3, 0.0, COLUMNS)
     told = r"tells a sampling error of 0\.045, where all rows tell 0\.072.*: test all rows at once"
@@ -111,6 +119,7 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"trials": 2}, "Without a graph nothing is gossiped, so trials has no meaning"),
         ({"graph": "cycle", "weights": np.ones(200)}, "leave weights= out"),
         ({"graph": "cycle", "alternative": "less"}, "leave alternative= out"),
+        ({"kernel": "mmd", "seed": -1}, "The seed must be a whole number >= 0 or None, not -1"),
         ({"kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "bins": 3}, "'bins' is no argument here"),

@@ -29,7 +29,7 @@ from pairgossip.order_statistics import (
     WinsorizedMean,
     rank_kernel,
 )
-from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough
+from pairgossip.results.notices import warn_if_coarse, warn_if_not_enough, warn_if_unsettled
 from pairgossip.results.provenance import estimation_fingerprint
 from pairgossip.results.run import Run
 from pairgossip.sketches.grids import check_range
@@ -321,6 +321,8 @@ def run_request(request: EstimationRequest, dropped: int) -> Run:
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
+    if setup.tests:
+        warn_if_unsettled(run)
     warn_if_coarse(run, setup)
     return request.finish(run, setup.iterations)
 

@@ -12,6 +12,7 @@ from pairgossip import inference
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.arrays import IntArray, PairFunction
 from pairgossip.checks import REFUSE, WHOLE_SETS, choice
+from pairgossip.engine.schedule import root_seed
 from pairgossip.errors import InputError, canonical
 from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph
@@ -100,6 +101,7 @@ def test(
     chosen: dict[str, Any] = {"missing": missing, "classes": classes}
     if graph is None:
         check_options(options, on_graph=False)
+        root_seed(seed)  # refuses what is none
         how: dict[str, Any] = {"null": null, "alternative": alternative, "kind": kind, "seed": seed}
         return inference.test(kernel=kernel, **rows, **chosen, **how)
     side = choice("alternative", alternative, ALTERNATIVES)

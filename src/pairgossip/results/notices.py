@@ -48,7 +48,7 @@ def warn_if_not_enough(run: Run) -> None:
 
 
 def warn_if_unsettled(run: Run) -> None:
-    """Tell the caller of `estimate` that nodes do not agree on the sampling error yet."""
+    """Tell the caller of `estimate` or `test` that nodes do not agree on the sampling error yet."""
     errors = run.sampling_error
     told = run.enough is not None and not run.enough.all()
     if errors is None or told or run.status == "interrupted":
@@ -58,9 +58,11 @@ def warn_if_unsettled(run: Run) -> None:
     if len(known) == errors.size and apart <= _AGREEMENT:
         return
     how = "Not all nodes know" if len(known) < errors.size else f"Nodes differ by {apart:.0%} in"
-    why = "since rows have not come around yet: use {argument} or more, or method 'sketch'."
+    other = ", or method 'sketch'" if run.sketch is None else ""
+    why = f"since rows have not come around yet: use {{argument}} or more{other}."
     if not len(known):
         how = "No node knows"
+    if not len(known) and run.p_value is None:  # tests by ranks were made of all rows before
         why = (
             "since rows have not come around yet, or tell none, as where all are tied or classes "
             "are separated or of one row: use {argument} or more, or see what `exact` says."
