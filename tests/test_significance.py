@@ -79,6 +79,17 @@ def test_nodes_test_a_kernel_by_their_own_errors(alternative: str) -> None:
     assert run.interval[0].shape == (1, 200)
 
 
+def test_p_values_of_different_tests_are_not_joined() -> None:
+    def ask_trial(number: int, null: float) -> Any:
+        asked: dict[str, Any] = {"labels": LABELS, "null": null, "trials": [number], "seed": 0}
+        return pg.test(NUMBERS, "auc", method="sketch", **asked, **ON_A_TREE)
+
+    first = ask_trial(0, 0.5)
+    assert pg.join_trials([first, ask_trial(1, 0.5)]).p_value.shape == (2, 200)
+    with pytest.raises(pg.InputError, match=r"differ in test \(two-sided, null 0\.5 and .*0\.6\)"):
+        pg.join_trials([first, ask_trial(1, 0.6)])
+
+
 def test_sites_that_send_bins_test_by_rows() -> None:
     few, of = NUMBERS[:40], LABELS[:40]
     asked: dict[str, Any] = {"labels": of, "method": "sketch", "schedule": "tree"}

@@ -29,6 +29,7 @@ from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics import TESTS, ClassTest
 from pairgossip.order_statistics.laws import map_law
 from pairgossip.rank_estimation import BinsRequest, check_options, run_request
+from pairgossip.results.provenance import null_mark
 from pairgossip.results.run import Run
 from pairgossip.sketches.samples import Sample, SketchedColumns, SketchedSample
 
@@ -123,7 +124,8 @@ def test(
     by_site = run.construction == WHOLE_SETS and METHODS[run.method].tracks_rows
     freedom = run.freedom if by_site else math.inf
     law = partial(probability, alternative=side, freedom=freedom)
-    return replace(run, p_value=map_law(law, z))
+    fingerprint = {**run.fingerprint, "test": null_mark(without, side)}
+    return replace(run, p_value=map_law(law, z), fingerprint=fingerprint)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's

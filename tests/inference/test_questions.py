@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -299,6 +300,16 @@ def test_distance_correlation_is_that_of_centered_distances() -> None:
     bent = pg.test(x[:, 0], "distance-correlation", labels=x[:, 0] ** 2)
     assert bent.p == 0.001
     assert pg.test(x[:, 0], "distance-correlation", labels=x[:, 0]).value == pytest.approx(1.0)
+
+
+def test_distance_correlation_is_compared_with_all_orders() -> None:
+    x, y = np.array([0.0, 1.0, 3.0, 4.0, 8.0]), np.array([2.0, 0.0, 5.0, 9.0, 6.0])
+    orders = [list(order) for order in permutations(range(5))]
+    values = np.array([brute_distance_correlation(x[:, None], y[o][:, None]) for o in orders])
+    known = np.mean(values >= values[0] - 1e-9)
+    found = pg.test(np.column_stack([x, y]), "distance-correlation")
+    assert 0.1 < known < 0.9 and found.p == pytest.approx(known, abs=0.05)
+    assert found.error == pytest.approx(values.std(), rel=0.1)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e160])

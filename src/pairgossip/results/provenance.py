@@ -191,6 +191,11 @@ def step_mark(descent: Descent, iterations: int) -> _Mark:
     return _Mark(name, _summarize([descent.sizes(times)]))
 
 
+def null_mark(null: float, alternative: str) -> _Mark:
+    """Return the mark of what a statistic was tested against."""
+    return _Mark(f"{alternative}, null {null!r}")
+
+
 def difference(one: Fingerprint, other: Fingerprint) -> _Difference | None:
     """Return the first difference of two problems, None if there is none."""
     for part in dict.fromkeys((*one, *other)):
