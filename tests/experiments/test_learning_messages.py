@@ -90,6 +90,7 @@ def test_prices_are_from_when_a_loss_stays_low() -> None:
     assert (curve.needed(2), curve.needed(2, "bytes")) == (10, 1)
     assert (curve.needed(1), curve.needed(5), curve.needed(0.5)) == (1000, 1, None)
     assert (curve.loss_after(10), curve.loss_after(99), curve.loss_after(1001)) == (1, 1, None)
+    assert curve.loss_after(0.5) is None  # nobody has a model yet
 
 
 def doctored(results: dict[str, Any], way: str, **changes: Any) -> dict[str, str]:

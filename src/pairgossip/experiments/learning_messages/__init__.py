@@ -157,7 +157,7 @@ def _name_way(way: str, curve: Curve) -> str:
 
 
 def _cell(value: float | None) -> float | str:
-    return "ended, or not run" if value is None else value
+    return "no model yet, or ended" if value is None else value
 
 
 def _held_out_table(curves: Curves, facts: Facts) -> fw.Table:

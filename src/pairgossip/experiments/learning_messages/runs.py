@@ -294,8 +294,8 @@ class Curve(NamedTuple):
         return float(self.loss[-1])
 
     def loss_after(self, exchanges: float) -> float | None:
-        """Return the loss after so many exchanges; None if it was not run that long."""
-        if self.exchanges[-1] < exchanges:
+        """Return the loss after so many exchanges; None before its first, and after its end."""
+        if not self.exchanges[0] <= exchanges <= self.exchanges[-1]:
             return None
         return float(self.loss[np.searchsorted(self.exchanges, exchanges, side="right") - 1])
 
