@@ -131,6 +131,7 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"graph": "cycle", "weights": np.ones(200)}, "leave weights= out"),
         ({"graph": "cycle", "alternative": "less"}, "leave alternative= out"),
         ({"kernel": "mmd", "seed": -1}, "The seed must be a whole number >= 0 or None, not -1"),
+        ({"graph": "cycle", "kernel": "auc", "target": "u"}, "is its kind: leave target= out"),
         ({"kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "bins": 3}, "'bins' is no argument here"),

@@ -18,12 +18,13 @@ from pairgossip.estimation import estimate
 from pairgossip.graphs import Graph
 from pairgossip.inference.questions import (
     ALTERNATIVES,
+    check_test_rows,
     find_null,
     probability,
     refuse_kind,
     refuse_options,
 )
-from pairgossip.kernels import Combination, Kernel, as_kernel, check_data
+from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.kernels.named_tests import NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.order_statistics import TESTS, ClassTest
@@ -116,6 +117,8 @@ def test(
     without = find_null(measured, null)
     if isinstance(measured, Combination) and measured.contrast is not None:
         raise _needs_all_rows(measured.name)
+    if "target" in options:
+        raise InputError("The target of a test is its kind: leave {argument} out.", "target")
     if on_graph.get("interval") is None:
         on_graph["interval"] = _LEVEL
     run = estimate(kernel=measured, target=kind, **rows, **chosen, **on_graph)
@@ -152,7 +155,7 @@ def _test_ranks(
     check_options({key: value for key, value in on_graph.items() if key != "graph"}, on_graph=True)
     rows = prepare_rows(missing, classes, columns, stacklevel=4)
     found = rows.columns
-    data = check_data(found["data"], found.get("labels"))
+    data = check_test_rows(name, found)
     TESTS[name](data)  # refuses what no test can judge
     how: dict[str, Any] = {"groups": found.get("groups"), "interval": _LEVEL, "method": "sketch"}
     of_columns = name == _CORRELATION

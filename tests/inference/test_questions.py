@@ -349,6 +349,17 @@ def test_rows_without_a_distance_correlation(rows: np.ndarray, sentence: str) ->
         pg.test(rows, "distance-correlation")
 
 
+@pytest.mark.parametrize("name", ["spearman", "distance-correlation"])
+def test_names_of_several_classes_have_no_size(name: str) -> None:
+    sizes = ["small", "large", "medium"] * 20
+    with pytest.raises(pg.InputError, match=r"compares labels by size, .* order with classes="):
+        pg.test(SCORES, name, labels=sizes)
+    found = pg.test(SCORES, name, labels=sizes, classes=["small", "medium", "large"])
+    assert found == pg.test(SCORES, name, labels=[0, 2, 1] * 20)
+    with pytest.raises(pg.InputError, match=r"two classes|3 classes"):
+        pg.test(SCORES, "mann-whitney", labels=sizes)
+
+
 def test_a_test_is_no_kernel() -> None:
     for name in ("mann_whitney", "distance-correlation"):
         with pytest.raises(pg.InputError, match="is a test, and no average over pairs"):

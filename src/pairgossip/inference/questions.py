@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from pairgossip.arrays import IntArray, PairFunction
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray, PairFunction
 from pairgossip.checks import REFUSE, STATISTICS, choice, real
 from pairgossip.errors import InputError, canonical
 from pairgossip.inference.answer import FEW, Answer, check_level, interval
@@ -14,6 +16,7 @@ from pairgossip.inference.permutations import permute_labels, permute_rows
 from pairgossip.inference.projection import ROUNDING, Projection, project
 from pairgossip.kernels import Combination, Kernel, Pairs, check_data
 from pairgossip.kernels.blocks import Progress
+from pairgossip.kernels.data import class_example
 from pairgossip.kernels.named_tests import DISTANCE_CORRELATION, NAMED_TESTS
 from pairgossip.kernels.rows import prepare_rows
 from pairgossip.kernels.weighing import are_frequencies, number_labels
@@ -149,7 +152,7 @@ def test(
         refuse_kind(canonical(kernel), kind)
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
         rows = prepare_rows(missing, classes, given, stacklevel=4).columns
-        table = check_data(rows["data"], rows.get("labels"))
+        table = check_test_rows(canonical(kernel), rows)
         if canonical(kernel) == DISTANCE_CORRELATION:
             return permute_rows(table, seed)
         return TESTS[canonical(kernel)](table)
@@ -180,6 +183,19 @@ def find_null(kernel: Kernel | Combination, null: float | None) -> float:
             0.0,
         )
     return without
+
+
+def check_test_rows(name: str, rows: Mapping[str, Any]) -> FloatArray:
+    """Return what a test is made of, labels last; raise `InputError` for text without an order."""
+    table, labels = check_data(rows["data"], rows.get("labels")), rows.get("labels")
+    example = None if NAMED_TESTS[name].columns[-1] == "label" else class_example(labels)
+    if example is not None and len(np.unique(table[:, -1])) > 2:  # two differ by one in any order
+        raise InputError(
+            f"Test '{name}' compares labels by size, but the labels are {example}: pass numbers, "
+            "or say their order with {argument}.",
+            "classes",
+        )
+    return table
 
 
 def refuse_options(name: str, options: Mapping[str, Any]) -> None:
