@@ -249,6 +249,21 @@ def test_averages_too_coarse_to_tell_are_told() -> None:
         fit("auc-hinge", graph=graph, schedule="random", accuracy=1e-3, tolerance=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["auc-hinge", "auc-smoothed-hinge", "auc-squared-hinge"])
+def test_a_row_far_from_all_others_is_told(loss: str) -> None:
+    far = _X.copy()
+    far[0, 0] = 1e6
+    with pytest.warns(NotEnough, match="so far from the others"):
+        found = fit(loss, data=far)
+    # And the model is not that of the one row.
+    assert found.objective[-1] < 0.9 * risk(np.zeros(3), far, loss, _Y)
+
+
+def test_a_fit_by_sketches_is_no_start() -> None:
+    with pytest.raises(pg.InputError, match="ended at its optimum: leave start= out"):
+        fit(method="dual-averaging", start=fit())
+
+
 def test_two_rows_are_enough() -> None:
     pair = np.array([[0.0], [1.0]])
     found = fit(data=pair, labels=[0, 1], graph="complete", penalty=pg.SquaredL2(0.01))

@@ -290,6 +290,11 @@ class _Start:
         fit = start if start is None or isinstance(start, Fit) else load(start)
         if fit is not None and not isinstance(fit, Fit):
             raise InputError("The start must be a Fit or the file of one, not a Run.")
+        if fit is not None and fit.method == "sketch":
+            raise InputError(
+                "The start is a fit by sketches, which ended at its optimum: leave {argument} out.",
+                "start",
+            )
         self._fit = fit
         self.origin = Origin() if fit is None else _end_of(fit)
 

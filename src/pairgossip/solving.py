@@ -43,6 +43,8 @@ _MATERIAL = 1e-4
 """What a run may leave to gain without a word, relative to the zero model's objective."""
 _COARSE = 0.1
 """How far slopes may be off without a word, relative to their mean."""
+_FAR = 200.0
+"""How many quartile distances a value may be from the others of its feature without a word."""
 _OF_DUAL_AVERAGING = {
     "step": "chooses its steps itself",
     "start": "begins from averages of the rows",
@@ -62,7 +64,7 @@ def solve(request: SolvingRequest) -> Fit:
     fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
     _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
     if not _warn_if_separated(fit, setup):
-        _warn_if_coarse(fit)
+        _warn_if_coarse(fit, setup)
     return request.finish(fit, setup.iterations)
 
 
@@ -188,15 +190,19 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
     warnings.warn(notice, stacklevel=4)
 
 
-def _warn_if_coarse(fit: Fit) -> None:
+def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
     assert fit.gradient_error is not None
-    if (fit.gradient_error[:, -1] > _COARSE).any():
+    rows = setup.problem.learning.data[:, :-1]
+    low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+    # In units of the far value all other rows are alike.
+    is_far = ((np.abs(rows - middle).max(axis=0) > _FAR * (high - low)) & (high > low)).any()
+    is_closed = setup.problem.learning.loss.name.endswith("-squared")
+    if (fit.gradient_error[:, -1] > _COARSE).any() or (is_far and not is_closed):
         warnings.warn(
             NotEnough(
-                "Scores of some rows are so far from the others that gradients may be wrong, and "
-                "the model not the best: bring far-off values of the features closer, or use "
-                "{argument}.",
+                "Some rows are so far from the others that gradients may be wrong, and the model not "
+                "the best: bring far-off values of the features closer, or use {argument}.",
                 "method",
                 "dual-averaging",
             ),

@@ -87,7 +87,8 @@ class Fit(Result):
     """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
     gradient_error: FloatArray | None = None
     """How far sketched slopes of pairs may be off, relative to their mean, shape (trials,
-    checkpoints); NaN before the first gradient. None where gradients are those of single pairs."""
+    checkpoints), what averaging leaves not counted; NaN before the first gradient. None where
+    gradients are those of single pairs."""
     reports: IntArray | None = None
     """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
     the fit uses the same, as new ones would tell more."""

@@ -19,6 +19,9 @@ _SUFFICIENT = 1e-4
 """Which part of the promised decrease a step must bring."""
 _SHORTER = 0.35
 _LEAST_STEP = 1e-10
+_STEEP, _LONGER = 0.5, 8.0
+"""Which part of the slope may be left after a step that was long enough; how much longer the next
+one is where more is left and no curvature was met."""
 _INNER, _INNER_ACCURACY = 500, 1e-10
 """Steps of the local subproblem at most, and how exactly it is solved."""
 
@@ -74,6 +77,8 @@ class QuasiNewton:
         self._direction = np.zeros_like(first.theta)
         self._length, self._slope = np.ones(len(first.theta)), np.zeros(len(first.theta))
         self._scale = np.ones(len(first.theta))
+        self.is_steep = np.ones(len(first.theta), dtype=bool)
+        """Whether the last step ended where it could have gone on; True before the first."""
         self._aim()
 
     @property
@@ -138,7 +143,10 @@ class QuasiNewton:
         del self._secants[:-_MEMORY]
         inner = _dot(y, self._metric.solve(y))
         ratio = np.divide(product, inner, out=np.ones(len(inner)), where=inner > 0)
-        self._scale = _where(known, ratio, self._scale)
+        # Where steps meet no curvature, as between the kinks of a hinge, they are too short.
+        left = product < (_STEEP - 1.0) * _dot(self.best.gradient, s)
+        self._scale = _where(known, ratio, _where(better & left, _LONGER, 1.0) * self._scale)
+        self.is_steep = np.where(better, left & ~known, self.is_steep)
 
     def _aim(self) -> None:
         """Set the direction by the model of the objective at the best point."""

@@ -172,7 +172,8 @@ class Solver:
             else:
                 ahead = solver.advance(tried, bent)
             models = ahead.propose()
-            state = np.where(ahead.promised > self._tolerance * self._zero, _GO_ON, _DONE)
+            gain = ahead.promised > self._tolerance * self._zero
+            state = np.where(gain | (ahead.is_steep & (ahead.promised > 0)), _GO_ON, _DONE)
             state = np.where(ahead.length < _SHORT, _DONE, state)
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
