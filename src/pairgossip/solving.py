@@ -45,6 +45,7 @@ _COARSE = 0.1
 """How far slopes may be off without a word, relative to their mean."""
 _FAR = 200.0
 """How many quartile distances a value may be from the others of its feature without a word."""
+_ROWS_LOOKED_AT = 2_000
 _OF_DUAL_AVERAGING = {
     "step": "chooses its steps itself",
     "start": "begins from averages of the rows",
@@ -194,15 +195,17 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
     assert fit.gradient_error is not None
     rows = setup.problem.learning.data[:, :-1]
-    low, middle, high = np.quantile(rows, (0.25, 0.5, 0.75), axis=0)
+    some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
+    low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=0)
     # In units of the far value all other rows are alike.
-    is_far = ((np.abs(rows - middle).max(axis=0) > _FAR * (high - low)) & (high > low)).any()
+    reach = np.maximum(rows.max(axis=0) - middle, middle - rows.min(axis=0))
+    is_far = ((reach > _FAR * (high - low)) & (high > low)).any()
     is_closed = setup.problem.learning.loss.name.endswith("-squared")
     if (fit.gradient_error[:, -1] > _COARSE).any() or (is_far and not is_closed):
         warnings.warn(
             NotEnough(
-                "Some rows are so far from the others that gradients may be wrong, and the model not "
-                "the best: bring far-off values of the features closer, or use {argument}.",
+                "Some rows are so far from the others that gradients may be wrong, and the model "
+                "not the best: bring far-off values of the features closer, or use {argument}.",
                 "method",
                 "dual-averaging",
             ),

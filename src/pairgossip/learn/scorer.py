@@ -58,7 +58,7 @@ class GossipScorer(GossipEstimator):
     _: KW_ONLY
     solver: str = SKETCH
     schedule: str = "tree"
-    tol: float = 1e-7
+    tol: float = 1e-6
 
     def _learn_scores(self, rows: Rows, loss: Loss) -> FloatArray:
         """Set the models of all nodes, in the features' own units; return their mean."""

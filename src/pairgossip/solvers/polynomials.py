@@ -20,6 +20,7 @@ _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
 """Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
 _NARROWEST = 1e-100
 """Ranges of scores count as this wide at least, so that their inverses can be squared."""
+_ROWS_AT_ONCE = 1 << 12
 _HEIGHTS = np.linspace(0.02, 0.995, 60) * math.pi
 """Imaginary parts up to which the logistic function, whose poles are at pi, is looked at."""
 
@@ -62,11 +63,14 @@ class Polynomials:
     def features(self, scores: FloatArray) -> FloatArray:
         """Return the polynomials at scores, shape (m, order), one after the other in memory."""
         x = np.clip((scores - self._center) / self._half, -1.0, 1.0)
-        each = np.empty((self.order, len(scores)))
+        each, twice = np.empty((self.order, len(scores))), 2.0 * x
         each[0], each[1] = 1.0, x
-        for a in range(2, self.order):
-            np.multiply(2.0 * x, each[a - 1], out=each[a])
-            each[a] -= each[a - 2]
+        # A block of rows at a time stays in the cache while all polynomials are computed.
+        for start in range(0, len(scores), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            for a in range(2, self.order):
+                np.multiply(twice[rows], each[a - 1, rows], out=each[a, rows])
+                each[a, rows] -= each[a - 2, rows]
         return each.T
 
     def add_up(
@@ -84,12 +88,12 @@ class Polynomials:
         phi(s' - s).
         """
         forms = (form if below else form.T for form in self._forms)
-        values, slopes, bends = (
-            features @ (form @ others[0])
-            if len(others) == 1
-            else np.einsum("ma,ma->m", features, others @ form.T)
-            for form in forms
-        )
+        if len(others) == 1:
+            values, slopes, bends = (features @ np.stack([f @ others[0] for f in forms], axis=1)).T
+        else:
+            values, slopes, bends = (
+                np.einsum("ma,ma->m", features, others @ form.T) for form in forms
+            )
         errors = np.broadcast_to(self.error * np.abs(others[:, 0]), len(features))
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
 

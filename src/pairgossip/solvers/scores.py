@@ -89,7 +89,7 @@ class ScoreRows:
 
     def extremes(self, scores: FloatArray) -> FloatArray:
         """Return minus the lowest and the highest score of each node's rows, shape (k, 2)."""
-        return largest_rows(np.column_stack([-scores, scores]), self.owner, self.nodes)
+        return ends_of_rows(scores[:, None], self.owner, self.nodes)
 
     def choose_order(self, half: float, slope: float | None, before: int, error: float) -> int:
         """Return how fine the next sketch must be, given the mean slope of a pair.
@@ -155,16 +155,17 @@ class ScoreSketch:
         grades = means.reshape(len(means), rows.count, -1)
         below = np.cumsum(grades, axis=1) - grades
         above = grades.sum(axis=1, keepdims=True) - below - grades
-        read = np.empty((len(rows.features), 5))
+        read = np.zeros((len(rows.features), 5))
         for grade, (mine, features) in enumerate(zip(rows.members, self._features, strict=True)):
             at = np.zeros(1, dtype=np.intp) if rows.owner is None else rows.owner[mine]
-            under = self._kind.read(features, below[at, grade], below=True)
-            over = self._kind.read(features, above[at, grade], below=False)
-            read[mine, 0] = under.slopes - over.slopes
-            read[mine, 1] = under.values
-            read[mine, 2] = np.abs(under.slopes)
-            read[mine, 3] = under.errors + over.errors
-            read[mine, 4] = under.bends + over.bends
+            if grade > 0:
+                under = self._kind.read(features, below[at, grade], below=True)
+                parts = under.slopes, under.values, np.abs(under.slopes), under.errors, under.bends
+                read[mine] += np.stack(parts, axis=1)
+            if grade < rows.count - 1:
+                over = self._kind.read(features, above[at, grade], below=False)
+                none = np.zeros(len(mine))
+                read[mine] += np.stack([-over.slopes, none, none, over.errors, over.bends], axis=1)
         read *= rows.weights[:, None]
         sums = self._sum_up(read[:, :4])
         if moments is None:
@@ -180,10 +181,10 @@ class ScoreSketch:
         return add_rows(each, rows.owner, rows.nodes)
 
 
-def largest_rows(values: FloatArray, owner: IntArray | None, owners: int) -> FloatArray:
-    """Return the largest numbers of each owner's rows, column by column; of all rows without."""
+def ends_of_rows(values: FloatArray, owner: IntArray | None, owners: int) -> FloatArray:
+    """Return minus the least and then the largest of each owner's rows; of all rows without."""
     if owner is None:
-        return np.asarray(values.max(axis=0))[None, :]
-    largest = np.full((owners, values.shape[1]), -np.inf)
-    np.maximum.at(largest, owner, values)
-    return largest
+        return np.concatenate([-values.min(axis=0), values.max(axis=0)])[None, :]
+    ends = np.full((owners, 2 * values.shape[1]), -np.inf)
+    np.maximum.at(ends, owner, np.concatenate([-values, values], axis=1))
+    return ends

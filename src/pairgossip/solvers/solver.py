@@ -17,7 +17,7 @@ from pairgossip.losses.loss import Margin, Phi
 from pairgossip.solvers.moments import GradeMoments, Metric, PairMoments
 from pairgossip.solvers.penalties import split_penalty
 from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton
-from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, largest_rows
+from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, ends_of_rows
 
 _LARGEST_PRODUCTS = 1 << 24
 """Up to this many products of two features, over all nodes that differ, they are averaged."""
@@ -29,6 +29,9 @@ _ROUNDING = 1e-9
 """How far below 0 rounding takes a loss, relative to that of the zero model."""
 _DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
 _LOCAL_STEPS = 200
+_BENT_EACH_TIME = 64
+"""Up to this many features the curvature is averaged with every gradient; beyond, with the first,
+as messages would be long and steps hardly better."""
 
 
 class Rows(NamedTuple):
@@ -126,9 +129,8 @@ class Solver:
     def _scale_features(self) -> _Asked:
         """Let all nodes know the range of every feature, and bring them to -1 to 1."""
         rows, d = self._given, self._dimension
-        ends = np.concatenate([-rows.features, rows.features], axis=1)
-        largest = largest_rows(ends, rows.owner, rows.nodes)
-        _, ends = yield Averaging(np.zeros((rows.nodes, 0)), largest)
+        ends = ends_of_rows(rows.features, rows.owner, rows.nodes)
+        _, ends = yield Averaging(np.zeros((rows.nodes, 0)), ends)
         low, high = -ends[0, :d], ends[0, d:]
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         self._half = np.where(half > 0, half, 1.0)
@@ -164,8 +166,11 @@ class Solver:
             if decision == _DONE:
                 return
             at = known.models if decision == _REPEAT else models
+            is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
             known, tried, bent = yield from self._evaluate(
-                at, Agreement(-agreed[0], agreed[1], int(agreed[2]))
+                at,
+                Agreement(-agreed[0], agreed[1], int(agreed[2])),
+                self._layout if is_bent else None,
             )
             if solver is None:
                 ahead = QuasiNewton(tried, bent, self._penalty, self._slack)
@@ -201,8 +206,10 @@ class Solver:
         half = float(known.ends.sum(axis=1).max() / 2)
         return self._rows.choose_order(half, known.slope, known.order, known.error)
 
-    def _evaluate(self, models: FloatArray, agreed: Agreement) -> _Asked:
-        """Return what nodes know of models: the range of scores, values and gradients."""
+    def _evaluate(
+        self, models: FloatArray, agreed: Agreement, layout: GradeMoments | None
+    ) -> _Asked:
+        """Return what nodes know of models: the range of scores, values, gradients, curvature."""
         rows, d = self._rows, self._dimension
         scores = rows.scores(models)
         sketch = ScoreSketch(rows, scores, agreed)
@@ -212,10 +219,8 @@ class Solver:
         )
         first = means[:, : sketch.size] / self._total
         at = models if rows.owner is None else means[:, sketch.size :]
-        means, _ = yield Averaging(sketch.weigh(first, self._layout), np.zeros((rows.nodes, 0)))
+        means, _ = yield Averaging(sketch.weigh(first, layout), np.zeros((rows.nodes, 0)))
         means = means / self._total
-        bent = self._layout.read(means[:, d + 3 :])
-        shares = means[:, d + 3 :].reshape(len(means), self._grades, -1)[..., 0].sum(axis=1)
         penalty = np.einsum("nd,d->n", at**2, self._squared)
         # A loss is never below 0: if it looks so, scores are too far apart for the sketch.
         loss = np.where(means[:, d] < -_ROUNDING * self._zero, np.inf, means[:, d])
@@ -224,8 +229,12 @@ class Solver:
         relative = float(np.max(error / np.maximum(slope, 1e-300)))
         width = agreed.high - agreed.low
         known = _Known(at, ends, float(slope.min()), agreed.order, width, relative)
-        metric = bent.curvature(shares, self._squared)
+        metric = None if layout is None else self._read_curvature(layout, means[:, d + 3 :])
         return known, Evaluation(at, value, gradient), metric
+
+    def _read_curvature(self, layout: GradeMoments, bent: FloatArray) -> Metric:
+        shares = bent.reshape(len(bent), self._grades, -1)[..., 0].sum(axis=1)
+        return layout.read(bent).curvature(shares, self._squared)
 
     def _minimize_quadratic(self, moments: PairMoments) -> QuasiNewton:
         """Return the minimum of the squared loss, which its moments tell in full."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.random import SeedSequence
 from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.descent.engines import Snapshot, no_metric
-from pairgossip.engine.descent.judge import build_judge
+from pairgossip.engine.descent.judge import Judge, build_judge
 from pairgossip.engine.descent.trial import disagreement, penalties
 from pairgossip.engine.solving.passes import Passes
 from pairgossip.engine.timetable import Timetable
@@ -27,6 +28,8 @@ from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.loss import Phi
 from pairgossip.solvers.solver import Averaging, Round, Rows, Solver
 
+_EXACT = 1e-5
+"""Errors of slopes, relative to their mean, with which values are those of the loss."""
 _SLACK = 1e-9
 """Relative differences of values that are those of sketches, where averages are exact."""
 
@@ -124,7 +127,6 @@ class SolverTrial:
         # Below the square of what averages leave, gains are those of chance.
         tolerance = max(setup.tolerance, 0.0 if self._passes.shared else setup.accuracy**2)
         self._solver = Solver(rows, grades, learning.loss.phi, setup.proximal, tolerance, slack)
-        self._judge = build_judge(setup.engine, learning)
 
     def run(self, on_progress: Callable[[int], None]) -> None:
         """Run until the model is at its best, or out of rounds."""
@@ -165,11 +167,19 @@ class SolverTrial:
         record.written = at + 1
 
     def _objectives(self, now: Round) -> FloatArray:
-        """Return the objectives of the judged nodes' models; weighted rows have the nodes' own."""
-        if self._setup.problem.weights is not None:
+        """Return the objectives of the judged nodes' models, or what nodes know of their own.
+
+        That is all there is of weighted rows, and exact enough for those who look at the end only.
+        """
+        only_end = len(self._setup.checkpoints) == 1 and now.gradient_error <= _EXACT
+        if self._setup.problem.weights is not None or only_end:
             return np.where(np.isfinite(now.objective), now.objective, np.nan)
         models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
         return self._judge.objectives(models) + penalties(self._setup.proximal, models)
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return build_judge(self._setup.engine, self._setup.problem.learning)
 
     def _state(self, models: FloatArray) -> Snapshot:
         n, p = self._setup.graph.n, models.shape[1]
