@@ -41,7 +41,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         graph, which fit any number of rows. If rows are grouped in `fit`, one node per group.
     solver
         "sketch" averages sums from which every node knows the gradient over all pairs: it ends
-        at the optimum, and no row leaves its node. "dual-averaging" is the paper's: nodes swap
+        at the optimum, and no row is passed on. "dual-averaging" is the paper's: nodes swap
         rows and average gradients.
     phi
         What is made of a difference of scores: "logistic", "hinge", "squared-hinge",

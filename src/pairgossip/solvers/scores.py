@@ -1,8 +1,8 @@
 """The gradient of a loss of differences of scores, from two averagings.
 
 First the nodes average a sketch of their rows' scores, grade by grade. Each reads from it what its
-rows weigh in the gradient; the average of the rows with these weights is the gradient. Rows stay
-where they are.
+rows weigh in the gradient; the average of the rows with these weights is the gradient. No row is
+passed on.
 """
 
 from __future__ import annotations
