@@ -18,7 +18,7 @@ from pairgossip.engine.descent.judge import (
     build_judge,
     default_judged,
 )
-from pairgossip.losses import CATALOG, MARGINS, GeneralLoss, Loss, auc_loss
+from pairgossip.losses import MARGINS, GeneralLoss, Loss, auc_loss
 from pairgossip.losses.builtin import difference, higher_label
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.loss import center
@@ -26,7 +26,8 @@ from pairgossip.losses.sums import ranking_risks
 from pairgossip.results.fit import Fit
 from tests.losses.reference import brute_ranking, brute_sums, hard_scores, relative_error
 
-RANKING = sorted(name for name in CATALOG if not name.startswith("metric"))
+COMPILED = sorted(name for name in MARGINS if name != "squared")
+RANKING = sorted(f"{kind}-{phi}" for kind in ("auc", "ranking") for phi in COMPILED)
 HARD = hard_scores()
 
 
@@ -63,20 +64,30 @@ def test_every_ranking_loss(loss: str, scale: float) -> None:
 
 
 @pytest.mark.parametrize("classes", [3, 7, 40, 150])
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 def test_graded_labels_with_and_without_ties(phi: str, classes: int) -> None:
     for scale in (0.3, 30.0, 1e4):
         assert_twins(problem(f"ranking-{phi}", classes=classes), models(20, scale=scale))
 
 
+@pytest.mark.parametrize("classes", [2, 5])
+def test_squared_margins_are_judged_by_their_moments(classes: int) -> None:
+    judged = problem("ranking-squared", classes=classes)
+    assert build_judge("auto", judged) is judged
+    thetas = models(4)
+    features, labels = judged.data[:, :-1], judged.data[:, -1]
+    sums = np.array([brute_ranking(scores, labels, "squared") for scores in thetas @ features.T])
+    np.testing.assert_allclose(judged.objectives(thetas), sums / judged.n**2, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 9, 33])
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 def test_few_observations(phi: str, n: int) -> None:
     assert_twins(problem(f"auc-{phi}", n), models(5))
     assert_twins(problem(f"ranking-{phi}", n, classes=n), models(5))
 
 
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 @pytest.mark.parametrize("case", sorted(HARD))
 def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # One feature and the model 1 make any scores; the middle of the features is left where it is.
@@ -92,7 +103,7 @@ def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> No
             assert relative_error(judge.objectives(np.ones((1, 1))), exact) < 1e-12
 
 
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 def test_outliers_and_ties_that_crowd_one_bucket(phi: str) -> None:
     rng = np.random.default_rng(0)
     labels: FloatArray = np.tile([0.0, 1.0], 200)
@@ -126,7 +137,7 @@ def test_models_that_are_not_finite_say_so_without_warnings(loss: str) -> None:
     np.testing.assert_allclose(gradients[finite], right[finite], rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 def test_without_pairs_of_different_labels_nothing_is_lost(phi: str) -> None:
     loss = Loss(difference, phi, weights=higher_label)
     judged = LearningProblem(models(30), loss, np.ones(30))
@@ -211,7 +222,7 @@ def brute(judged: LearningProblem, theta: FloatArray, node: int | None = None) -
     return judged.loss.gradient(theta, first, second).mean(axis=0)
 
 
-@pytest.mark.parametrize("phi", sorted(MARGINS))
+@pytest.mark.parametrize("phi", COMPILED)
 @pytest.mark.parametrize("case", sorted(OWN))
 def test_every_own_loss_is_judged_by_compiled_sums(case: str, phi: str) -> None:
     judged = own(case, phi)

@@ -214,8 +214,8 @@ def as_fingerprint(record: Mapping[str, Any]) -> Fingerprint:
 
 
 def _data_mark(data: FloatArray) -> _Mark:
-    digest = hashlib.sha256(np.ascontiguousarray(data, dtype=np.float64).data)
-    return _Mark(f"{digest.hexdigest()[:32]} of shape {data.shape}")
+    digest = hashlib.blake2b(np.ascontiguousarray(data, dtype=np.float64).data, digest_size=16)
+    return _Mark(f"{digest.hexdigest()} of shape {data.shape}")
 
 
 def _kernel_mark(kernel: Kernel | Combination, data: FloatArray) -> _Mark:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses.loss import Margin
-from pairgossip.solvers.polynomials import add_rows
+from pairgossip.solvers.polynomials import add_rows, members_of
 
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 _SCALES = np.geomspace(1e-3, 1e3, 121)
@@ -57,8 +57,7 @@ class GradeMoments:
     ) -> FloatArray:
         """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
         sums = np.zeros((owners, self.grades, self.size // self.grades))
-        for grade in range(self.grades):
-            mine = grades == grade
+        for grade, mine in enumerate(members_of(grades, self.grades)):
             x, w = rows[mine], weights[mine]
             if owner is None:
                 sums[0, grade] = np.concatenate([[w.sum()], w @ x, self._squares_of_all(x, w)])

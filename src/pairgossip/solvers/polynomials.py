@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -139,6 +140,14 @@ def choose_order(phi: Margin, half: float, tolerance: float) -> int:
         if slope_error(phi, half, order) <= tolerance:
             return order
     return _ORDERS[-1]
+
+
+def members_of(grades: IntArray, count: int) -> list[Any]:
+    """Return where the rows of each grade are: slices if they come in the order of their grades."""
+    if (grades[1:] >= grades[:-1]).all():
+        ends = np.searchsorted(grades, np.arange(count + 1)).tolist()
+        return [slice(*pair) for pair in pairwise(ends)]
+    return [np.flatnonzero(grades == grade) for grade in range(count)]
 
 
 def add_rows(each: FloatArray, owner: IntArray, owners: int) -> FloatArray:

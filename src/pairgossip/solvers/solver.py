@@ -29,6 +29,8 @@ _ROUNDING = 1e-9
 """How far below 0 rounding takes a loss, relative to that of the zero model."""
 _DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
 _LOCAL_STEPS = 200
+_FEW_FEATURES = 16
+"""Up to this many features the sum of a model's sizes is about the range of its scores."""
 _BENT_EACH_TIME = 64
 """Up to this many features the curvature is averaged with every gradient; beyond, with the first,
 as messages would be long and steps hardly better."""
@@ -155,7 +157,7 @@ class Solver:
         """Evaluate models and improve them until no node expects to gain anything."""
         solver: QuasiNewton | None = None
         ahead: QuasiNewton | None = None
-        known = _Known(models, np.zeros((len(models), 2)), None, 0, 0.0, 0.0)
+        known = _Known(models, (yield from self._find_range(models)), None, 0, 0.0, 0.0)
         state = np.full(len(models), _GO_ON)
         while True:
             proposals = self._propose(known, models, state)
@@ -183,15 +185,20 @@ class Solver:
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
 
+    def _find_range(self, models: FloatArray) -> _Asked:
+        """Return the ends of the first scores; features that are few bound them well enough."""
+        if self._dimension <= _FEW_FEATURES:
+            return np.full((len(models), 2), np.inf)
+        rows = self._rows
+        _, ends = yield Averaging(np.zeros((rows.nodes, 0)), rows.extremes(rows.scores(models)))
+        return ends
+
     def _propose(self, known: _Known, models: FloatArray, state: FloatArray) -> FloatArray:
         """Return every node's wish: the range of the next scores, how fine, and how to go on."""
         at = np.where(state[:, None] == _REPEAT, known.models, models)
         reach = np.abs(at).sum(axis=1)
-        if known.slope is None:
-            ends = np.column_stack([reach, reach])
-        else:
-            moved = np.abs(at - known.models).sum(axis=1)
-            ends = np.minimum(known.ends + moved[:, None], reach[:, None] * (1 + 1e-9) + 1e-300)
+        moved = np.abs(at - known.models).sum(axis=1)
+        ends = np.minimum(known.ends + moved[:, None], reach[:, None] * (1 + 1e-9) + 1e-300)
         order = self._finer(known._replace(ends=ends))
         return np.column_stack([ends, np.full(len(models), float(order)), state])
 

@@ -43,10 +43,10 @@ class SolverProblem(NamedTuple):
     weights: FloatArray | None
 
     def rows(self, nodes: int, *, told_apart: bool) -> tuple[Rows, int]:
-        """Return the rows in the order of their nodes, and how many grades there are."""
+        """Return the rows in the order of their nodes, or of their grades, and how many grades."""
         data, n = self.learning.data, self.learning.n
         site_of = own_observations(n) if self.site_of is None else self.site_of
-        order = np.argsort(site_of, kind="stable") if told_apart else np.arange(n)
+        order = np.argsort(site_of if told_apart else data[:, -1], kind="stable")
         labels, grades = np.unique(data[order, -1], return_inverse=True)
         weights = np.ones(n) if self.weights is None else self.weights[order]
         rows = data[order, :-1], grades.reshape(-1), weights
