@@ -86,7 +86,7 @@ def test_trials_of_other_constructions_are_not_joined() -> None:
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_curves_against_messages_and_bytes(construction: str) -> None:
-    run, fit = run_of(construction), fit_of(construction)
+    run, fit = run_of(construction), fit_of(construction, step="paper", bias=True)
     between = "" if construction == "whole-sets" else " between sites"
     for against, label in {
         "messages": f"messages sent{between}",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -195,7 +196,10 @@ def cluster(tmp_path: Path) -> Iterator[str]:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.wait(30)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30)
+            process.kill()  # what does not end by itself has nothing to lose
+            process.wait()
 
 
 def _address_with_workers(file: Path, wanted: int) -> str:

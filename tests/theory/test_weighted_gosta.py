@@ -80,7 +80,8 @@ def test_the_expected_ratio_tends_to_the_statistic(name: str, law: str) -> None:
 def run_of(checkpoints: list[int], trials: int) -> pg.Run:
     return pg.estimate(
         HUB_STANDS_OUT, "variance", STAR, method="weighted-gosta", clock="async",
-        checkpoints=checkpoints, trials=trials, seed=0, n_jobs=1, progress=False,
+        iterations=checkpoints[-1], checkpoints=checkpoints, trials=trials, seed=0, n_jobs=1,
+        progress=False,
     )  # fmt: skip
 
 
