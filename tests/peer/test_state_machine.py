@@ -130,6 +130,8 @@ class Peers(RuleBasedStateMachine):
         frames, self.in_flight = self.in_flight, []
         for sender, to, frame in frames:
             self.carry_out(to, self.peers[to].receive(sender, frame))
+            # The audit must see generations that a peer begins and leaves on the way.
+            self.auditor.check()
 
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data())
