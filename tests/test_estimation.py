@@ -122,7 +122,7 @@ def test_summary_keeps_curves_and_final_estimates_only() -> None:
 
 
 def test_a_costly_target_is_not_computed_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.estimation._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
     with pytest.warns(UnknownTarget, match=r"on 12 rows takes 1e\+02 evaluations"):
         run = pg.estimate(DATA, skewed, GRAPH, iterations=50, seed=0)
     assert np.isnan(run.target)

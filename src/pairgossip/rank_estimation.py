@@ -12,7 +12,7 @@ from pairgossip.algorithms.methods import GOTRIM, Method
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import REFUSE, choice, whole
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest
+from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph
 from pairgossip.inference import Answer
 from pairgossip.inference.answer import check_level

@@ -10,12 +10,12 @@ import pytest
 from benchmarks import transcription
 from pairgossip.algorithms import (
     averaging,
-    dual_averaging,
     gosta_async,
     gosta_sync,
     u1_gossip,
     u2_gossip,
 )
+from pairgossip.algorithms.descent import dual_averaging
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.losses import Ball
 from tests.problems import SMALL_GRAPHS, rows, skewed

@@ -249,7 +249,7 @@ def test_an_existing_figure_is_replaced(cli: CommandLine, single: Path, tmp_path
 def test_an_unknown_target_is_said_aloud(
     cli: CommandLine, single: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.estimation._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
     tokens = ("estimate", single, "--kernel", "distance", *SHORT)
     answer = cli(*tokens, "--json")
     assert answer.code == 0
@@ -262,7 +262,7 @@ def test_an_unknown_target_is_said_aloud(
 def test_only_estimates_are_drawn_without_a_target(
     cli: CommandLine, single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.estimation._LARGEST_BLOCKED_TARGET", 5)
+    monkeypatch.setattr("pairgossip.estimation_request._LARGEST_BLOCKED_TARGET", 5)
     plot = tmp_path / "curves.svg"
     answer = cli("estimate", single, "--kernel", "distance", *SHORT, "--plot", plot)
     assert (answer.code, answer.err.splitlines()[1:]) == (0, [f"Wrote {plot}"])

@@ -11,13 +11,8 @@ from msgspec.structs import replace
 from numpy.random import SeedSequence
 
 import pairgossip as pg
-from pairgossip.algorithms import (
-    adaptive_dual_averaging,
-    gossip_dual_averaging_async,
-    gosta_async,
-    row_products,
-    weighted_gosta,
-)
+from pairgossip.algorithms import gosta_async, row_products, weighted_gosta
+from pairgossip.algorithms.descent import adaptive_dual_averaging, gossip_dual_averaging_async
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.engine.schedule import Schedule
 from pairgossip.kernels.kernel import as_kernel, evaluate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.algorithms import gossip_dual_averaging_async
+from pairgossip.algorithms.descent import gossip_dual_averaging_async
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.cli import main
 from pairgossip.cli.data.specified import StepOfPeers

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip import estimation
+from pairgossip import estimation_request
 from pairgossip.algorithms import METHODS, Method, Plain, gosta_sync, register
 from pairgossip.algorithms.gosta_sync import State
 from pairgossip.arrays import FloatArray
@@ -216,7 +216,7 @@ def test_rounding_makes_no_other_function() -> None:
 
 
 def test_trials_of_an_unknown_target_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimation, "_LARGEST_BLOCKED_TARGET", 10)
+    monkeypatch.setattr(estimation_request, "_LARGEST_BLOCKED_TARGET", 10)
 
     def gap(x: FloatArray, y: FloatArray) -> FloatArray:
         return np.abs(x - y)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 
-from pairgossip.algorithms import dual_averaging
-from pairgossip.algorithms import gossip_dual_averaging_async as asynchronous
+from pairgossip.algorithms.descent import dual_averaging
+from pairgossip.algorithms.descent import gossip_dual_averaging_async as asynchronous
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph, complete, cycle, star
 from pairgossip.losses import SquaredL2, inverse_sqrt

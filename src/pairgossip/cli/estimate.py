@@ -87,7 +87,8 @@ def estimate_command(
         pairgossip dataset engel --out derry.csv
         pairgossip estimate incomes.csv derry.csv --column income --kernel gini
     """
-    from pairgossip.estimation import EstimationRequest, estimate
+    from pairgossip.estimation import estimate
+    from pairgossip.estimation_request import EstimationRequest
 
     # Everything that can be wrong is found out before a run that may take hours.
     specified = None

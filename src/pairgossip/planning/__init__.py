@@ -11,7 +11,7 @@ import numpy as np
 from pairgossip.arrays import PairFunction
 from pairgossip.checks import is_number
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest
+from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.kernels import Combination, Kernel, Pairs
 from pairgossip.kernels.rows import prepare_rows

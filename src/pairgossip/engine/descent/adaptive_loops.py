@@ -1,4 +1,4 @@
-"""Adaptive dual averaging, compiled: the twin of `pairgossip.algorithms.adaptive_dual_averaging`.
+"""Adaptive dual averaging, compiled: the twin of `algorithms.descent.adaptive_dual_averaging`.
 
 ``pairs`` are features, weights and offsets with axes (order, side, iteration); there is one order
 where the other never has weight, and the same features but for their sign. ``settings`` are the

@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pairgossip.algorithms import adaptive_dual_averaging as plain_adaptive
-from pairgossip.algorithms import dual_averaging
-from pairgossip.algorithms import gossip_dual_averaging_async as plain_async
-from pairgossip.algorithms import gossip_dual_averaging_sync as plain_sync
+from pairgossip.algorithms.descent import adaptive_dual_averaging as plain_adaptive
+from pairgossip.algorithms.descent import dual_averaging
+from pairgossip.algorithms.descent import gossip_dual_averaging_async as plain_async
+from pairgossip.algorithms.descent import gossip_dual_averaging_sync as plain_sync
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss

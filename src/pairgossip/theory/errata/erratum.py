@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms import gossip_dual_averaging_sync as sync
+from pairgossip.algorithms.descent import gossip_dual_averaging_sync as sync
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.graphs import Graph, complete
 from pairgossip.losses import Loss, Proximal

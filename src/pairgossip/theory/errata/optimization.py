@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from pairgossip.algorithms import dual_averaging
-from pairgossip.algorithms import gossip_dual_averaging_async as asynchronous
+from pairgossip.algorithms.descent import dual_averaging
+from pairgossip.algorithms.descent import gossip_dual_averaging_async as asynchronous
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.graphs import Graph
 from pairgossip.losses import Ball, inverse_sqrt, power

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.algorithms import dual_averaging
+from pairgossip.algorithms.descent import dual_averaging
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import complete, cycle, torus
 from pairgossip.losses import Ball, constant, inverse_sqrt, power

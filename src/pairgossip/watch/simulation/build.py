@@ -8,7 +8,7 @@ from typing import Any
 
 from pairgossip.algorithms import find_method
 from pairgossip.errors import InputError
-from pairgossip.estimation import EstimationRequest
+from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
 from pairgossip.inference import Answer, exact
 from pairgossip.kernels import as_kernel

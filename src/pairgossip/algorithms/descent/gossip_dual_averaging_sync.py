@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pairgossip.algorithms import dual_averaging
-from pairgossip.algorithms.dual_averaging import ProximalMap
+from pairgossip.algorithms.descent import dual_averaging
+from pairgossip.algorithms.descent.dual_averaging import ProximalMap
 from pairgossip.algorithms.steps import average, own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairgossip.algorithms.dual_averaging import ProximalMap
-from pairgossip.algorithms.gossip_dual_averaging_sync import PairGradient
+from pairgossip.algorithms.descent.dual_averaging import ProximalMap
+from pairgossip.algorithms.descent.gossip_dual_averaging_sync import PairGradient
 from pairgossip.algorithms.steps import own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 

@@ -1,0 +1,357 @@
+"""The arguments of `estimate`: checked, and made into all that a trial needs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pairgossip.algorithms import Method, find_method
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
+from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
+from pairgossip.engine.timetable import Timetable, settle_timetable
+from pairgossip.errors import InputError, UnknownTarget
+from pairgossip.graphs import Graph
+from pairgossip.inference import project
+from pairgossip.inference.answer import check_level
+from pairgossip.inference.questions import perfect, sampling_error
+from pairgossip.kernels import PairProblem, Pairs, WholeSets
+from pairgossip.kernels.kernel import Scale
+from pairgossip.kernels.pairs import Averages, Means
+from pairgossip.kernels.weighing import are_frequencies
+from pairgossip.privacy import PrivateMeans, PrivatePairs, PrivateSets, RandomizedResponse
+from pairgossip.privacy.estimation import check_mechanism
+from pairgossip.progress import in_steps, progress_bar
+from pairgossip.requests import Request
+from pairgossip.sketches.problem import PrivateSketch, SketchedPairs
+
+_LARGEST_HISTORY_BYTES = 1 << 28
+"""Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
+_BORDERS: dict[Scale, tuple[float, ...]] = {
+    "plain": (),
+    "log": (0.0,),
+    "logit": (0.0, 1.0),
+    "fisher": (-1.0, 1.0),
+}
+"""What a statistic is only where all rows add the same to it, by the scale of its intervals."""
+_LARGEST_BLOCKED_TARGET = 20_000
+"""Up to this many rows the exact value of a kernel without closed form is computed."""
+
+
+@dataclass(kw_only=True)
+class EstimationRequest(Request):
+    """The arguments of `estimate`, which documents them."""
+
+    engines: ClassVar[Sequence[str]] = ENGINES
+    columns: ClassVar[Sequence[str]] = (*Request.columns, "weights", "within", "between")
+    tests: ClassVar[bool] = False
+    """Whether nodes learn the p of a test."""
+
+    kernel: Any = None
+    method: str = "gosta"
+    order: str | None = None
+    schedule: str = RANDOM
+    relaxation: float | None = None
+    sketch: Any = None
+    target: str = "v"
+    reference: Any = None
+    record: str | None = None
+    interval: float | None = None
+    until: str | None = None
+    weights: Any = None
+    within: Any = None
+    between: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._method = self._find_method()
+        self._order = _choose_order(self.order, self._method, self.clock)
+        self.schedule = choice("schedule", self.schedule, SCHEDULES)
+        self._method.check_schedule(self.schedule)
+        self._check_statistic()
+        self._check_interval()
+
+    def setup(self) -> Setup:
+        """Check the rest and return all that a trial needs besides its seed."""
+        self.prepare_rows()
+        rows = self._rows()
+        if self.groups is not None and (self._method.sketches or self._method.collects):
+            self.construction = WHOLE_SETS  # one sketch, or one set of rows, per site
+        graph, site_of = self.place(rows.n)
+        problem = self._problem(rows, site_of)
+        self._find_method(problem.n)
+        check_engine(self.engine, problem, self._method, self.clock)
+        timetable = self._timetable(graph, problem)
+        grid = self.grid(problem.n, timetable.length)
+        keep_history = len(self.trial_numbers) * len(grid) * problem.n * 8 <= _LARGEST_HISTORY_BYTES
+        if self.record is not None:
+            keep_history = choice("record", self.record, ("nodes", "summary")) == "nodes"
+        target, freedom = self._exact(problem), self._freedom(rows, problem)
+        if self.interval is not None:
+            self._check_errors(rows, problem, target, freedom)
+        privacy_error = None
+        if isinstance(problem, PrivatePairs | PrivateMeans | PrivateSets | PrivateSketch):
+            privacy_error = problem.predicted_error(float(target))
+        return Setup(
+            problem=problem,
+            graph=graph,
+            method=self._method,
+            clock=self.clock,
+            order=self._order,
+            law=self.law,
+            checkpoints=grid,
+            target=target,
+            keep_history=keep_history,
+            engine=self.engine,
+            privacy_error=privacy_error,
+            timetable=timetable,
+            level=self.interval,
+            stops_early=self.until is not None,
+            tests=self.tests,
+            freedom=freedom,
+            exact_error=self._exact_error(rows),
+        )
+
+    def _find_method(self, nodes: int | None = None) -> Method:
+        """Return the method; raise `InputError` unless it works on so many nodes."""
+        return find_method(self.method, self.clock, nodes)
+
+    def _timetable(self, graph: Graph, problem: PairProblem | Averages) -> Timetable:
+        floods = isinstance(problem, Averages) and len(problem.holders) > 0
+        return settle_timetable(
+            self.schedule, graph, self.law, self._method, self.relaxation, 2 if floods else 1
+        )
+
+    def _problem(
+        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray | None
+    ) -> PairProblem | Averages:
+        """Return what nodes average or evaluate."""
+        if self._method.sketches:
+            if isinstance(rows, PrivatePairs):
+                return PrivateSketch(rows, site_of)
+            assert isinstance(rows, Pairs)
+            return SketchedPairs(rows, self.sketch, site_of, errors=self.interval is not None)
+        if self._method.collects and rows.n > LARGEST_COLLECTION:
+            raise self._refusal(
+                f"keeps track of who knows which of {rows.n:,} rows, which is done up to "
+                f"{LARGEST_COLLECTION:,}: use {{argument}}."
+            )
+        return rows if site_of is None else self._whole_sets(rows, site_of)
+
+    def _check_statistic(self) -> None:
+        """Raise `InputError` unless the method is given what it estimates."""
+        self.target = choice("target", self.target, STATISTICS)
+        if self.sketch is not None and (not self._method.sketches or self.privacy is not None):
+            why = (
+                "takes no sketch of the rows: leave {argument} out, or use method 'sketch'."
+                if not self._method.sketches
+                else "averages how often each private report was given: leave {argument} out."
+            )
+            raise InputError(f"Method '{self._method.name}' {why}", "sketch")
+        if self._method.estimates == "mean":
+            if self.kernel is not None or self.labels is not None:
+                raise self._refusal(
+                    "averages the data itself and takes no kernel and no labels: leave them out, "
+                    "or use {argument}."
+                )
+        elif self.kernel is None:
+            why = "needs a kernel to average over pairs, such as {argument}."
+            raise self._refusal(why, "kernel", "gini")
+
+    def _check_interval(self) -> None:
+        """Raise `InputError` unless nodes can learn the errors that are asked for."""
+        if self.until is not None:
+            self.until = choice("end", self.until, ("enough",))
+            self.interval = 0.95 if self.interval is None else self.interval
+        if self.interval is None:
+            return
+        self.interval = check_level(self.interval)
+        method = self._method
+        if self.privacy is not None and method.sketches:
+            raise self._refusal(
+                "averages private reports, of which it does not know the sampling error: use "
+                "{argument}."
+            )
+        if not (method.tracks_rows or method.sketches or method.collects):
+            raise self._refusal(
+                "does not let nodes learn how far rows differ, and so no sampling error: use "
+                "{argument}, or leave the interval out."
+            )
+
+    def _exact_error(self, rows: Pairs | Averages | PrivatePairs) -> float:
+        """Return the sampling error of the exact value; raise `InputError` where there is none.
+
+        Nodes that know all rows compute it, and sketches are judged by it; NaN if nobody needs it.
+        """
+        method, is_cheap = self._method, True
+        if self.interval is None or not isinstance(rows, Pairs):
+            return float("nan")
+        if method.sketches:
+            is_cheap = all(part.row_totals is not None for part in rows.kernel.components)
+        if not is_cheap or not (method.collects or method.sketches):
+            return float("nan")
+        return sampling_error(rows, project(rows), None)
+
+    def _freedom(
+        self, rows: Pairs | Averages | PrivatePairs, problem: PairProblem | Averages
+    ) -> float:
+        """Return the degrees of freedom of a sampling error: rows less one, of the smaller class.
+
+        Sites that swap whole sets learn the error of drawing sites.
+        """
+        if self._learns_of_sites(problem):
+            return float(problem.n - 1)
+        classes, weights = (getattr(rows, name, None) for name in ("classes", "weights"))
+        of = np.zeros(rows.n, dtype=np.intp) if classes is None else classes
+        return float(np.bincount(of, weights).min() - 1)
+
+    def _learns_of_sites(self, problem: PairProblem | Averages) -> bool:
+        return isinstance(problem, WholeSets | PrivateSets) and self._method.tracks_rows
+
+    def _check_errors(
+        self,
+        rows: Pairs | Averages | PrivatePairs,
+        problem: PairProblem | Averages,
+        target: float | FloatArray,
+        freedom: float,
+    ) -> None:
+        """Raise `InputError` unless the rows tell a sampling error."""
+        by_site = self._learns_of_sites(problem)
+        if freedom < 1:
+            of_class = " of each class" if getattr(rows, "classes", None) is not None else ""
+            what = "site" if by_site else f"row{of_class}"
+            raise InputError(
+                f"A sampling error needs more than one {what}: leave {{argument}} out.", "interval"
+            )
+        if not isinstance(rows, Pairs):
+            return
+        if not by_site and not are_frequencies(rows.weights):
+            raise InputError(
+                "Weights that are not whole numbers are no frequencies of rows, of which nodes "
+                "could learn the sampling error: leave {argument} out, or ask exact, with groups.",
+                "interval",
+            )
+        if float(target) in _BORDERS[rows.kernel.interval_scale]:
+            raise perfect(rows, float(target), None if by_site else freedom)
+
+    def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
+        """Build the error for a method that cannot do what is asked."""
+        return InputError(f"Method '{self._method.name}' {why}", argument, value)
+
+    def _rows(self) -> Pairs | Averages | PrivatePairs:
+        """Return the problem of the rows, whose nodes see reports only if it is private."""
+        if self.privacy is not None:
+            return self._private_rows(self.privacy)
+        if self._method.estimates == "mean":
+            self._refuse_factors(f"Method '{self._method.name}' averages all rows alike")
+            return Means(self.data)
+        strata = {"within": self.within, "between": self.between}
+        pairs = Pairs(
+            self.data, self.kernel, self.target, self.labels, weights=self.weights, **strata
+        )
+        if self._method.estimates == "row-mean" and pairs.components > 1:
+            raise self._refusal(
+                f"estimates the rows of a single kernel, and '{pairs.kernel.name}' is made of "
+                f"{pairs.components}: use {{argument}}."
+            )
+        pairs.check()
+        return pairs
+
+    def _refuse_factors(self, why: str) -> None:
+        """Raise `InputError` if pairs are to count more or less, which cannot be done."""
+        for name in ("weights", "within", "between"):
+            if getattr(self, name) is not None:
+                raise InputError(f"{why}: leave {{argument}} out.", name)
+
+    def _private_rows(self, mechanism: RandomizedResponse) -> PrivatePairs | PrivateMeans:
+        self._refuse_factors("Private reports do not tell which pairs count")
+        check_mechanism(mechanism)
+        seeded = self.seed is not None
+        if self._method.estimates == "mean":
+            return PrivateMeans(self.data, mechanism, seeded=seeded)
+        if self._method.estimates == "row-mean":
+            raise self._refusal(
+                "estimates the mean of every single row of pairs, which hangs on one private "
+                "report however many others there are: use {argument}."
+            )
+        pairs = PrivatePairs(
+            self.data, self.kernel, mechanism, self.target, self.labels, seeded=seeded
+        )
+        pairs.check()
+        return pairs
+
+    def _whole_sets(
+        self, rows: Pairs | Averages | PrivatePairs, site_of: IntArray
+    ) -> WholeSets | PrivateSets:
+        """Return the problem of sites that swap all their rows at once."""
+        if isinstance(rows, Averages) or not (self._method.swaps or self._method.collects):
+            why = "swaps no observations, so there are no whole sets to swap: use {argument}."
+            raise self._refusal(why, "construction", "lexicographic")
+        if self._method.estimates == "row-mean":
+            raise self._refusal(
+                "estimates the mean of every single row of pairs, but whole sets have one estimate "
+                "per site: use {argument}.",
+                "construction",
+                "lexicographic",
+            )
+        if isinstance(rows, PrivatePairs):
+            return PrivateSets(rows, site_of)
+        return WholeSets(rows, site_of)
+
+    def _exact(self, problem: PairProblem | Averages) -> float | FloatArray:
+        """Return the exact value, one per node where each has its own; NaN if it is too costly."""
+        by_rows = self._method.estimates == "row-mean"
+        if self.reference is not None:
+            return _check_reference(self.reference, (problem.n,) if by_rows else ())
+        if problem.kernel is None:
+            return problem.exact()
+        parts = problem.kernel.components
+        closed = all((part.row_totals if by_rows else part.total) is not None for part in parts)
+        count = len(problem.data)
+        if not closed and count > _LARGEST_BLOCKED_TARGET:
+            unknown = UnknownTarget(
+                f"The exact value of kernel '{problem.kernel.name}' on {count:,} rows takes "
+                f"{count**2:.0e} evaluations and was not computed, so errors are unknown: "
+                "pass {argument} if you know it.",
+                "reference",
+            )
+            warnings.warn(unknown, stacklevel=4)  # the caller of `estimate`
+            return float("nan")
+        if by_rows and not isinstance(problem, Averages):
+            return problem.row_means()
+        # A function counts iterations, and the exact value takes none.
+        show = False if callable(self.progress) else self.progress
+        with progress_bar("exact value", 1000, show) as advance:
+            return problem.exact(in_steps(advance))
+
+
+def _choose_order(order: str | None, method: Method, clock: str) -> str:
+    if order is not None and clock == "async":
+        raise InputError(
+            "The order of update and exchange is a choice of the synchronous clock only: "
+            "leave {argument} out.",
+            "order",
+        )
+    chosen = choice("order", "update-first" if order is None else order, ORDERS)
+    if chosen != "update-first" and method.updates != "either":
+        raise InputError(
+            f"Method '{method.name}' knows one order of update and exchange only: leave "
+            "{argument} out, or use method 'gosta'.",
+            "order",
+        )
+    return chosen
+
+
+def _check_reference(reference: Any, shape: tuple[int, ...]) -> float | FloatArray:
+    try:
+        values = np.asarray(reference, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.full(1, np.nan)
+    if values.shape != shape or not np.isfinite(values).all():
+        wanted = f"one finite number per node, {shape[0]} in all" if shape else "one finite number"
+        raise InputError(f"The reference must be {wanted}.")
+    return values if shape else float(values)
