@@ -45,7 +45,7 @@ _COARSE = 0.1
 """How far slopes may be off without a word, relative to their mean."""
 _FAR = 200.0
 """How many quartile distances a value may be from the others of its feature without a word."""
-_ROWS_LOOKED_AT = 2_000
+_ROWS_LOOKED_AT = 500
 _OF_DUAL_AVERAGING = {
     "step": "chooses its steps itself",
     "start": "begins from averages of the rows",
@@ -218,13 +218,14 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
 
     Return whether it does.
     """
+    if not setup.falls_forever or not isinstance(setup.proximal, Unconstrained):
+        return False
     data = setup.problem.learning.data
     scores, labels = data[:, :-1] @ fit.model, data[:, -1]
     grades = np.unique(labels)
     lowest = np.array([scores[labels == grade].min() for grade in grades])
     highest = np.array([scores[labels == grade].max() for grade in grades])
-    bounded = not isinstance(setup.proximal, Unconstrained)
-    if bounded or not setup.falls_forever or not (lowest[1:] > highest[:-1]).all():
+    if not (lowest[1:] > highest[:-1]).all():
         return False
     warnings.warn(
         NotEnough(

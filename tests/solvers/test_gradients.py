@@ -136,7 +136,7 @@ def test_the_bound_of_polynomials_holds(half: float, order: int) -> None:
             features, np.append(np.ones(301, dtype=int), 0), np.ones(302), None, 1, phi, 2
         )
         kind = rows.sketch(Agreement(-half, half, order))
-        alone = kind.features(np.array([other]))
+        alone = kind.add_up(kind.features(np.array([other])), np.ones(1), None, 1)
         read = kind.read(kind.features(scores), alone, below=True)
         worst = max(worst, float(np.abs(read.slopes - phi.derivative(scores - other)).max()))
     bound = slope_error(phi, half, order)

@@ -49,7 +49,8 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
         table = np.column_stack((table, _label_numbers(labels, len(table), name)))
     if table.ndim == 2 and table.shape[1] == 1:
         table = table[:, 0]
-    return np.array(table, dtype=np.float64, order="C")
+    # With labels it is a new array already.
+    return np.array(table, dtype=np.float64, order="C", copy=True if labels is None else None)
 
 
 def column_count(data: FloatArray) -> int:
@@ -197,7 +198,7 @@ def _numbers(given: Any, name: str) -> FloatArray:
         )
     _refuse_large_integers(array, name)
     with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
 
 
 def _unwrap(array: NDArray[Any], name: str) -> FloatArray:
@@ -240,8 +241,8 @@ def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
 
 
 def _refuse_gaps(gaps: NDArray[np.bool_], complaint: str) -> None:
-    rows = np.unique(np.nonzero(gaps)[0])
-    if len(rows):
+    if gaps.any():
+        rows = np.unique(np.nonzero(gaps)[0])
         raise InputError(
             f"{complaint} values in {format_rows(rows)} (counting from 0): "
             f"drop or impute them first."

@@ -41,16 +41,22 @@ def standardize(
     Return also what each column was divided by: 1 for a constant column.
     """
     data = np.asarray(features, dtype=np.float64)
-    centered = data - np.average(data, axis=0, weights=weights)
     counts = np.ones(len(data)) if weights is None else weights
+    center = np.average(data, axis=0, weights=weights)
+    centered = data - center
     scale = np.ones(data.shape[1])
     if wanted:
         spread = np.sqrt(np.einsum("kd,kd,k->d", centered, centered, counts) / counts.sum())
         # A column that is constant up to rounding stays as it is.
-        varies = spread > 1e-12 * np.abs(data).max(axis=0)
+        varies = spread > 1e-12 * np.abs(center)
         scale[varies] = spread[varies]
         centered /= scale
     return centered, scale
+
+
+def different(models: FloatArray) -> FloatArray:
+    """Return the models of all nodes, or one model where memory holds only one for all of them."""
+    return models[:1] if models.strides[0] == 0 else models
 
 
 def find_graph(graph: Any, rows: int, groups: Any) -> Any:
@@ -146,8 +152,9 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
             **method,
         )
         self.n_iter_ = int(self.fit_.iterations[-1])
-        models: FloatArray = self.fit_.models.mean(axis=0)
-        if not np.isfinite(models).all():
+        every = self.fit_.models
+        models: FloatArray = every[0] if len(every) == 1 else every.mean(axis=0)
+        if not np.isfinite(different(models)).all():
             raise InputError("Training diverged: give a smaller step or a radius.")
         return models, scale
 

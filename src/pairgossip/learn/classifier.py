@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,8 @@ from pairgossip.learn.scorer import GossipScorer, weigh_rows
 from pairgossip.losses import auc_loss
 from pairgossip.text import join_names
 
-_NEWTON_STEPS, _SHORTEST_STEP = 100, 1e-10
+_NEWTON_STEPS, _SHORTEST_STEP = 100, 1e-6
+"""After a step of Newton's this short the next would be of the order of its square."""
 
 
 class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
@@ -192,14 +195,15 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         return tags
 
 
-class _Scores(NamedTuple):
+@dataclass(frozen=True)
+class _Scores:
     """Scores of rows, which of them are of the second class, and how often they count."""
 
     values: FloatArray
     positive: NDArray[np.bool_]
     weights: FloatArray
 
-    @property
+    @cached_property
     def counts(self) -> tuple[float, float]:
         """How often the rows of the second class and of the first count in all."""
         high = float(self.weights[self.positive].sum())
@@ -247,7 +251,7 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
 
     By Newton's method on standardized scores, halving steps that go too far.
     """
-    values, positive, weights = scores
+    values, positive, weights = scores.values, scores.positive, scores.weights
     high, low = scores.counts
     targets = np.where(positive, (high + 1.0) / (high + 2.0), 1.0 / (low + 2.0))
     center = np.average(values, weights=weights)
@@ -259,14 +263,15 @@ def _calibrate(scores: _Scores) -> tuple[float, float]:
         return -float(weights @ (log_expit(logits) - (1.0 - targets) * logits))
 
     found = np.array([0.0, np.log((high + 1.0) / (low + 1.0))])
+    value = deviance(found)
     for _ in range(_NEWTON_STEPS):
-        value, chance = deviance(found), expit(found @ terms)
+        chance = expit(found @ terms)
         slope = terms @ (weights * (chance - targets))
         bend = (terms * (weights * chance * (1.0 - chance))) @ terms.T
         step = np.linalg.lstsq(bend, slope)[0]
-        while deviance(found - step) > value and np.abs(step).max() > _SHORTEST_STEP:
+        while (ahead := deviance(found - step)) > value and np.abs(step).max() > _SHORTEST_STEP:
             step /= 2.0
-        found = found - step
+        found, value = found - step, ahead
         if np.abs(step).max() <= _SHORTEST_STEP:
             break
     a = float(found[0]) / spread

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.learn.base import GossipEstimator
+from pairgossip.learn.base import GossipEstimator, different
 from pairgossip.losses import Loss, as_proximal
 from pairgossip.solving import MOST_GRADES
 
@@ -72,8 +72,9 @@ class GossipScorer(GossipEstimator):
         models, scale = self._train(
             rows.features, rows.labels, loss, ball, rows.groups, method, rows.weights
         )
-        self.models_ = models / scale
-        return np.asarray(self.models_.mean(axis=0))
+        own_units = different(models) / scale
+        self.models_ = np.broadcast_to(own_units, models.shape)
+        return np.asarray(own_units.mean(axis=0))
 
     def _sketch(self, rows: Rows) -> dict[str, Any]:
         """Return the arguments of `minimize` for sketched gradients."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -172,7 +173,7 @@ class Fit(Result):
             gradient_error=curves("gradient_error"),
             bias=None,
             fingerprint=fingerprint,
-            state=Snapshot(*map(np.array, zip(*(record.state for record in records), strict=True))),
+            state=Snapshot(*map(_stack, zip(*(record.state for record in records), strict=True))),
         )
 
     def append(self, later: Fit) -> Fit:
@@ -245,3 +246,8 @@ class Fit(Result):
             f"<Fit {self.loss}, {how}, on {self._extent},{private} objective "
             f"{self.objective[-1]:.6g}, spread {self.spread[-1]:.2g}, {self.status}>"
         )
+
+
+def _stack(arrays: Sequence[Any]) -> Any:
+    """Put arrays on top of each other; one alone may stay the view of a single row that it is."""
+    return arrays[0][None] if len(arrays) == 1 else np.array(arrays)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,6 +115,31 @@ class _Difference(NamedTuple):
     """In parentheses; empty where only checksums differ."""
 
 
+class _Delayed(Mapping[str, _Mark]):
+    """A fingerprint that is taken when it is looked at: few fits are joined or saved."""
+
+    def __init__(self, take: Callable[[], dict[str, _Mark]]) -> None:
+        self._take = take
+
+    @cached_property
+    def _marks(self) -> dict[str, _Mark]:
+        marks = self._take()
+        del self._take  # and with it the rows
+        return marks
+
+    def __getitem__(self, part: str) -> _Mark:
+        return self._marks[part]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._marks)
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self._marks,)
+
+
 def estimation_fingerprint(problem: PairProblem | Averages) -> Fingerprint:
     """Return what an estimation is of."""
     data = {"data": _data_mark(problem.data)}
@@ -135,7 +160,11 @@ def learning_fingerprint(descent: Descent) -> Fingerprint:
 
 
 def solving_fingerprint(setup: SolverSetup) -> Fingerprint:
-    """Return what a solver learns and how it averages."""
+    """Return what a solver learns and how it averages, read from the rows once it is asked for."""
+    return _Delayed(partial(_solving_marks, setup))
+
+
+def _solving_marks(setup: SolverSetup) -> dict[str, _Mark]:
     problem, data = setup.problem, setup.problem.learning.data
     loss, weights, sites = problem.learning.loss, problem.weights, problem.site_of
     parts = {

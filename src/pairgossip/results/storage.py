@@ -182,7 +182,7 @@ _ARRAYS = {
 
 def save_result(result: Run | Fit, path: Path) -> None:
     """Write a run, or a fit with what it takes to go on from it."""
-    header: dict[str, Any] = {"kind": result.kind, "fingerprint": result.fingerprint}
+    header: dict[str, Any] = {"kind": result.kind, "fingerprint": dict(result.fingerprint)}
     header["seed"] = str(result.seed)  # as text: a seed may exceed 64 bits
     header["rows_dropped"] = result.rows_dropped
     if result.construction is not None:

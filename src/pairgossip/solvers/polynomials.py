@@ -7,7 +7,7 @@ over the scores of other rows tell each row the sum of phi over them, and that o
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,6 +55,7 @@ class Polynomials:
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
         self._phi, self.order = phi, order
         self._center, self._half = (low + high) / 2, max((high - low) / 2, _NARROWEST)
+        self._low, self._high, self._products = _factor(order)
 
     @property
     def size(self) -> int:
@@ -62,25 +63,27 @@ class Polynomials:
         return self.order
 
     def features(self, scores: FloatArray) -> FloatArray:
-        """Return the polynomials at scores, shape (m, order), one after the other in memory."""
-        x = np.clip((scores - self._center) / self._half, -1.0, 1.0)
-        each, twice = np.empty((self.order, len(scores))), 2.0 * x
-        each[0], each[1] = 1.0, x
-        # A block of rows at a time stays in the cache while all polynomials are computed.
-        for start in range(0, len(scores), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            for a in range(2, self.order):
-                np.multiply(twice[rows], each[a - 1, rows], out=each[a, rows])
-                each[a, rows] -= each[a - 2, rows]
-        return each.T
+        """Return T_0 to T_(k-1) and T_0, T_k, T_2k, ... at scores, whose products give all others.
+
+        They are far fewer than the order, so that less memory is gone through.
+        """
+        x, k = np.clip((scores - self._center) / self._half, -1.0, 1.0), self._low
+        each = np.empty((k + self._high, len(x)))
+        _recur(x, each[:k])
+        _recur(2.0 * x * each[k - 1] - each[k - 2], each[k:])
+        return each
 
     def add_up(
         self, features: FloatArray, weights: FloatArray, owner: IntArray | None, owners: int
     ) -> FloatArray:
         """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        low, high = features[: self._low], features[self._low :] * weights
         if owner is None:
-            return (features.T @ weights)[None, :]
-        return add_rows(features * weights[:, None], owner, owners)
+            products = (low @ high.T).reshape(1, -1)
+        else:
+            each = np.einsum("im,jm->mij", low, high)
+            products = add_rows(each.reshape(len(weights), -1), owner, owners)
+        return np.asarray(products @ self._products.T)
 
     def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
         """Return the sums over other rows, given their averages, one for all or one per row.
@@ -88,15 +91,19 @@ class Polynomials:
         ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
         phi(s' - s).
         """
-        forms = (form if below else form.T for form in self._forms)
-        if len(others) == 1:
-            values, slopes, bends = (features @ np.stack([f @ others[0] for f in forms], axis=1)).T
-        else:
-            values, slopes, bends = (
-                np.einsum("ma,ma->m", features, others @ form.T) for form in forms
-            )
-        errors = np.broadcast_to(self.error * np.abs(others[:, 0]), len(features))
+        values, slopes, bends = (
+            self._sum(features, others @ (form.T if below else form)) for form in self._forms
+        )
+        errors = np.broadcast_to(self.error * np.abs(others[:, 0]), features.shape[1])
         return PairSums(values, slopes, np.maximum(bends, 0.0), errors)
+
+    def _sum(self, features: FloatArray, coefficients: FloatArray) -> FloatArray:
+        """Return sums of polynomials at all rows, with coefficients for all or one set per row."""
+        low, high = features[: self._low], features[self._low :]
+        folded = (coefficients @ self._products).reshape(-1, len(low), len(high))
+        if len(folded) == 1:
+            return np.einsum("jm,jm->m", folded[0].T @ low, high)
+        return np.einsum("mij,im,jm->m", folded, low, high, optimize=True)
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, ...]:
@@ -113,6 +120,34 @@ class Polynomials:
     def error(self) -> float:
         """How far phi'(s - s') may be off, at worst."""
         return slope_error(self._phi, self._half, self.order)
+
+
+@cache
+def _factor(order: int) -> tuple[int, int, FloatArray]:
+    """Return how many low and high factors there are, and T_a as sums of their products.
+
+    2 T_i T_jk = T_(jk+i) + T_(jk-i) gives one after the other, shape (order, low * high).
+    """
+    k = min(order, math.ceil(math.sqrt(3.0 * order)))
+    high = math.ceil(order / k)
+    sums = np.zeros((order, k, high))
+    for a in range(order):
+        j, i = divmod(a, k)
+        sums[a, i, j] = 1.0
+        if i and j:
+            sums[a] = 2.0 * sums[a] - sums[j * k - i]
+    return k, high, sums.reshape(order, -1)
+
+
+def _recur(x: FloatArray, each: FloatArray) -> None:
+    """Write T_0, T_1, ... at x, one per row."""
+    each[0], each[1:2], twice = 1.0, x, 2.0 * x
+    # A block of scores at a time stays in the cache while all polynomials are computed.
+    for start in range(0, len(x), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        for a in range(2, len(each)):
+            np.multiply(twice[rows], each[a - 1, rows], out=each[a, rows])
+            each[a, rows] -= each[a - 2, rows]
 
 
 def slope_error(phi: Margin, half: float, order: int) -> float:

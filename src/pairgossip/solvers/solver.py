@@ -87,7 +87,7 @@ class Solver:
     Parameters
     ----------
     rows
-        The rows, whose features are any finite numbers.
+        The rows, whose features are any finite numbers; they are scaled where they are.
     grade_count
         How many grades there are at all nodes together.
     phi
@@ -136,7 +136,9 @@ class Solver:
         low, high = -ends[0, :d], ends[0, d:]
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         self._half = np.where(half > 0, half, 1.0)
-        features = (rows.features - middle) / self._half
+        features = rows.features
+        features -= middle
+        features /= self._half
         self._rows = ScoreRows(
             features, rows.grades, rows.weights, rows.owner, rows.nodes, self._phi, self._grades
         )
