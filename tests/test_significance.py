@@ -137,7 +137,7 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"graph": "cycle", "bins": 3}, "'bins' is no argument here"),
         ({"graph": "cycle", "labels": np.ones(200)}, "one class only"),
         ({"graph": "cycle", "kernel": "mmd"}, "permuting .*: leave graph= out"),
-        ({"graph": "cycle", "kernel": "gini", "labels": None}, "is not known: give null="),
+        ({"graph": "cycle", "kernel": "gini", "labels": None}, "is not known: say it with null="),
     ],
 )
 def test_bad_options_are_refused(how: dict[str, Any], sentence: str) -> None:

@@ -243,7 +243,15 @@ def test_mistakes(cli: CommandLine, saved: list[Path], incomes: Path, tmp_path: 
     message = cli.error("plot", saved[0], "--out", out, "--what", "eror")
     assert message == "Unknown curve 'eror': did you mean 'error'?"
     message = cli.error("plot", saved[0], "--out", out, "--against", "time")
-    assert message == "A synchronous run has no clock times: use --clock async."
+    assert message.startswith("Only asynchronous runs have clock times: draw this one against")
+    message = cli.error("plot", saved[0], "--out", out, "--against", "massages")
+    assert message == "Unknown axis 'massages': did you mean 'messages'?"
+    fit = tmp_path / "fit.npz"
+    pg.minimize([[1.0], [2.0], [4.0]], [0, 0, 1], iterations=9, seed=0).save(fit)
+    message = cli.error("plot", saved[0], fit, "--out", out)
+    assert message == (
+        f"{fit} is a fit, not a run: draw it in Python with plot() of what pairgossip.load returns."
+    )
     message = cli.error("plot", saved[0], "--out", tmp_path / "figure.docx")
     assert message.endswith("end its name in .png, .pdf or .svg.")
     message = cli.error("plot", saved[0], "--out", saved[0].with_suffix(".png") / "x.png")

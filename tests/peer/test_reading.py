@@ -189,9 +189,10 @@ def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == PeerReading("frozen")
 
 
-@pytest.mark.parametrize("content", [b"<html>", b"\xff\xfe", b'a{b="\n', b"x" * (1 << 21), b""])
-def test_a_stranger_behind_the_port(content: bytes) -> None:
-    class Stranger(BaseHTTPRequestHandler):
+def ask_server(content: bytes) -> PeerReading:
+    """Read a peer whose server answers this to everything; nothing for an error."""
+
+    class Server(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200 if content else 500)
             self.end_headers()
@@ -200,13 +201,26 @@ def test_a_stranger_behind_the_port(content: bytes) -> None:
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Stranger) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         found = MetricsReader("127.0.0.1", server.server_address[1]).read()
         server.shutdown()
+    return found
+
+
+@pytest.mark.parametrize("content", [b"<html>", b"\xff\xfe", b'a{b="\n', b"x" * (1 << 21), b""])
+def test_a_stranger_behind_the_port(content: bytes) -> None:
+    found = ask_server(content)
     assert found.state == "unclear"
     assert found.problems[0].endswith("does not serve a peer's metrics.")
+
+
+@pytest.mark.parametrize("count", ["NaN", "+Inf"])
+def test_counts_that_are_no_numbers(count: str) -> None:
+    events = f'pairgossip_events_total{{event="refused"}} {count}\n'
+    found = ask_server(f"pairgossip_exchanges {count}\n{events}".encode())
+    assert (found.state, found.exchanges, found.refused) == ("up", None, 0)
 
 
 # All peers, again and again

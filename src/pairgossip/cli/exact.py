@@ -182,7 +182,8 @@ def test_command(
     (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired
     test, by which two models are compared whose scores of the same rows are two columns. Tests by
     ranks, such as mann-whitney and spearman, and distance-correlation are kernels here too:
-    `pairgossip kernels` lists all.
+    `pairgossip kernels` lists all. With distance-correlation, energy-distance and mmd the standard
+    error is the spread over permutations of the rows, and says nothing about the interval.
 
     For example:
 

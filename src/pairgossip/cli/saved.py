@@ -13,7 +13,7 @@ from pairgossip.checks import choice
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Level
 from pairgossip.cli.outputs.files import check_figures, check_outputs, write_figure
-from pairgossip.errors import InputError, canonical
+from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_json_file, write_text
 from pairgossip.text import join_names
 
@@ -300,11 +300,18 @@ def plot_command(
     """
     from pairgossip.results.loading import load
     from pairgossip.results.plots import compare
+    from pairgossip.results.result import AGAINST
 
-    what, against = choice("curve", what, ("error", "estimate")), canonical(against)
+    what, against = choice("curve", what, ("error", "estimate")), choice("axis", against, AGAINST)
     check_figures([out])
     check_outputs([out], run)
     runs = [load(file) for file in run]
+    for file, loaded in zip(run, runs, strict=True):
+        if loaded.kind == "fit":
+            raise InputError(
+                f"{file} is a fit, not a run: draw it in Python with plot() of what "
+                "pairgossip.load returns."
+            )
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")

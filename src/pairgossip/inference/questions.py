@@ -178,9 +178,8 @@ def find_null(kernel: Kernel | Combination, null: float | None) -> float:
     without = kernel.null if null is None else real("The null value", null, -1e300, 1e300)
     if without is None:
         raise InputError(
-            f"What '{kernel.name}' is without an effect is not known: give {{argument}}.",
+            f"What '{kernel.name}' is without an effect is not known: say it with {{argument}}.",
             "null",
-            0.0,
         )
     return without
 
@@ -274,7 +273,7 @@ def sampling_error(pairs: Pairs, found: Projection, clusters: IntArray | None) -
         if not are_frequencies(pairs.weights):
             raise InputError(
                 "Weights that are not whole numbers are no frequencies of rows: give {argument}, "
-                "one group per row if rows were drawn independently, such as range(n).",
+                "one group per row, such as its number, if rows were drawn independently.",
                 "groups",
             )
         if found.freedom < 1:

@@ -113,7 +113,8 @@ def check_weights(weights: Any, n: int) -> FloatArray | None:
     if len(wrong):
         raise InputError(
             f"Weights say how often a row counts and must be positive, but {format_rows(wrong)} "
-            f"(counting from 0) has {found[wrong[0]]:g}: drop such rows."
+            f"(counting from 0) {'has' if len(wrong) == 1 else 'have at most'} "
+            f"{found[wrong].max():g}: drop such rows."
         )
     return found
 

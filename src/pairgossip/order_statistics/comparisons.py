@@ -28,7 +28,7 @@ class TestResult(NamedTuple):
     value: float
     """The statistic."""
     error: float
-    """Its standard error."""
+    """Its standard error; of permutations, and of some tests by ranks, that of chance alone."""
     z: float
     """How far it is from what is expected of no difference, in the units of the test."""
     p: float

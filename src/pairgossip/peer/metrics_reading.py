@@ -122,6 +122,7 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
     events = [
         (labels.get("event", ""), value)
         for labels, value in samples.get("pairgossip_events_total", [])
+        if math.isfinite(value)
     ]
     return PeerReading(
         state,

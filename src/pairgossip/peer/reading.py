@@ -46,11 +46,11 @@ class PeerReading:
     """How many parameters the model has that is learned; 0 for a statistic."""
     errors: Errors = UNKNOWN
     exchanges: int | None = None
-    """In this generation; by a `SwarmReader` in all generations."""
+    """In this generation; by a `SwarmReader` in all that it has seen."""
     rate: float = 0.0
     """Exchanges per second; known to a `SwarmReader` only."""
     refused: int | None = None
-    """Frames refused since the peer started; by a `SwarmReader` since the first reading."""
+    """Frames refused since the peer started; by a `SwarmReader` also before restarts it has seen."""
     generation: int | None = None
     """Counted from 1."""
     covers: tuple[int, int] | None = None
@@ -224,7 +224,7 @@ class Process(NamedTuple):
 def process_of(pid: int) -> Process | None:
     """Return what the system says of a process; None if there is none."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")  # any bytes may be a name
     except OSError:
         return _signaled(pid) if not Path("/proc/self/stat").exists() else None
     fields = text.rpartition(")")[2].split()

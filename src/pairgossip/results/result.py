@@ -171,7 +171,8 @@ class Result:
         if against == "time":
             if self.times is None:
                 raise InputError(
-                    "A synchronous run has no clock times: use {argument}.", "clock", "async"
+                    "Only asynchronous runs have clock times: draw this one against exchanges, "
+                    "messages, bytes or iterations."
                 )
             return self.times.mean(axis=0)
         values: FloatArray = getattr(self, against).astype(np.float64)

@@ -158,10 +158,10 @@ class Observations(NamedTuple):
         label = "" if self.label is None else f"; label: {self.label}"
         if self.classes is not None:
             label += f" ({' < '.join(map(_format_class, self.classes))})"
-        by = "one per file" if self.groups is not None else None
-        sites = self.group_by or by
         label += "".join(f"; {name}: {column}" for name, column in self.factor_columns.items())
-        return f"{number}: {list_columns(self.columns)}{label}{f'; sites: {sites}' * bool(sites)}"
+        if self.groups is not None:
+            label += f"; sites: {self.group_by or 'one per file'}"
+        return f"{number}: {list_columns(self.columns)}{label}"
 
 
 def format_places(places: Sequence[tuple[str, int]], rows: Sequence[int]) -> str:
@@ -244,24 +244,28 @@ def read_observations(
 
 def _read_entries(tables: Sequence[Table], name: str) -> Any:
     """Return a column of all files: an array of numbers if all entries are, else a list of text."""
+    if all(table.holds_numbers(name) for table in tables):
+        return _read_numbers(tables, name)
+    return [text for table in tables for text in table.text(name)]
+
+
+def _read_numbers(tables: Sequence[Table], name: str) -> FloatArray:
     import numpy as np
 
-    if all(table.holds_numbers(name) for table in tables):
-        return np.concatenate(read_each(tables, lambda table: table.numbers(name)))
-    return [text for table in tables for text in table.text(name)]
+    return np.concatenate(read_each(tables, lambda table: table.numbers(name)))
 
 
 def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[str, Any]:
     """Read how often rows count, and their strata; complain about wrong ones by their lines."""
     import numpy as np
 
-    found: dict[str, Any] = {}
-    for name, column in factors.items():
-        found[name] = (_read_entries if name == "weights" else _read_names)(tables, column)
+    found: dict[str, Any] = {
+        name: (_read_numbers if name == "weights" else _read_names)(tables, column)
+        for name, column in factors.items()
+    }
     if "weights" in found:
-        column = factors["weights"]
-        numbers = np.concatenate(read_each(tables, lambda table: table.numbers(column)))
-        _refuse_rows(tables, numbers <= 0, f"Column '{column}' holds weights that are not > 0")
+        problem = f"Column '{factors['weights']}' holds weights that are not > 0"
+        _refuse_rows(tables, found["weights"] <= 0, problem)
     if "within" in found:
         _, strata, sizes = np.unique(found["within"], return_inverse=True, return_counts=True)
         problem = f"Column '{factors['within']}' has strata of one row, which have no pair within"

@@ -79,8 +79,7 @@ class PrivacyOptions:
         }
         bins = self._bins(len(observations.columns))
         # What is in a file is best complained about by column and line, and before any advice.
-        declared = RandomizedResponse(1.0, 2, ranges, classes=classes, together=False)
-        _check_values(declared, observations)
+        _check_values(RandomizedResponse(1.0, 2, ranges, together=False), observations)
         if bins is None:
             bins = self._advise(observations, ranges, options, statistic)
         return RandomizedResponse(self.epsilon, bins, ranges, **options)
@@ -157,13 +156,10 @@ class PrivacyOptions:
 
 
 def _check_values(declared: RandomizedResponse, observations: Observations) -> None:
-    """Refuse values that were not declared; labels that are text are looked up elsewhere."""
+    """Raise `InputError` for values outside of the ranges; labels are of the declared classes."""
     table = observations.values.reshape(-1, len(observations.columns))
-    named = list(zip(observations.columns, table.T, strict=True))
-    if observations.label is not None and not isinstance(observations.labels, list):
-        named.append((observations.label, observations.labels))
     complaints = []
-    for (name, values), column in zip(named, declared.columns, strict=False):
+    for name, values, column in zip(observations.columns, table.T, declared.columns, strict=True):
         outside = [row for row, fits in enumerate(column.contains(values)) if not fits]
         if outside:
             complaints.append(

@@ -10,7 +10,14 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.experiments.framework import Picture
 from pairgossip.experiments.framework.figures import Panel, Sheet
-from pairgossip.experiments.learning_messages.runs import DATA, HELD_OUT, WAYS, WISCONSIN, Curve
+from pairgossip.experiments.learning_messages.runs import (
+    DATA,
+    DIGITS,
+    HELD_OUT,
+    WAYS,
+    WISCONSIN,
+    Curve,
+)
 from pairgossip.experiments.paper_setup import GRAPHS
 from pairgossip.results.curves import COLORS, EXACT
 
@@ -84,7 +91,7 @@ def loss_picture(curves: Curves, facts: Facts, against: str) -> Picture:
     return Picture(
         against,
         f"Mean loss of the nodes' models against {against}, on the paper's networks: above "
-        f"{DATA[WISCONSIN].label}, below {list(DATA.values())[1].label}, with a penalty. Dotted: "
+        f"{DATA[WISCONSIN].label}, below {DATA[DIGITS].label}, with a penalty. Dotted: "
         "the optimum of one machine that holds all rows.",
         sheet,
     )
