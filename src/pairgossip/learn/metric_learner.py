@@ -70,10 +70,8 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         The classes seen in training.
     n_iter_
         How many exchanges there were.
-    fit_
-        The `Fit`: objective, spread and disagreement of the models, in standardized units.
-    n_features_in_, feature_names_in_
-        What was seen in training.
+    fit_, n_features_in_, feature_names_in_
+        As for `GossipAUCClassifier`.
 
     Examples
     --------

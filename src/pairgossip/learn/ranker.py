@@ -46,15 +46,8 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
     ----------
     coef_
         The mean of the nodes' models, shape (features,).
-    models_
-        The model of every node, shape (nodes, features). If rows are grouped, nodes are sites for
-        the sketch and rows for dual averaging.
-    n_iter_
-        How many rounds or exchanges there were.
-    fit_
-        The `Fit`: objective, spread and disagreement of the models, in standardized units.
-    n_features_in_, feature_names_in_
-        What was seen in training.
+    models_, n_iter_, fit_, n_features_in_, feature_names_in_
+        As for `GossipAUCClassifier`.
 
     Examples
     --------

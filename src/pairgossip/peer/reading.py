@@ -50,7 +50,7 @@ class PeerReading:
     rate: float = 0.0
     """Exchanges per second; known to a `SwarmReader` only."""
     refused: int | None = None
-    """Frames refused since the peer started; by a `SwarmReader` also before restarts it has seen."""
+    """Frames refused since the peer started; by a `SwarmReader` also before restarts."""
     generation: int | None = None
     """Counted from 1."""
     covers: tuple[int, int] | None = None

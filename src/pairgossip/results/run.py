@@ -18,7 +18,7 @@ from pairgossip.inference.answer import Answer, interval, intervals
 from pairgossip.kernels.kernel import Scale
 from pairgossip.privacy import PrivacyError, PrivateMeans
 from pairgossip.results.provenance import Fingerprint, method_mark
-from pairgossip.results.result import AGAINST, Result, shared_fields, site_means
+from pairgossip.results.result import Result, shared_fields, site_means
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import TheoryCurves, theory_curves
 from pairgossip.theory.curves import check_known
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
     from matplotlib.axes import Axes
-
-__all__ = ["AGAINST", "Run"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

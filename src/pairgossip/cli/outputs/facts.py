@@ -19,7 +19,33 @@ _LARGEST_UNASKED_GAP = 20_000
 """Above this many nodes a gap without formula may take longer than the run."""
 
 
-def group_facts(result: Run | Fit, column: str | None) -> Facts | None:
+def shared_facts(result: Run | Fit, group_by: str | None) -> Facts:
+    """Return by name what is told of runs and trainings alike; for `shared_rows`, too."""
+    return {
+        "rows_dropped": result.rows_dropped,
+        **_traffic_facts(result),
+        "normalized_gap": _known_gap(result),
+        "groups": _group_facts(result, group_by),
+        "privacy": _privacy_facts(result),
+        "trials": result.trials,
+        "seed": result.seed,
+        "status": result.status,
+    }
+
+
+def shared_rows(result: Run | Fit, found: Facts) -> list[tuple[str, str]]:
+    """Return the lines of a table about what was sent, the network, and the rows."""
+    gap, dropped = found["normalized_gap"], found["rows_dropped"]
+    is_skipped = gap is None and result.nodes > 1
+    return [
+        *_traffic_rows(found),
+        ("normalized gap", "not computed" if is_skipped else format_value(gap, 4)),
+        *_group_rows(found["groups"]),
+        *([("rows left out, entries missing", format_value(dropped))] if dropped else []),
+    ]
+
+
+def _group_facts(result: Run | Fit, column: str | None) -> Facts | None:
     """Return by name how the rows lie at the sites; None without groups."""
     if result.groups is None:
         return None
@@ -39,7 +65,7 @@ def group_facts(result: Run | Fit, column: str | None) -> Facts | None:
     }
 
 
-def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
+def _group_rows(facts: Facts | None) -> list[tuple[str, str]]:
     """Return the lines of a table about the sites; none without groups."""
     if facts is None:
         return []
@@ -53,13 +79,7 @@ def group_rows(facts: Facts | None) -> list[tuple[str, str]]:
     ]
 
 
-def dropped_rows(found: Facts) -> list[tuple[str, str]]:
-    """Return the line of a table about rows with missing entries; none if there were none."""
-    count = found["rows_dropped"]
-    return [("rows left out, entries missing", format_value(count))] if count else []
-
-
-def traffic_facts(result: Run | Fit) -> Facts:
+def _traffic_facts(result: Run | Fit) -> Facts:
     """Return by name what was exchanged and sent in all; with groups, means over the trials."""
     return {
         "network_exchanges": as_count(float(result.network_exchanges[:, -1].mean())),
@@ -69,7 +89,7 @@ def traffic_facts(result: Run | Fit) -> Facts:
     }
 
 
-def traffic_rows(found: Facts) -> list[tuple[str, str]]:
+def _traffic_rows(found: Facts) -> list[tuple[str, str]]:
     """Return the lines of a table about what was sent, local exchanges apart if there are sites."""
     sent = [
         ("messages", format_mean(found["messages"])),
@@ -94,7 +114,7 @@ def format_mean(number: float) -> str:
     return f"{round(number):,}"
 
 
-def privacy_facts(result: Run | Fit) -> Facts | None:
+def _privacy_facts(result: Run | Fit) -> Facts | None:
     """Return by name what is promised and what it costs; None without privacy."""
     mechanism = result.privacy
     if mechanism is None:
@@ -170,7 +190,7 @@ def format_interval(answer: Answer) -> str:
     return str(answer).partition("(")[2].removesuffix(")")
 
 
-def known_gap(run: Run | Fit) -> float | None:
+def _known_gap(run: Run | Fit) -> float | None:
     """Return the gap that governs a run; None where there is none or it was not computed."""
     from pairgossip.graphs.laws import is_uniform
     from pairgossip.graphs.spectrum import closed_form
@@ -184,8 +204,3 @@ def known_gap(run: Run | Fit) -> float | None:
     with suppress(PairgossipError), optional_work("Normalized gap", "the normalized gap was"):
         return graph.normalized_gap(run.law)
     return None
-
-
-def format_gap(run: Run | Fit, gap: float | None) -> str:
-    """Format the normalized gap of a run for a table."""
-    return "not computed" if gap is None and run.nodes > 1 else format_value(gap, 4)

@@ -168,7 +168,7 @@ class RunOutputs:
 
 def check_axis(against: str, clock: str) -> None:
     """Raise unless curves of a run on this clock can be drawn against it."""
-    from pairgossip.results.run import AGAINST
+    from pairgossip.results.result import AGAINST
 
     if choice("axis", against, AGAINST) == "time" and clock == "sync":
         raise InputError("A synchronous run has no clock times: use --clock async.")

@@ -12,15 +12,9 @@ from pairgossip.cli.console import format_value, write_rows
 from pairgossip.cli.graph import describe_graph
 from pairgossip.cli.outputs.facts import (
     Facts,
-    dropped_rows,
-    format_gap,
-    group_facts,
-    group_rows,
-    known_gap,
-    privacy_facts,
     privacy_rows,
-    traffic_facts,
-    traffic_rows,
+    shared_facts,
+    shared_rows,
     write_guarantee,
 )
 from pairgossip.errors import InputError
@@ -52,7 +46,6 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         "label": observations.label,
         "classes": found,
         "weights": observations.factor_columns.get("weights"),
-        "rows_dropped": fit.rows_dropped,
         "theta": theta.tolist(),
         "auc": ordered_share(observations.values @ theta, codes.astype(np.float64)),
         "objective": float(fit.objective[-1]),
@@ -61,13 +54,7 @@ def fit_summary(fit: Fit, observations: Observations) -> Facts:
         **_gradient_facts(fit),
         length: int(fit.iterations[-1]),
         "exchanges": int(fit.exchanges[-1]),
-        **traffic_facts(fit),
-        "normalized_gap": known_gap(fit),
-        "groups": group_facts(fit, observations.group_by),
-        "privacy": privacy_facts(fit),
-        "trials": fit.trials,
-        "seed": fit.seed,
-        "status": fit.status,
+        **shared_facts(fit, observations.group_by),
         "curve": {
             length: fit.iterations,
             **{name: getattr(fit, name) for name in ("objective", "spread", "disagreement")},
@@ -134,10 +121,7 @@ def print_fit(fit: Fit, found: Facts, columns: str) -> None:
         ("spread of the objective over nodes", format_value(found["spread"], 4)),
         ("disagreement of the models", format_value(found["disagreement"], 4)),
         *_length_rows(found),
-        *traffic_rows(found),
-        ("normalized gap", format_gap(fit, found["normalized_gap"])),
-        *group_rows(found["groups"]),
-        *dropped_rows(found),
+        *shared_rows(fit, found),
         *privacy_rows(found["privacy"]),
         ("seed", str(found["seed"])),
     )
