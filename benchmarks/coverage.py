@@ -132,10 +132,12 @@ def _errors(rows: Rows, kernel: str, graph: pg.Graph, per_node: int, exact: floa
         progress=False,
     )
     assert run.sampling_error is not None and run.gossip_error is not None
-    ratios = run.sampling_error / exact
+    assert run.widening is not None
+    ratios = (run.sampling_error / exact)[~np.isnan(run.sampling_error)]
     off = np.sqrt(np.mean(run.gossip_error**2)) / run.error[-1]
     return (
-        f"after {per_node} each: {ratios.mean():.3f} (spread over nodes {ratios.std():.2f}), "
+        f"after {per_node} each: {ratios.mean():.3f} (spread over nodes {ratios.std():.2f}, "
+        f"widened {run.widening.mean():.3f}, unknown {1 - ratios.size / run.estimates.size:.1%}), "
         f"gossip error seen / true {off:.2f}"
     )
 

@@ -58,6 +58,15 @@ def test_programs_read_the_same_names(cli: CommandLine, incomes: Path) -> None:
     assert "sampling error" not in cli("estimate", incomes, *RUN).out
 
 
+def test_what_is_added_for_rows_not_seen_is_told(cli: CommandLine, incomes: Path) -> None:
+    how = ("--graph", "cycle", "--interval", 0.9)
+    answer = cli("estimate", incomes, *RUN[:4], *how, "--iterations", 200)
+    assert re.search(r"\nwidened by \d+ %: allows for rows that have not come around", answer.out)
+    assert "widen it by " in answer.err
+    assert "widened" not in cli("estimate", incomes, *RUN, "--interval", 0.9).out
+    assert cli("estimate", incomes, *RUN, *how, "--json").json()["widening"] >= 1
+
+
 def test_a_run_ends_when_it_is_enough(cli: CommandLine, incomes: Path) -> None:
     how = ("--method", "tracking", "--clock", "async", "--until", "Enough", "--iterations", "1e5")
     answer = cli("estimate", incomes, *RUN[:4], "--trials", 1, *how)

@@ -12,7 +12,7 @@ from numpy.random import SeedSequence
 import pairgossip as pg
 from pairgossip.algorithms import row_products
 from pairgossip.engine.estimation import loops
-from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors
+from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
 from pairgossip.engine.schedule import Schedule, root_seed
 from pairgossip.errors import InputError, NotEnough
 from pairgossip.inference.answer import intervals
@@ -20,6 +20,7 @@ from pairgossip.kernels import Pairs, WholeSets
 from pairgossip.privacy import PrivatePairs, PrivateSets
 from tests.problems import labeled_rows, rows, skewed
 
+SEED = SeedSequence(0)
 KERNELS: dict[str, tuple[Any, Any]] = {
     "gini": ("gini", rows(60)),
     "auc": ("auc", labeled_rows(60)),
@@ -30,10 +31,12 @@ KERNELS: dict[str, tuple[Any, Any]] = {
 
 def advanced(pairs: Pairs, compiled: bool, clusters: Any = None, exchanges: int = 500) -> RowErrors:
     graph = pg.graphs.watts_strogatz(pairs.n, 4, 0.3, seed=1)
-    errors = RowErrors(pairs, clusters, None, loops if compiled else None)
+    chosen = loops if compiled else None
+    visitors, errors = Visitors(pairs, chosen), RowErrors(pairs, clusters, None, chosen, SEED)
     schedule = Schedule(graph, "uniform-edges", root_seed(7), 1)
     for block in (1, 40, exchanges - 41):
-        errors.advance(schedule.draw(block)[0])
+        for visits in visitors.follow(schedule.draw(block)[0]):
+            errors.add(visits)
     return errors
 
 
@@ -58,7 +61,7 @@ def test_the_network_averages_the_products_of_half_means(clusters: Any) -> None:
     products = mixed / 2
     weighed = state.sizes[:, None] * sums.mean(axis=1)
     total = np.hstack([products, weighed]).sum(axis=0)
-    np.testing.assert_allclose(state.z.sum(axis=0), total, rtol=1e-10)
+    np.testing.assert_allclose(state.z[:, : -row_products.MARKS].sum(axis=0), total, rtol=1e-10)
 
 
 def test_variances_are_those_of_the_definition() -> None:
@@ -181,7 +184,7 @@ def test_private_sets_count_for_as_many_rows() -> None:
     private = PrivateSets(PrivatePairs(rows(12), "gini", mechanism, seeded=True), sites)
     plain = WholeSets(Pairs(rows(12), "gini"), sites)
     found, expected = (
-        RowErrors(sets.for_trial(SeedSequence(0)), None, None, None)._state.sizes
+        RowErrors(sets.for_trial(SEED), None, None, None, SEED)._state.sizes
         for sets in (private, plain)
     )
     np.testing.assert_array_equal(found, expected)
@@ -229,6 +232,66 @@ def test_nodes_that_know_their_surroundings_only_are_told() -> None:
         pg.estimate(data, "gini", "cycle", interval=0.95, iterations=4000, seed=0)
     with pytest.warns(NotEnough, match="Not all nodes know the sampling error"):
         pg.estimate(data, "gini", "cycle", interval=0.95, iterations=20, seed=0)
+
+
+@pytest.mark.parametrize("per_node", [50, 250])
+@pytest.mark.parametrize("kernel", ["gini", "auc"])
+def test_errors_are_not_too_small_where_rows_come_around_slowly(kernel: str, per_node: int) -> None:
+    random = np.random.default_rng(4)
+    labels = (random.random(200) < 0.35).astype(float) if kernel == "auc" else None
+    data = random.lognormal(size=200) if labels is None else random.normal(size=200) + labels
+    how: dict[str, Any] = {"labels": labels, "interval": 0.95}
+    exact = pg.exact(data, kernel, **how).error
+    how |= {"clock": "async", "iterations": 100 * per_node, "trials": 6, "seed": 1}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NotEnough)
+        run = pg.estimate(data, kernel, "cycle", **how)
+    assert run.sampling_error is not None and run.widening is not None
+    assert 0.97 * exact < np.nanmean(run.sampling_error) < 1.5 * exact
+    if kernel == "gini":  # what nodes have seen of large incomes is too little
+        assert np.nanmean(run.sampling_error / run.widening) < 0.97 * exact
+        wide = round(100 * (run.widening.mean() - 1))
+        assert f"and widen it by {wide} % for those they have not seen" in str(caught[0].message)
+    known = pg.estimate(data, kernel, "complete", **how)
+    assert known.widening is not None and known.widening.max() < 1.001
+
+
+def test_marks_tell_how_many_rows_have_come_around() -> None:
+    n, rows_seen = 400, 4
+    places = np.arange(n) // rows_seen
+    errors = RowErrors(Pairs(rows(n), "gini"), None, None, None, SEED)
+    marks = errors._state.z[:, -row_products.MARKS :]
+    np.testing.assert_allclose(marks.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose((marks**2).mean(axis=0), 1)
+    marks[:] = np.array([marks[places == place].mean(axis=0) for place in range(100)])[places]
+    unseen = (errors.widening() ** 2 - 1).mean() / (4 + (113.9 - 1) / 4)
+    assert unseen == pytest.approx(1 / rows_seen - 1 / n, rel=0.2)
+    marks[:] = marks.mean(axis=0)
+    np.testing.assert_allclose(errors.widening(), 1)
+
+
+def test_rows_of_a_cluster_have_the_same_marks() -> None:
+    clusters = np.arange(60) // 7
+    state = RowErrors(Pairs(rows(60), "gini"), clusters, None, None, SEED)._state
+    marks = state.z[:, -row_products.MARKS :]
+    np.testing.assert_allclose(marks.mean(axis=0), 0, atol=1e-12)
+    assert all(len(np.unique(marks[clusters == one], axis=0)) == 1 for one in range(9))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "data", "expected"),
+    [
+        ("gini", rows(400), 113.9),
+        ("gini", rows(60), 60),
+        ("gini-coefficient", np.abs(rows(400)), 113.9),
+        ("kendall-b", rows(400, 2), 3),
+        ("auc", np.column_stack([rows(400), np.arange(400) < 40]), 30),
+        (skewed, rows(400), 113.9),
+    ],
+)
+def test_the_tails_that_errors_allow_for(kernel: Any, data: Any, expected: float) -> None:
+    errors = RowErrors(Pairs(data, kernel), None, None, None, SEED)
+    assert errors._kurtosis == pytest.approx(expected)
 
 
 def test_collected_rows_tell_the_exact_error() -> None:

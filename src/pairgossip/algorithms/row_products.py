@@ -8,6 +8,25 @@ visits, and the network averages the products of the two along their changes, as
 Rows of one cluster may depend on each other: there the products are those of sums over clusters,
 and each cluster's sums times its size are averaged along. Written as loops for the compiler; run as
 they are they need numpy only.
+
+**Rows that have not come around.** What a node averages is a mean with weights w_k of what rows k
+add, and on a slow network these are the rows about it. Let X be the sum of (w_k - 1/n)^2: zero if
+all rows have come around, about 1/L if L rows have. The root of the variance V that a node sees is
+then too small on average over nodes, for two reasons:
+
+- It is the variance about the mean of its surroundings. Both rows of its pairs are from there, so
+  that twice this mean differs between nodes with a variance of 4 X V, and up to that much of V is
+  between surroundings and seen by nobody (less where visitors from one place make row means differ
+  more, as those of an AUC).
+- It differs between nodes with a relative variance of (kappa - 1) X, where kappa is the kurtosis of
+  what rows add: a few large incomes make most of V, and most nodes have not met them. The mean of
+  a root is smaller than the root of the mean, by an eighth of that.
+
+So a node takes V (1 + (4 + (kappa - 1) / 4) X). To learn X, every row has marks, numbers without
+meaning whose mean over all rows is 0 and whose mean square is 1, and nodes average them along: the
+mean square of what is left of them is X. No node can learn kappa, which depends on what it has not
+met: it is an assumption, see `assumed_kurtosis`. The error is then an upper bound for rows whose
+tails are lighter than assumed, and `widening` says by how much it was raised.
 """
 
 from __future__ import annotations
@@ -17,6 +36,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray, PairArray
+
+MARKS = 4
+"""How many marks each row has."""
+_LOGNORMAL, _NORMAL = 113.9, 3.0
+"""The kurtosis of the standard lognormal law, as of incomes, and of the normal one."""
 
 
 class State(NamedTuple):
@@ -33,25 +57,27 @@ class State(NamedTuple):
     sums: FloatArray
     """The sums of `means` over each cluster, shape (clusters, 2, K)."""
     z: FloatArray
-    """Averages of products, and of sums times sizes, shape (n, K (K + 1) / 2 + K)."""
+    """Averages of products and of sums times sizes, `numbers_per_node`, then of marks."""
 
 
-def init(clusters: IntArray, sizes: FloatArray, components: int) -> State:
+def init(clusters: IntArray, sizes: FloatArray, components: int, marks: FloatArray) -> State:
     """No node has had a visit."""
     n = len(clusters)
+    products = np.zeros((n, numbers_per_node(components)))
     return State(
         np.zeros(n, dtype=np.int64),
         np.zeros((n, 2, components)),
         clusters,
         sizes,
         np.zeros((len(sizes), 2, components)),
-        np.zeros((n, numbers_per_node(components))),
+        np.hstack([products, marks]),
     )
 
 
 def advance(state: State, exchanges: PairArray, both: FloatArray, relaxation: float) -> None:
     """Carry out exchanges whose two nodes each had a visit, in order; ``both`` is (2, m, K)."""
     components, width = both.shape[2], state.z.shape[1]
+    first_sum = width - MARKS - components
     for at in range(exchanges.shape[0]):
         for side in range(2):
             k = exchanges[at, side]
@@ -65,7 +91,7 @@ def advance(state: State, exchanges: PairArray, both: FloatArray, relaxation: fl
                 state.means[k, half, c] += change
                 sums[c] += change
                 # Products with this component change by the other half's sums, halved by symmetry.
-                state.z[k, width - components + c] += weigh * change
+                state.z[k, first_sum + c] += weigh * change
                 for d in range(components):
                     low, high = min(c, d), max(c, d)
                     place = low * components - low * (low - 1) // 2 + high - low
@@ -93,8 +119,26 @@ def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: fl
 
 
 def numbers_per_node(components: int) -> int:
-    """How many numbers a node averages besides the statistic: products, then sums."""
+    """How many numbers a node averages besides the statistic and marks: products, then sums."""
     return components * (components + 1) // 2 + components
+
+
+def widening(marks: FloatArray, kurtosis: float) -> FloatArray:
+    """Return by what each node multiplies its error, for rows that have not come around to it.
+
+    ``marks`` is what is left of them in the nodes' averages, shape (n, `MARKS`).
+    """
+    return np.asarray(np.sqrt(1 + (4 + (kurtosis - 1) / 4) * (marks**2).mean(axis=1)))
+
+
+def assumed_kurtosis(count: int, is_bounded: bool, share: float = 1.0) -> float:
+    """Return how heavy the tails of what rows add may be, as far as errors allow for them.
+
+    Those of lognormal incomes; of normal numbers where values of pairs are bounded, as they are of
+    shares and rank correlations. Where a class has a ``share`` of the rows only, these few add
+    most. No ``count`` of numbers has a kurtosis above itself.
+    """
+    return min((_NORMAL if is_bounded else _LOGNORMAL) / share, count)
 
 
 def local_update(private: FloatArray, both: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -18,6 +18,8 @@ from pairgossip.graphs.orders import Sweep
 
 TRIAL_PROBLEM = 1 << 16
 """The number of the child that a trial's problem draws from; exchanges and clock have the first."""
+TRIAL_MARKS = TRIAL_PROBLEM + 1
+"""The number of the child that the marks of rows are drawn from."""
 
 _SKIPPED_AT_ONCE = 1 << 16
 

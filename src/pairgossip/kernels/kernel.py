@@ -48,6 +48,17 @@ class Formula(IntEnum):
     BOTH_APART = 15
     SECOND_AUC_ORDERED = 16
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether values are between -1 and 1, whatever the rows."""
+        return self in _BOUNDED
+
+
+_BOUNDED = frozenset(Formula) - {
+    *(Formula.NONE, Formula.VARIANCE, Formula.GINI, Formula.DISTANCE, Formula.MIDPOINT),
+    *(Formula.SCATTER_SQUARED, Formula.SCATTER_PLAIN, Formula.METRIC_LEARNING_RISK),
+}
+
 
 @dataclass(frozen=True)
 class Kernel:

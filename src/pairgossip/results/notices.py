@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import CoarseSketch, NotEnough, SlowRun
@@ -18,6 +19,8 @@ from pairgossip.sketches.samples import SketchedSample
 
 _AGREEMENT = 0.25
 """Nodes whose sampling errors differ by more have seen their surroundings only."""
+_WIDENING = 0.1
+"""Sampling errors that were widened by more are not those of the rows."""
 _LONG_RUN = 50
 """Iterations per node from which on a run is meant to arrive, not only to be looked at."""
 _PAIRS = 2**13
@@ -54,14 +57,16 @@ def warn_if_unsettled(run: Run) -> None:
     if errors is None or told or run.status == "interrupted":
         return
     known = errors[~np.isnan(errors)]
-    apart = float(known.std() / known.mean()) if len(known) else np.inf
-    if len(known) == errors.size and apart <= _AGREEMENT:
+    wide = 0.0 if run.widening is None else float(run.widening.mean()) - 1
+    how = _describe_knowledge(known, errors.size, wide)
+    if how is None:
         return
-    how = "Not all nodes know" if len(known) < errors.size else f"Nodes differ by {apart:.0%} in"
+    also = f", and widen it by {100 * wide:.0f} % for those they have not seen"
     other = ", or method 'sketch'" if run.sketch is None else ""
-    why = f"since rows have not come around yet: use {{argument}} or more{other}."
-    if not len(known):
-        how = "No node knows"
+    why = (
+        f"since rows have not come around yet{also if wide > 0.005 else ''}: use {{argument}} or "
+        f"more{other}."
+    )
     if not len(known) and run.p_value is None:  # tests by ranks were made of all rows before
         why = (
             "since rows have not come around yet, or tell none, as where all are tied or classes "
@@ -73,6 +78,18 @@ def warn_if_unsettled(run: Run) -> None:
         4 * int(run.iterations[-1]),
     )
     warnings.warn(notice, stacklevel=3)
+
+
+def _describe_knowledge(known: FloatArray, nodes: int, wide: float) -> str | None:
+    """Say what nodes lack in the errors that are known; None if they know enough."""
+    if not len(known):
+        return "No node knows"
+    if len(known) < nodes:
+        return "Not all nodes know"
+    apart = float(known.std() / known.mean())
+    if apart > _AGREEMENT:
+        return f"Nodes differ by {100 * apart:.0f} % in"
+    return "Nodes do not know all of" if wide > _WIDENING else None
 
 
 def warn_if_short(descent: Descent, iterations: int) -> None:

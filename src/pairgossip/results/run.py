@@ -76,6 +76,10 @@ class Run(Result):
     sampling_error: FloatArray | None = None
     """What each node says of how far the statistic of these rows may be from the population's:
     a standard error, which falls with more rows only, shape (trials, nodes)."""
+    widening: FloatArray | None = None
+    """The factor in each sampling error that allows for rows that have not come around to the node
+    yet, and whose part in the statistic it can only assume: 1 where all have, shape (trials,
+    nodes). None where nodes read the error from a sketch, or know all rows."""
     site_error: FloatArray | None = None
     """The same if sites are drawn whole, with groups whose rows are nodes."""
     interval_low: FloatArray | None = None
@@ -411,6 +415,7 @@ def _errors(setup: Setup, records: list[TrialRecord], kept: int) -> dict[str, An
         "interval_scale": "plain" if kernel is None else kernel.interval_scale,
         "freedom": setup.freedom,
         "sampling_error": collect("sampling_error"),
+        "widening": collect("widening") if setup.learns_rows else None,
         "site_error": collect("site_error") if has_sites else None,
         "interval_low": collect("interval_low") if has_ends else None,
         "interval_high": collect("interval_high") if has_ends else None,

@@ -161,7 +161,7 @@ RUN_FACTS = (
     *("level", "interval_scale", "freedom"),
 )
 RUN_ERRORS = (
-    *("sampling_error", "site_error", "gossip_error"),
+    *("sampling_error", "widening", "site_error", "gossip_error"),
     *("interval_low", "interval_high", "p_value"),
 )
 RUN_ERROR_CURVES = ("trial_sampling_error", "trial_gossip_error")

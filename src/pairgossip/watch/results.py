@@ -173,7 +173,10 @@ def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
         facts.append(("exact value for sure between", f"{low:.6g} and {high:.6g}"))
     if (answer := result.answer) is not None and result.gossip_error is not None:
         gossip = root_mean_square(result.gossip_error)
-        facts += [("sampling error", answer.error), ("gossip error", gossip)]
+        facts.append(("sampling error", answer.error))
+        if result.widening is not None:
+            facts.append(("of it a factor for rows not seen", float(result.widening.mean())))
+        facts.append(("gossip error", gossip))
         known = f"{answer.low:.6g} to {answer.high:.6g}" if np.isfinite(answer.error) else "unknown"
         facts.append((f"{100 * answer.level:g} % interval", known))
     exact = "one per node" if np.ndim(result.target) else float(result.target)

@@ -28,6 +28,9 @@ from pairgossip.results import Run
 if TYPE_CHECKING:
     from pairgossip.cli.data.observations import Observations
 
+_LEAST_WIDENING = 1.005
+"""What is less is not worth a line."""
+
 
 def run_summary(run: Run, observations: Observations) -> Facts:
     """Return what a run found by name, curves included; what is unknown is NaN or None.
@@ -111,7 +114,9 @@ def _error_facts(run: Run) -> Facts:
         for name in ("sampling_error", "site_error", "gossip_error")
     }
     interval = None if answer is None else (answer.low, answer.high)
-    return {"level": run.level, "interval": interval, **errors, "enough": run.enough}
+    widening = None if run.widening is None else float(run.widening.mean())
+    known = {"level": run.level, "interval": interval, "widening": widening}
+    return {**known, **errors, "enough": run.enough}
 
 
 def _error_lines(run: Run, found: Facts) -> Iterator[str]:
@@ -121,6 +126,11 @@ def _error_lines(run: Run, found: Facts) -> Iterator[str]:
         return
     noise = run.privacy_error
     yield format_sampling_error(answer, shows_interval=noise is None)
+    if (found["widening"] or 1.0) > _LEAST_WIDENING:
+        yield (
+            f"widened by {100 * (found['widening'] - 1):.0f} %: allows for rows that have not come "
+            "around to all nodes yet; falls with messages"
+        )
     if found["site_error"] is not None:
         yield format_site_error(found["site_error"])
     yield (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from pairgossip.algorithms import row_products
 from pairgossip.algorithms.steps import own_observations
@@ -18,17 +20,41 @@ _LARGEST = 1e150
 """Squares of larger numbers leave the floating range."""
 
 
-class _Visits(NamedTuple):
+class Visits(NamedTuple):
     """What nodes saw in a block of exchanges."""
 
+    exchanges: PairArray
     nodes: IntArray
     """Who was visited, shape (2, m)."""
     both: FloatArray
     """The values at the pairs they met, both ways, shape (2, m, K)."""
 
 
+class Visitors:
+    """Follows which rows visit which nodes; None for ``loops`` runs without numba."""
+
+    def __init__(self, pairs: TrialPairs, loops: Any) -> None:
+        self._pairs = pairs
+        self._walk = _walk if loops is None else loops.walk
+        self._held = own_observations(pairs.n)
+
+    def follow(self, exchanges: PairArray) -> Iterator[Visits]:
+        """Swap along exchanges; yield who was visited, and h both ways at each new pair."""
+        for start in range(0, len(exchanges), _AT_ONCE):
+            piece = exchanges[start : start + _AT_ONCE]
+            nodes, held = np.empty((2, 2, len(piece)), dtype=np.intp)
+            self._walk(piece, self._held, nodes, held)
+            both = self._values_both_ways(nodes.ravel(), held.ravel())
+            yield Visits(piece, nodes, both.reshape(2, len(piece), -1))
+
+    def _values_both_ways(self, firsts: IntArray, seconds: IntArray) -> FloatArray:
+        values = self._pairs.values(firsts, seconds)
+        is_symmetric = self._pairs.kernel.symmetric
+        return values + (values if is_symmetric else self._pairs.values(seconds, firsts))
+
+
 class RowErrors:
-    """Follows which rows visit which nodes, and lets the network average products of row means.
+    """Lets the network average products of row means, and the marks of rows.
 
     Parameters
     ----------
@@ -40,17 +66,21 @@ class RowErrors:
         How far two nodes move toward each other's averages.
     loops
         The compiled loops; None to run without numba.
+    seed
+        What the marks are drawn from.
     """
 
     def __init__(
-        self, pairs: TrialPairs, clusters: IntArray | None, relaxation: float | None, loops: Any
+        self,
+        pairs: TrialPairs,
+        clusters: IntArray | None,
+        relaxation: float | None,
+        loops: Any,
+        seed: SeedSequence,
     ) -> None:
         self._pairs = pairs
         self._advance = row_products.advance if loops is None else loops.track_products
-        self._walk = _walk if loops is None else loops.walk
         self._relaxation = 0.5 if relaxation is None else relaxation
-        self._held = own_observations(pairs.n)
-        self._symmetric = pairs.kernel.symmetric
         of = own_observations(pairs.n) if clusters is None else clusters
         sizes = _sizes(pairs, of)
         self._are_rows = bool(np.all(sizes == 1))
@@ -59,30 +89,15 @@ class RowErrors:
         self._correction = len(sizes) / (len(sizes) - 1) if len(sizes) > 1 else np.nan
         if self._factors is not None:  # products are of scaled means, averages of the means
             sizes, self._correction = sizes / self._factors, 1.0
-        self._state = row_products.init(of, sizes, pairs.components)
+        self._kurtosis = _kurtosis(pairs, len(sizes))
+        self._state = row_products.init(of, sizes, pairs.components, _draw_marks(of, seed))
 
-    def advance(self, exchanges: PairArray, other: RowErrors | None = None) -> None:
-        """Carry out a block of exchanges; another that follows the same may learn from it."""
-        for start in range(0, len(exchanges), _AT_ONCE):
-            piece = exchanges[start : start + _AT_ONCE]
-            visits = self._visits(piece)
-            for errors in (self,) if other is None else (self, other):
-                errors._add(piece, visits)
-
-    def _add(self, exchanges: PairArray, visits: _Visits) -> None:
+    def add(self, visits: Visits) -> None:
+        """Learn from a block of visits."""
         both = visits.both
         if self._factors is not None:
             both = both * self._factors[visits.nodes][..., None]
-        self._advance(self._state, exchanges, both, self._relaxation)
-
-    def _visits(self, exchanges: PairArray) -> _Visits:
-        """Swap along exchanges; return who was visited, and h both ways at each new pair."""
-        nodes, held = np.empty((2, 2, len(exchanges)), dtype=np.intp)
-        self._walk(exchanges, self._held, nodes, held)
-        firsts, seconds = nodes.ravel(), held.ravel()
-        values = self._pairs.values(firsts, seconds)
-        both = values + (values if self._symmetric else self._pairs.values(seconds, firsts))
-        return _Visits(nodes, both.reshape(2, len(exchanges), -1))
+        self._advance(self._state, visits.exchanges, both, self._relaxation)
 
     def averages(self) -> FloatArray | None:
         """Return what each node sees of the components' averages, where clusters are of one row.
@@ -91,10 +106,19 @@ class RowErrors:
         """
         if not self._are_rows:
             return None
-        return self._state.z[:, -self._pairs.components :] / 2
+        return self._tracked[:, -self._pairs.components :] / 2
+
+    @property
+    def _tracked(self) -> FloatArray:
+        """The averages of products and sums."""
+        return self._state.z[:, : -row_products.MARKS]
+
+    def widening(self) -> FloatArray:
+        """Return by what each node multiplies its error, for rows that have not come around."""
+        return row_products.widening(self._state.z[:, -row_products.MARKS :], self._kurtosis)
 
     def errors(self, averages: FloatArray) -> FloatArray:
-        """Return the sampling error that each node sees, given averages, shape (n, K).
+        """Return the sampling error of each node, widened, given averages, shape (n, K).
 
         NaN where what it sees does not tell, as after few visits.
         """
@@ -108,9 +132,9 @@ class RowErrors:
                 "interval",
             )
         with np.errstate(invalid="ignore"):
-            seen = row_products.variance(self._state.z, averages, slopes, self._spread)
+            seen = row_products.variance(self._tracked, averages, slopes, self._spread)
             seen = np.where(seen > 0, seen, np.nan)
-        return np.sqrt(seen * self._correction / self._pairs.n)
+        return np.sqrt(seen * self._correction / self._pairs.n) * self.widening()
 
 
 def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArray) -> None:
@@ -126,6 +150,22 @@ def _sizes(pairs: TrialPairs, clusters: IntArray) -> FloatArray:
     if sets is not None:
         return np.asarray(sets.sizes * (sets.n / sets.sizes.sum()))
     return np.bincount(clusters).astype(np.float64)
+
+
+def _draw_marks(clusters: IntArray, seed: SeedSequence) -> FloatArray:
+    """Return the marks of every node, the same in a cluster; none tells anything if all are one."""
+    random, scores = np.random.default_rng(seed), np.linspace(-1, 1, clusters.max() + 1)
+    drawn = [random.permutation(scores)[clusters] for _ in range(row_products.MARKS)]
+    marks = np.column_stack(drawn) - np.mean(drawn, axis=1)
+    return np.asarray(marks / (np.sqrt((marks**2).mean(axis=0)) if len(scores) > 1 else 1.0))
+
+
+def _kurtosis(pairs: TrialPairs, count: int) -> float:
+    """Return how heavy the tails of what so many rows, or clusters, add may be."""
+    classes = getattr(pairs, "classes", None)
+    share = 1.0 if classes is None else np.bincount(classes).min() / pairs.n
+    is_bounded = all(part.formula.is_bounded for part in pairs.kernel.components)
+    return row_products.assumed_kurtosis(count, is_bounded, share)
 
 
 def _factors(pairs: TrialPairs) -> FloatArray | None:

@@ -19,8 +19,8 @@ from pairgossip.engine.estimation.engine import (
     Spread,
     plain_spread,
 )
-from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors
-from pairgossip.engine.schedule import TRIAL_PROBLEM, child
+from pairgossip.engine.estimation.sampling import RowErrors, SeenErrors, Visitors
+from pairgossip.engine.schedule import TRIAL_MARKS, TRIAL_PROBLEM, child
 from pairgossip.engine.timetable import RANDOM_EXCHANGES, Timetable
 from pairgossip.engine.trials import BYTES_PER_NUMBER, Meter, Payload, Record, Trial
 from pairgossip.errors import InputError, needed_for_speed
@@ -218,8 +218,8 @@ class Setup:
         """How many numbers more a message carries for sampling errors."""
         if not self.learns_rows:
             return 0
-        sites = isinstance(self.graph, GroupedGraph)
-        return row_products.numbers_per_node(self.problem.components) * (2 if sites else 1)
+        count = row_products.numbers_per_node(self.problem.components) + row_products.MARKS
+        return count * (2 if isinstance(self.graph, GroupedGraph) else 1)
 
     @property
     def set_sizes(self) -> IntArray | None:
@@ -264,6 +264,7 @@ class TrialRecord(Record):
         """The statistic of the trial's reports, which its nodes agree on in the end."""
         self.estimates = np.full(nodes, np.nan)
         self.sampling_error, self.site_error, self.gossip_error = np.full((3, nodes), np.nan)
+        self.widening = np.ones(nodes)
         self.trial_sampling_error, self.trial_gossip_error = np.full((2, checkpoints), np.nan)
         self.interval_low, self.interval_high, self.p_value = np.full((3, nodes), np.nan)
         self.enough = 0
@@ -291,24 +292,30 @@ class EstimationTrial(Trial[TrialRecord]):
             setup.timetable,
         )
         self._seen = SeenErrors()
-        self._rows = self._row_errors(None)
-        sites = setup.graph.site_of if isinstance(setup.graph, GroupedGraph) else None
-        self._sites = None if sites is None else self._row_errors(sites)
+        self._visitors: Visitors | None = None
+        self._rows: RowErrors | None = None
+        self._sites: RowErrors | None = None
+        if setup.learns_rows and not isinstance(problem, Averages):
+            self._follow_rows(problem, child(seed, TRIAL_MARKS))
         walks = method.exchanges_per_iteration
         schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
         super().__init__(
             setup.checkpoints, schedule, setup.meter(), record, timed=setup.clock == "async"
         )
 
-    def _row_errors(self, clusters: IntArray | None) -> RowErrors | None:
+    def _follow_rows(self, problem: TrialPairs, seed: SeedSequence) -> None:
+        """Follow what visiting rows tell of the sampling errors by row, and by site."""
         setup, compiled = self._setup, None
-        if not setup.learns_rows or isinstance(self._problem, Averages):
-            return None
         if setup.engine != "plain":
             with needed_for_speed():
                 from pairgossip.engine.estimation import loops
             compiled = loops
-        return RowErrors(self._problem, clusters, setup.timetable.relaxation, compiled)
+        self._visitors = Visitors(problem, compiled)
+        relaxation = setup.timetable.relaxation
+        self._rows = RowErrors(problem, None, relaxation, compiled, child(seed, 0))
+        if isinstance(setup.graph, GroupedGraph):
+            sites = setup.graph.site_of
+            self._sites = RowErrors(problem, sites, relaxation, compiled, child(seed, 1))
 
     def read(self) -> FloatArray:
         """Return every node's estimate, shape (n,); NaN where it is not defined yet."""
@@ -329,8 +336,10 @@ class EstimationTrial(Trial[TrialRecord]):
         return problem.kernel.combine(values)
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
-        if self._rows is not None:
-            self._rows.advance(exchanges[0], self._sites)
+        if self._visitors is not None:
+            for visits in self._visitors.follow(exchanges[0]):
+                for errors in filter(None, (self._rows, self._sites)):
+                    errors.add(visits)
         return self._engine.advance(exchanges)
 
     def has_enough(self) -> bool:
@@ -381,6 +390,8 @@ class EstimationTrial(Trial[TrialRecord]):
         if self._setup.timetable.name == TREE and self.done == self._setup.iterations:
             record.gossip_error = np.where(np.isnan(estimates), np.nan, 0.0)
         record.sampling_error = self._sampling_errors()
+        if self._rows is not None:
+            record.widening = self._rows.widening()
         if self._sites is not None:
             record.site_error = self._without_noise(self._sites.errors(self._averages()))
         record.trial_gossip_error[at] = root_mean_square(record.gossip_error)
