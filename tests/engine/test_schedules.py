@@ -234,10 +234,11 @@ def test_a_large_star_is_known_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> No
         assert settle_timetable("ordered", star, "uniform-edges", method).name == "random"
 
 
-def test_a_lone_node_needs_no_schedule() -> None:
-    for schedule in ("ordered", "tree", "continuized"):
+def test_a_lone_node_needs_no_schedule_and_sends_nothing() -> None:
+    for schedule in ("random", "ordered", "tree", "continuized"):
         run = pg.estimate([3.0], graph="complete", method="averaging", schedule=schedule, seed=0)
         assert run.estimates[0, 0] == 3.0
+        assert run.exchanges[-1] == run.messages[-1] == run.bytes[-1] == 0
 
 
 REFUSALS: list[tuple[dict[str, Any], str]] = [

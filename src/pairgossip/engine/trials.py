@@ -62,7 +62,6 @@ class Meter:
     ) -> None:
         self.counts = _Counts(0, 0, 0, 0)
         self._payload = payload
-        self._walks = walks
         self._sites = _small(graph.site_of) if isinstance(graph, GroupedGraph) else None
         self._all_cross = isinstance(graph, GroupedGraph) and not graph.has_local_edges
         sizes = payload.set_sizes
@@ -73,11 +72,9 @@ class Meter:
                 from pairgossip.engine.estimation import loops
             self._loops = loops
 
-    def count(self, iterations: int, exchanges: tuple[PairArray, ...]) -> None:
-        """Add a block of iterations."""
+    def count(self, exchanges: tuple[PairArray, ...]) -> None:
+        """Add the exchanges of a block; a lone node makes none."""
         made = sum(map(len, exchanges))
-        if self._sites is None and not self._held:
-            made = iterations * self._walks
         crossing = sum(map(self._crossing, exchanges)) if self._sites is not None else made
         followed = sum(map(self._follow, self._held, exchanges))
         payload, messages = self._payload, crossing * self._payload.messages
@@ -177,7 +174,7 @@ class Trial(ABC, Generic[R]):
             if ended is not None:
                 self._finish(tuple(walk[:ended] for walk in exchanges), on_block)
                 return
-            self._meter.count(block, exchanges)
+            self._meter.count(exchanges)
             self.done += block
             on_block(block, exchanges)
             if self.done == self.next_checkpoint:
@@ -192,7 +189,7 @@ class Trial(ABC, Generic[R]):
 
     def _finish(self, exchanges: tuple[PairArray, ...], on_block: _OnBlock) -> None:
         """Count the last exchanges of a run that ended by itself; what is left changes nothing."""
-        self._meter.count(len(exchanges[0]), exchanges)
+        self._meter.count(exchanges)
         left = int(self._checkpoints[-1]) - self.done
         while self.next_checkpoint is not None:
             self.done = self.next_checkpoint

@@ -13,6 +13,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import RANDOM
 from pairgossip.engine.trials import BYTES_PER_NUMBER
+from pairgossip.text import format_count
 from pairgossip.theory.bounds import fewest_messages
 
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
 
     None where there is no such place, or it lies outside of what the run wrote down.
 
-    If every node's answer depends on every row, each of them has told and has been told: up and
-    down a tree takes the fewest messages there can be, and each carries a number at least.
+    If every node's answer depends on every row, each node has sent and has received something: up
+    and down a tree takes the fewest messages there can be, and each carries a number at least.
     """
     fewest = fewest_messages(result.sites.n)
     least = {
@@ -176,7 +177,7 @@ def axis_label(result: Run | Fit, against: str) -> str:
 
 def describe(result: Run | Fit) -> str:
     """Say in a line what was run where."""
-    trials = "1 trial" if result.trials == 1 else f"{result.trials} trials"
+    trials = format_count(result.trials, "trial")
     private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
     return f"{what_ran(result)}, {_network_of(result)}{private}, {trials}"
 
@@ -195,7 +196,7 @@ def _network_of(result: Run | Fit) -> str:
     """Name the network in a few words."""
     family = result.sites.family or "graph"
     if result.groups is None:
-        return f"{family} of {result.nodes:,} nodes"
+        return f"{family} of {format_count(result.nodes, 'node')}"
     sites = f"a {family} of {result.sites.n:,} sites" if result.sites.n > 1 else "one site"
     return f"{len(result.groups):,} rows at {sites}"
 

@@ -146,7 +146,7 @@ def compare(
             _draw_curve(ax, x, curve._replace(label="", color=color), linewidth=1)
     for name, style in {c.label: c.style for curves in theories.values() for c in curves}.items():
         ax.plot([], [], style, color=EXACT, linewidth=1, label=name)
-    _set_axis(ax, next(iter(labeled.values())), against)
+    _set_axis(ax, list(labeled.values()), against)
     if quantity.log and any((getattr(run, what) > 0).any() for run in labeled.values()):
         ax.set_yscale("log")
     ax.set_ylabel(quantity.label)
@@ -178,11 +178,11 @@ def _draw_wall(ax: Axes, run: Run, against: str) -> None:
     _add_grid_and_legend(ax)
 
 
-def _set_axis(ax: Axes, result: Run | Fit, against: str) -> None:
+def _set_axis(ax: Axes, results: Sequence[Run | Fit], against: str) -> None:
     """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
-    # Where all exchanges of the first checkpoints were local, nothing was sent yet.
-    silent = against in ("messages", "bytes") and result.axis(against)[0] == 0
-    label = axis_label(result, against)
+    # Nothing is sent while all exchanges are local, and a lone node has none.
+    silent = any(result.axis(against)[0] == 0 for result in results)
+    label = axis_label(results[0], against)
     ax.set_xscale("linear" if label == ROUNDS else "symlog" if silent else "log")
     ax.set_xlabel(label)
 
@@ -210,7 +210,7 @@ def _draw_chart(
         ax.set_yscale("log")
     elif not np.any(first.y):  # constant data: every estimate is exact
         ax.set_ylim(-1, 1)
-    _set_axis(ax, result, against)
+    _set_axis(ax, [result], against)
     ax.set_ylabel(chart.label)
     ax.set_title(describe(result), fontsize="medium")
     _add_grid_and_legend(ax)

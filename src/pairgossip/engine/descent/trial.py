@@ -134,7 +134,7 @@ class DescentTrial(Trial[DescentRecord]):
     def _resume(self, origin: Origin, number: int) -> None:
         """Pass over the exchanges that were made before, and take up the state after them."""
         for exchanges in self._schedule.skip(origin.iterations):
-            self._meter.count(len(exchanges[0]), exchanges)
+            self._meter.count(exchanges)
         self._engine.restore(origin.states[number], origin.iterations)
         self.done = origin.iterations
 
