@@ -78,8 +78,8 @@ def final_estimates(
     return network.estimates()
 
 
-@pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
-@pytest.mark.parametrize("target", ["v", "u"])
+# Engines see of a law only its events and weights, so every law meets one target.
+@pytest.mark.parametrize(("target", "law"), [("v", "uniform-edges"), ("u", "node-clocks")])
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_fast_engines_equal_the_plain_algorithm(

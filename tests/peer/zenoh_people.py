@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,18 +12,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import zenoh
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.x509.oid import NameOID
 
-from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, static_key
+from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, Sealer, static_key
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member
-from pairgossip.peer.service.zenoh_link import Site, ZenohLink
+from pairgossip.peer.protocol.messages import VERSION
+from pairgossip.peer.service.zenoh_link import (
+    Site,
+    ZenohLink,
+    configuration,
+    key_between,
+    signed_part,
+)
 
 PATIENCE = 20.0
+LONG_ENOUGH = 1.0
+"""Seconds in which what is not refused would long have been heard."""
 
 
 class Person:
@@ -168,3 +179,42 @@ def until(is_so: Callable[[], object], doing: Callable[[], None] = lambda: None)
             return True
         time.sleep(0.05)
     return False
+
+
+@contextmanager
+def bare_session(me: Person, others: Sequence[Person], connect: str) -> Iterator[zenoh.Session]:
+    """A session of somebody who keeps to no rules of ours."""
+    config = configuration(site_of(me, others, connect=connect))
+    config["access_control"] = {"enabled": False}
+    session = zenoh.open(zenoh.Config.from_json5(json.dumps(config)))
+    try:
+        yield session
+    finally:
+        session.close()  # type: ignore[no-untyped-call]
+
+
+def put_signed(
+    session: zenoh.Session,
+    signer: Person,
+    sender: str,
+    to: Person,
+    frame: bytes = b"evil",
+    version: int = VERSION,
+) -> None:
+    sealed = Sealer(sender).seal(to.id, to.certificate, frame)
+    session.put(key_between(sender, to.id), envelope(signer, sender, to.id, sealed, version))
+
+
+def envelope(signer: Person, sender: str, to: str, sealed: bytes, version: int = VERSION) -> bytes:
+    return bytes([version]) + signer.sign(signed_part(sender, to, version, sealed)) + sealed
+
+
+def has_connected(session: zenoh.Session) -> bool:
+    return bool(session.info.links())
+
+
+def keep_trying(doing: Callable[[], None]) -> None:
+    end = time.monotonic() + LONG_ENOUGH
+    while time.monotonic() < end:
+        doing()
+        time.sleep(0.05)

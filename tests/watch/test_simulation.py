@@ -1,4 +1,4 @@
-"""What the page asks of the server: settings, uploads, controls and the stream."""
+"""What the page asks of the server: settings, controls and the stream."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
-from pairgossip.watch.simulation import observations
-from pairgossip.watch.simulation.observations import _MOST_UPLOADS, LARGEST_UPLOAD, Uploads
 from pairgossip.watch.simulation.session import _MOST_PENDING
 from pairgossip.watch.simulation.view import Simulations
 
@@ -261,140 +259,6 @@ def test_a_session_that_is_gone(served: Served) -> None:
     assert answer.status_code == 404
     assert answer.json() == {"error": "This simulation is no longer here: open it again."}
     assert served.ask("/api/sessions/nobody/events").status_code == 404
-
-
-# Uploads.
-
-
-def test_an_upload_is_watched(served: Served) -> None:
-    values = np.random.default_rng(0).normal(size=30).round(3)
-    content = "\n".join(["name,height", *(f"n{k},{value}" for k, value in enumerate(values))])
-    found = served.upload(content.encode(), "people.csv").json()
-    assert (found["name"], found["rows"]) == ("people.csv", 30)
-    assert found["columns"] == [
-        {"name": "name", "numbers": False},
-        {"name": "height", "numbers": True},
-    ]
-    key = served.open(
-        data=found["id"], column="height", kernel="variance", iterations="500", speed="max"
-    )
-    with served.watching(key) as events:
-        served.control(key, "start")
-        newest = until_status(events, "done")
-    run = pg.estimate(values, "variance", "complete", iterations=500, seed=0)
-    assert newest["frame"]["runs"][0]["error"] == pytest.approx(run.error[-1], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("header", "row", "label"),
-    [
-        ("name,score,state", "n{k},{k},{s}", "state"),
-        ("state,score", "{s},{k}", "state"),
-        ("score,sex,state", "{k},{t},{s}", "state"),
-        ("score,state,constant", "{k},{s},1", "state"),
-        ("name,score", "n{k},{k}", None),
-        ("score,state,", "{k},{k},{s}", None),  # a label cannot be a column without a name
-    ],
-)
-def test_the_label_is_guessed_by_its_values(
-    served: Served, header: str, row: str, label: str | None
-) -> None:
-    rows = [row.format(k=k, s="ill" if k > 5 else "well", t=k % 2) for k in range(12)]
-    assert served.upload("\n".join([header, *rows]).encode()).json()["label"] == label
-
-
-def test_text_labels_of_an_upload(served: Served) -> None:
-    rows = [f"{k},{'ill' if k > 5 else 'well'}" for k in range(12)]
-    found = served.upload("\n".join(["score,state", *rows]).encode()).json()
-    shared = {"data": found["id"], "column": "score", "label": "state"}
-    served.open(**shared, kernel="auc")
-    problem = served.refuse(**shared, kernel="ranking-risk")
-    assert problem == (
-        "'ranking-risk' compares labels by size, but column 'state' holds text such as 'well': "
-        "choose a column of numbers."
-    )
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "bad.csv is empty: it needs a header line and rows."),
-        (b"a,b\n", "bad.csv has a header line only: it needs rows."),
-        (b"a,b\n1\n", "bad.csv, line 2, has 1 fields but the header has 2"),
-        (b"\xff\xfe\x00", "bad.csv is not UTF-8 text: save it as CSV in UTF-8."),
-        (b"1,2\n3,4\n", "The first line of bad.csv looks like data: it must name the columns."),
-        (b"a\n" + b"1\n" * 20_001, "bad.csv has more than 20,000 rows, and every row is a node"),
-    ],
-)
-def test_bad_uploads(served: Served, content: bytes, sentence: str) -> None:
-    answer = served.upload(content, "../../tmp/bad.csv")
-    assert answer.status_code == 400
-    assert sentence in answer.json()["error"]
-    assert "/" not in answer.json()["error"]
-
-
-def test_hostile_names_stay_text(served: Served) -> None:
-    found = served.upload(f"'{HOSTILE}\n1\n2\n3\n".replace("'", "").encode(), HOSTILE).json()
-    assert found["columns"][0]["name"] == HOSTILE
-    served.open(data=found["id"], column=HOSTILE, kernel="gini")
-    problem = served.refuse(data=found["id"], column="other", kernel="gini")
-    assert problem.startswith("There is no column 'other' in ")
-
-
-def test_an_upload_may_not_be_too_large(served: Served) -> None:
-    sentence = "That is too large: at most 8 MiB are taken."
-    answer = served.upload(b"a\n" + b"1" * LARGEST_UPLOAD)
-    assert (answer.status_code, answer.json()["error"]) == (413, sentence)
-
-    def pieces() -> Any:
-        for _ in range(LARGEST_UPLOAD // 2**20 + 1):
-            yield b"1" * 2**20
-
-    headers = {"Content-Type": "text/csv"}
-    answer = served.ask("/api/uploads", "POST", content=pieces(), headers=headers)
-    assert (answer.status_code, answer.json()["error"]) == (413, sentence)
-    huge = {"settings": {"label": "x" * 70_000}}
-    assert served.ask("/api/sessions", "POST", json=huge).status_code == 413
-
-
-def test_only_the_newest_uploads_are_kept() -> None:
-    uploads = Uploads()
-    keys = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(_MOST_UPLOADS + 1)]
-    assert len(set(keys)) == len(keys)
-    assert len(uploads.find(keys[1])) == 2
-    with pytest.raises(pg.InputError, match="no longer here"):
-        uploads.find(keys[0])
-
-
-def test_uploads_are_kept_within_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observations, "_LARGEST_UPLOADS", 15)
-    uploads = Uploads()
-    first, second, third = [uploads.add(b"a\n1\n2\n", "a.csv")[0] for _ in range(3)]
-    assert len(uploads.find(second)) == len(uploads.find(third)) == 2
-    with pytest.raises(pg.InputError, match="no longer here"):
-        uploads.find(first)
-
-
-def test_rows_are_counted_by_rows_and_not_by_lines() -> None:
-    # Cells of many lines, in a file whose delimiter is not the comma.
-    content = b"a;b\n" + b'1;"' + b"x\n" * 30_000 + b'"\n2;y\n'
-    assert len(Uploads().add(content, "a.csv")[1]) == 2
-
-
-def test_millions_of_rows_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(*_: object) -> None:
-        raise AssertionError("all of the file was read")
-
-    monkeypatch.setattr(observations, "read_columns", read)
-    with pytest.raises(pg.InputError, match=r"a\.csv has more than 20,000 rows"):
-        Uploads().add(b"a\n" + b"1\n" * 4_000_000, "a.csv")
-
-
-def test_an_upload_may_not_be_too_wide(served: Served) -> None:
-    names = ",".join(f"c{number}" for number in range(2_001))
-    answer = served.upload(f"{names}\n{'1,' * 2_000}1\n".encode(), "wide.csv")
-    assert answer.status_code == 400
-    assert answer.json()["error"] == "wide.csv has 2,001 columns: leave all but 2,000 out."
 
 
 @pytest.mark.parametrize(
