@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # that wait for a core spend ten times the work on waiting. Processes started by tests inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Workers and the many processes that tests start would each compile the same sources again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 

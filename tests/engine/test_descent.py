@@ -81,10 +81,19 @@ def descent(
     return Descent(problem, prox, STEPS[step], clock, GRAPH.pick_probabilities(law))
 
 
+# Loops take gradients and proximal steps one after the other: every loss meets no proximal and two,
+# and every proximal meets two losses.
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("clock", ["sync", "async"])
-@pytest.mark.parametrize("proximal", PROXIMALS)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "proximal"),
+    [
+        (loss, proximal)
+        for loss in LOSSES
+        for proximal in PROXIMALS
+        if loss in ("auc-logistic", "user's") or proximal in ("none", "l2 and ball", "l1 and box")
+    ],
+)
 def test_fast_engines_equal_the_plain_algorithm(
     loss: str, proximal: str, clock: str, step: str
 ) -> None:
