@@ -34,7 +34,8 @@ def test_a_kill_is_planned_at_every_kind_of_point(script: Script) -> None:
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_two_kills_break_nothing(script: Script) -> None:
     """Every pair for one exchange; of the others a part: `benchmarks.peer_crash_points` has all."""
-    assert sweep_doubly(script, stride=1 if script is one_exchange else 20) > 150
+    stride = 40 if "growth" in script.__name__ else 20  # growths have many more points
+    assert sweep_doubly(script, stride=1 if script is one_exchange else stride) > 150
 
 
 @pytest.mark.parametrize(
