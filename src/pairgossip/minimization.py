@@ -142,7 +142,7 @@ def minimize(
     tolerance, accuracy
         Of ``"sketch"``: it ends when a round promises to gain less than this part of the zero
         model's objective, 1e-7; and averages along edges shrink differences between nodes to this
-        part, 1e-4.
+        part, 1e-6.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.
@@ -157,7 +157,8 @@ def minimize(
     """
     request = check_arguments(locals())
     if isinstance(request, SolvingRequest):
-        return solve(request)
+        rounds = request.setup()
+        return request.finish(solve(request, rounds), rounds.iterations)
     setup = request.setup()
     fingerprint = learning_fingerprint(setup.descent)
     request.starting_point.check_same(setup, fingerprint)
@@ -292,7 +293,8 @@ class _Start:
             raise InputError("The start must be a Fit or the file of one, not a Run.")
         if fit is not None and fit.method == "sketch":
             raise InputError(
-                "The start is a fit by sketches, which ended at its optimum: leave {argument} out.",
+                "The start is a fit by sketches, from which dual averaging cannot go on: leave "
+                "{argument} out.",
                 "start",
             )
         self._fit = fit

@@ -22,11 +22,13 @@ from pairgossip.checks import (
     whole,
 )
 from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
-from pairgossip.engine.timetable import settle_timetable
+from pairgossip.engine.timetable import Timetable, settle_timetable
 from pairgossip.errors import InputError, NotEnough
+from pairgossip.graphs import Graph
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
 from pairgossip.losses.learning import LearningProblem, is_ordering
+from pairgossip.losses.loss import Phi
 from pairgossip.losses.proximal import Unconstrained
 from pairgossip.requests import Request
 from pairgossip.results.fit import Fit
@@ -34,7 +36,8 @@ from pairgossip.results.provenance import solving_fingerprint
 
 METHODS = ("dual-averaging", "sketch")
 SCHEDULES = (TREE, ORDERED, RANDOM)
-_MOST_ROUNDS = 200
+_ROUNDS, _MOST_ROUNDS = 200, 1_000_000
+"""How many there are at most by default, and at all: every one of them may be a checkpoint."""
 _LARGEST_JUDGED = 2_000
 """Up to this many nodes every node's model is judged."""
 MOST_GRADES = 32
@@ -57,16 +60,15 @@ OF_SKETCHES = ("schedule", "tolerance", "accuracy", "weights")
 """Arguments that mean something for sketches only."""
 
 
-def solve(request: SolvingRequest) -> Fit:
+def solve(request: SolvingRequest, setup: SolverSetup) -> Fit:
     """Minimize by L-BFGS on sketched gradients."""
-    setup = request.setup()
     loss = setup.problem.learning.loss.name
     outcome = request.run(setup, f"{loss} on {setup.graph.n:,} nodes")
     fit = Fit.from_solver(setup, outcome, request.entropy, solving_fingerprint(setup))
     _warn_if_unfinished(fit, setup, max(record.promised for record in outcome.records))
     if not _warn_if_separated(fit, setup):
         _warn_if_coarse(fit, setup)
-    return request.finish(fit, setup.iterations)
+    return fit
 
 
 def refuse_sketch_arguments(arguments: Mapping[str, Any]) -> None:
@@ -88,7 +90,7 @@ class SolvingRequest(Request):
     loss: Any = "auc-logistic"
     schedule: str = TREE
     tolerance: float = 1e-7
-    accuracy: float = 1e-4
+    accuracy: float = 1e-6
     weights: Any = None
     constraint: Proximal | None = None
     penalty: Proximal | None = None
@@ -115,7 +117,6 @@ class SolvingRequest(Request):
         if self.groups is not None:
             self.construction = WHOLE_SETS  # one sum per site
         graph, site_of = self.place(learning.n)
-        schedule = choice("schedule of averaging", self.schedule, SCHEDULES)
         judged = whole("The number of judged nodes", self.judged, default=_LARGEST_JUDGED)
         evenly_spaced = np.linspace(0, graph.n - 1, min(graph.n, judged))
         weights = None if self.weights is None else check_weights(self.weights, learning.n)
@@ -124,13 +125,17 @@ class SolvingRequest(Request):
             proximal=self._proximal(learning),
             graph=graph,
             law=self.law,
-            timetable=settle_timetable(schedule, graph, self.law, find_method("sketch")),
+            timetable=self._timetable(graph),
             checkpoints=self._rounds(),
             judged=np.unique(evenly_spaced.astype(np.int64)),
             tolerance=real("The tolerance", self.tolerance, 1e-15, 1.0),
             accuracy=real("The accuracy", self.accuracy, 1e-12, 1e-3),
             engine=self.engine,
         )
+
+    def _timetable(self, graph: Graph) -> Timetable:
+        schedule = choice("schedule of averaging", self.schedule, SCHEDULES)
+        return settle_timetable(schedule, graph, self.law, find_method("sketch"))
 
     def _proximal(self, learning: LearningProblem) -> Proximal:
         if isinstance(self.constraint, PSD):
@@ -143,7 +148,7 @@ class SolvingRequest(Request):
         return as_proximal(self.constraint, self.penalty)
 
     def _rounds(self) -> IntArray:
-        last = whole("The number of rounds", self.iterations, default=_MOST_ROUNDS)
+        last = whole("The number of rounds", self.iterations, most=_MOST_ROUNDS, default=_ROUNDS)
         if self.checkpoints is None:
             return np.arange(1, last + 1)
         return checkpoint_grid(last, self.checkpoints)
@@ -194,14 +199,9 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
 def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     """Tell the caller of `minimize` that scores are too far apart for a sketch to tell slopes."""
     assert fit.gradient_error is not None
-    rows = setup.problem.learning.data[:, :-1]
-    some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
-    low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=0)
-    # In units of the far value all other rows are alike.
-    reach = np.maximum(rows.max(axis=0) - middle, middle - rows.min(axis=0))
-    is_far = ((reach > _FAR * (high - low)) & (high > low)).any()
-    is_closed = setup.problem.learning.loss.name.endswith("-squared")
-    if (fit.gradient_error[:, -1] > _COARSE).any() or (is_far and not is_closed):
+    is_coarse = (fit.gradient_error[:, -1] > _COARSE).any()
+    # At the optimum of the hinge many pairs may be at its kink, where slopes are any.
+    if (is_coarse and setup.phi is not Phi.HINGE) or _is_far(setup):
         warnings.warn(
             NotEnough(
                 "Some rows are so far from the others that gradients may be wrong, and the model "
@@ -213,12 +213,24 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
         )
 
 
+def _is_far(setup: SolverSetup) -> bool:
+    """Tell whether in units of some row's value all others are alike; squares do not mind."""
+    if setup.phi is Phi.SQUARED:
+        return False
+    rows = setup.problem.learning.data[:, :-1]
+    some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
+    low, middle, high = np.quantile(some, (0.25, 0.5, 0.75), axis=0)
+    reach = np.maximum(rows.max(axis=0) - middle, middle - rows.min(axis=0))
+    return bool(((reach > _FAR * (high - low)) & (high > low)).any())
+
+
 def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
     """Tell the caller of `minimize` that the loss falls forever, as a longer model is better.
 
     Return whether it does.
     """
-    if not setup.falls_forever or not isinstance(setup.proximal, Unconstrained):
+    # The loss of a pair falls with its margin, however large, and nothing holds the model.
+    if setup.phi is not Phi.LOGISTIC or not isinstance(setup.proximal, Unconstrained):
         return False
     data = setup.problem.learning.data
     scores, labels = data[:, :-1] @ fit.model, data[:, -1]

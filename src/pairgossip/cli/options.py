@@ -248,7 +248,7 @@ class DescentOptions(_RunOptions):
     model's loss; 1e-7 unless given."""
     accuracy: float | None = None
     """With --method sketch, how much averages along ordered or random exchanges shrink differences
-    between nodes; 1e-4 unless given."""
+    between nodes; 1e-6 unless given."""
     iterations: Whole | None = None
     """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method sketch
     the most rounds; 200 unless given."""

@@ -143,10 +143,13 @@ class QuasiNewton:
         del self._secants[:-_MEMORY]
         inner = _dot(y, self._metric.solve(y))
         ratio = np.divide(product, inner, out=np.ones(len(inner)), where=inner > 0)
-        # Where steps meet no curvature, as between the kinks of a hinge, they are too short.
-        left = product < (_STEEP - 1.0) * _dot(self.best.gradient, s)
-        self._scale = _where(known, ratio, _where(better & left, _LONGER, 1.0) * self._scale)
-        self.is_steep = np.where(better, left & ~known, self.is_steep)
+        # Where steps meet no curvature, as between the kinks of a hinge, they are too short. Noise
+        # of averages looks like that along the step, but changes the gradient as a whole.
+        before = self.best.gradient
+        left = product < (_STEEP - 1.0) * _dot(before, s)
+        flat = ~known & left & (_dot(y, y) < _STEEP**2 * _dot(before, before))
+        self._scale = _where(known, ratio, _where(better & flat, _LONGER, 1.0) * self._scale)
+        self.is_steep = np.where(better, flat, self.is_steep)
 
     def _aim(self) -> None:
         """Set the direction by the model of the objective at the best point."""

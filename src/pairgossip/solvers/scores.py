@@ -7,7 +7,8 @@ passed on.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,7 @@ _EXPECTED_SLOPE = 1e-3
 """The mean slope taken for granted before the first is known."""
 _FEWEST_BINS = 256
 _ROWS_THAT_TELL = 1 << 13
+"""From about this many rows on, some tell how the loss bends, which only speeds up steps."""
 
 
 class Agreement(NamedTuple):
@@ -81,6 +83,20 @@ class ScoreRows:
     def tolerance(self) -> float:
         """How far slopes may be off, relative to the mean slope of a pair."""
         return _TOLERANCES[self.phi.code]
+
+    @cached_property
+    def tellers(self) -> tuple[Any, Any]:
+        """Rows of every grade that tell how the loss bends, and how many each stands for.
+
+        As many of a rare grade as of others: its rows are in most of the pairs that matter.
+        """
+        everyone, most = np.arange(len(self.grades)), max(1, _ROWS_THAT_TELL // self.count)
+        grades = [everyone[mine] for mine in self.members]
+        steps = [max(1, len(grade) // most) for grade in grades]
+        if self.owner is not None or max(steps) == 1:
+            return slice(None), 1
+        some = [grade[::step] for grade, step in zip(grades, steps, strict=True)]
+        return np.concatenate(some), np.repeat(steps, [len(grade) for grade in some])
 
     def scores(self, theta: FloatArray) -> FloatArray:
         """Return the scores of all rows by their nodes' models, shape (k, d)."""
@@ -171,11 +187,9 @@ class ScoreSketch:
         sums = self._sum_up(read[:, :4])
         if moments is None:
             return sums
-        # Rows that are many need not all tell how the loss bends, which only speeds up steps.
-        step = max(1, len(read) // _ROWS_THAT_TELL) if rows.owner is None else 1
-        some = slice(None, None, step)
+        some, times = rows.tellers
         bent = moments.add_up(
-            rows.features[some], rows.grades[some], step * read[some, 4], rows.owner, rows.nodes
+            rows.features[some], rows.grades[some], times * read[some, 4], rows.owner, rows.nodes
         )
         return np.concatenate([sums, bent], axis=1)
 

@@ -74,10 +74,11 @@ class SolverSetup:
     engine: str
 
     @property
-    def falls_forever(self) -> bool:
-        """Whether the loss of a pair falls with its margin, however large."""
+    def phi(self) -> Phi:
+        """The function of margins."""
         loss = self.problem.learning.loss
-        return isinstance(loss, Loss) and loss.phi.code is Phi.LOGISTIC
+        assert isinstance(loss, Loss)
+        return loss.phi.code
 
     @property
     def iterations(self) -> int:
@@ -169,9 +170,11 @@ class SolverTrial:
     def _objectives(self, now: Round) -> FloatArray:
         """Return the objectives of the judged nodes' models, or what nodes know of their own.
 
-        That is all there is of weighted rows, and exact enough for those who look at the end only.
+        That is all there is of weighted rows, and exact for those who look at the end only, where
+        averages are.
         """
-        only_end = len(self._setup.checkpoints) == 1 and now.gradient_error <= _EXACT
+        is_exact = self._passes.shared and now.gradient_error <= _EXACT
+        only_end = len(self._setup.checkpoints) == 1 and is_exact
         if self._setup.problem.weights is not None or only_end:
             return np.where(np.isfinite(now.objective), now.objective, np.nan)
         models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
