@@ -113,6 +113,37 @@ def test_ties_that_bins_do_not_see_are_told_of() -> None:
         pg.test(zeros, "spearman", **ON_A_TREE)
 
 
+def test_bins_see_that_half_of_the_rows_are_tied() -> None:
+    random = np.random.default_rng(0)
+    labels = (random.random(600) < 0.4).astype(float)
+    amounts = np.maximum(random.normal(size=600) + 0.3 * labels, 0.0)
+    exact = pg.test(amounts, "mann-whitney", labels=labels)
+    run = pg.test(amounts, "mann-whitney", labels=labels, **ON_A_TREE)
+    np.testing.assert_allclose(run.sampling_error, exact.error, rtol=0.005)
+    np.testing.assert_allclose(run.p_value, exact.p, rtol=0.25)
+
+
+def test_ties_that_bins_do_not_see_and_that_change_p_are_told_of() -> None:
+    random = np.random.default_rng(0)
+    labels = (random.random(600) < 0.4).astype(float)
+    numbers = random.normal(size=600)
+    amounts = np.where(random.random(600) < 0.6, 0.05, numbers)
+    with pytest.warns(pg.CoarseSketch, match="many rows in one bin are tied: test all rows"):
+        pg.test(amounts, "mann-whitney", labels=labels, **ON_A_TREE)
+
+
+@pytest.mark.parametrize("name", ["mann-whitney", "auc"])
+def test_notices_are_for_the_line_that_asks(name: str) -> None:
+    with pytest.warns(pg.errors.NotEnough) as told:
+        pg.test(NUMBERS, name, labels=LABELS, graph="cycle", iterations=300, seed=0)
+    assert {one.filename for one in told} == {__file__}
+
+
+def test_all_names_of_tests_are_documented() -> None:
+    documented = pg.test.__doc__ or ""
+    assert [name for name in TESTS if f'``"{name}"``' not in documented] == []
+
+
 def test_dropped_rows_are_noted_and_told_the_caller() -> None:
     gaps = NUMBERS.copy()
     gaps[[3, 9]] = np.nan

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from pairgossip.text import printable
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class Notice(Exception):
@@ -71,6 +75,18 @@ class SlowRun(Notice, UserWarning):
 
 class SlowSchedule(Notice, UserWarning):
     """A schedule would be slower than random exchanges, which are made instead."""
+
+
+def notify(notice: Warning) -> None:
+    """Warn the line that called this package, through however many of its functions."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(notice, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE
 
 
 def canonical(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import ORDERS, RANDOM, SCHEDULES, STATISTICS, WHOLE_SETS, choice
 from pairgossip.engine.estimation.trial import ENGINES, LARGEST_COLLECTION, Setup, check_engine
 from pairgossip.engine.timetable import Timetable, settle_timetable
-from pairgossip.errors import InputError, UnknownTarget
+from pairgossip.errors import InputError, UnknownTarget, notify
 from pairgossip.graphs import Graph
 from pairgossip.inference import project
 from pairgossip.inference.answer import check_level
@@ -319,7 +318,7 @@ class EstimationRequest(Request):
                 "pass {argument} if you know it.",
                 "reference",
             )
-            warnings.warn(unknown, stacklevel=4)  # the caller of `estimate`
+            notify(unknown)
             return float("nan")
         if by_rows and not isinstance(problem, Averages):
             return problem.row_means()

@@ -252,7 +252,7 @@ class _Asked:
         self._options = check_options(options, self.on_graph)
         if graph is not None:
             self._options["graph"] = graph
-        rows = prepare_rows(missing, classes, columns | {"groups": options.get("groups")}, 4)
+        rows = prepare_rows(missing, classes, columns | {"groups": options.get("groups")})
         self._dropped, found = rows.dropped, rows.columns
         if "groups" in found:
             self._options["groups"] = found["groups"]
@@ -315,13 +315,13 @@ class _Asked:
 
 def run_request(request: EstimationRequest, dropped: int) -> Run:
     """Run what a network is asked for, of whose rows some were left out before."""
-    setup = request.setup()
     request.rows_dropped = dropped
+    setup = request.setup()
     fingerprint = estimation_fingerprint(setup.problem)
     outcome = request.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
     run = Run.from_records(setup, outcome, request.entropy, fingerprint)
     warn_if_not_enough(run)
-    if setup.tests:
+    if setup.tests or (isinstance(request, BinsRequest) and request.sample.labels is not None):
         warn_if_unsettled(run)
     warn_if_coarse(run, setup)
     return request.finish(run, setup.iterations)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from pairgossip.arrays import IntArray
@@ -25,7 +24,7 @@ from pairgossip.checks import (
 )
 from pairgossip.engine.schedule import root_seed
 from pairgossip.engine.trials import Experiment, Outcome, R, run_trials
-from pairgossip.errors import InputError, InterruptedRun
+from pairgossip.errors import InputError, InterruptedRun, notify
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.kernels.rows import check_classes, prepare_rows
@@ -33,6 +32,7 @@ from pairgossip.privacy import RandomizedResponse
 from pairgossip.progress import Show, progress_bar
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run
+from pairgossip.text import format_count
 
 Kind = TypeVar("Kind", bound=Run | Fit)
 
@@ -62,6 +62,7 @@ class Request:
     engine: str = "auto"
     n_jobs: int | None = -1
     progress: Show = None
+    rows_dropped: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.clock = choice("clock", self.clock, CLOCKS)
@@ -85,9 +86,9 @@ class Request:
                 )
             classes = None  # the mechanism looks labels up itself
         columns = {name: getattr(self, name) for name in self.columns}
-        rows = prepare_rows(self.missing, classes, columns, stacklevel=5)
+        rows = prepare_rows(self.missing, classes, columns)
         vars(self).update(rows.columns)
-        self.rows_dropped = rows.dropped
+        self.rows_dropped += rows.dropped
 
     @property
     def entropy(self) -> int:
@@ -96,6 +97,14 @@ class Request:
 
     def place(self, rows: int) -> Placement:
         """Return the network, and which rows its nodes hold."""
+        nodes = getattr(self.graph, "n", rows)
+        if self.groups is None and nodes == rows + self.rows_dropped > rows:
+            raise InputError(
+                f"The graph has {nodes} nodes, one per row, but {rows} rows remain, since "
+                f"{format_count(self.rows_dropped, 'row')} with missing values were left out: "
+                "fill the values in, or give {argument} for the rows that remain.",
+                "graph",
+            )
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
 
     def grid(self, nodes: int, most: int | None = None) -> IntArray:
@@ -116,10 +125,9 @@ class Request:
     def finish(self, result: Kind, last: int) -> Kind:
         """Note the rows left out, and tell the caller of the front door if it is interrupted."""
         if result.status == "interrupted":
-            warnings.warn(
+            notice = InterruptedRun(
                 f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
-                f"up to iteration {result.iterations[-1]:,} of {last:,}.",
-                InterruptedRun,
-                stacklevel=3,
+                f"up to iteration {result.iterations[-1]:,} of {last:,}."
             )
+            notify(notice)
         return replace(result, rows_dropped=self.rows_dropped) if self.rows_dropped else result

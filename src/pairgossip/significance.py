@@ -64,9 +64,9 @@ def test(
         As in `exact`. p is that of a normal z, as in other software, and with fewer than 30 groups
         that of Student's t; intervals also allow for few rows. With ``"auc-difference"`` this is
         DeLong's paired test of two scores. Or one of the tests by ranks, ``"mann-whitney"``,
-        ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``, ``"kolmogorov-smirnov"`` and
-        ``"spearman"``, which know their null; or ``"distance-correlation"`` of the last column
-        with the others.
+        ``"mann-whitney-continuity"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
+        ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null; or
+        ``"distance-correlation"`` of the last column with the others.
     null
         What the statistic is without an effect; known for the AUC (0.5), differences and rank
         correlations (0).
@@ -153,7 +153,7 @@ def _test_ranks(
     if name not in TESTS:
         raise _needs_all_rows(name)
     check_options({key: value for key, value in on_graph.items() if key != "graph"}, on_graph=True)
-    rows = prepare_rows(missing, classes, columns, stacklevel=4)
+    rows = prepare_rows(missing, classes, columns)
     found = rows.columns
     data = check_test_rows(name, found)
     TESTS[name](data)  # refuses what no test can judge

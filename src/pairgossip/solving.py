@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ from pairgossip.checks import (
 )
 from pairgossip.engine.solving.trial import SolverProblem, SolverSetup
 from pairgossip.engine.timetable import Timetable, settle_timetable
-from pairgossip.errors import InputError, NotEnough
+from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.kernels.weighing import check_weights
 from pairgossip.losses import PSD, Ball, Proximal, SquaredL2, as_proximal
@@ -193,7 +192,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
         )
     else:
         return
-    warnings.warn(notice, stacklevel=4)
+    notify(notice)
 
 
 def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
@@ -202,14 +201,13 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
     is_coarse = (fit.gradient_error[:, -1] > _COARSE).any()
     # At the optimum of the hinge many pairs may be at its kink, where slopes are any.
     if (is_coarse and setup.phi is not Phi.HINGE) or _is_far(setup):
-        warnings.warn(
+        notify(
             NotEnough(
                 "Some rows are so far from the others that gradients may be wrong, and the model "
                 "not the best: bring far-off values of the features closer, or use {argument}.",
                 "method",
                 "dual-averaging",
             ),
-            stacklevel=4,
         )
 
 
@@ -239,7 +237,7 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
     highest = np.array([scores[labels == grade].max() for grade in grades])
     if not (lowest[1:] > highest[:-1]).all():
         return False
-    warnings.warn(
+    notify(
         NotEnough(
             "A score separates the grades without error, so the longer the model the smaller the "
             "loss, and none is best: the run ended when there was next to nothing to gain. Use "
@@ -247,6 +245,5 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
             "penalty",
             SquaredL2(1e-6),
         ),
-        stacklevel=4,
     )
     return True

@@ -87,6 +87,20 @@ def test_a_row_is_left_out_of_all_columns_together() -> None:
     np.testing.assert_array_equal(run.groups, same.groups)
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.RowsDropped")
+def test_a_graph_of_all_rows_does_not_fit_those_that_remain() -> None:
+    how: dict[str, Any] = {"missing": "drop", "iterations": 9, "seed": 0}
+    asks: list[Any] = [
+        lambda **network: pg.estimate(SCORE, "auc", labels=LABEL, **network, **how),
+        lambda **network: pg.quantile([1.0, 2.0, NAN, 4.0, NAN, 3.0], 0.5, **network, **how),
+    ]
+    for ask in asks:
+        with pytest.raises(InputError, match=r"6 nodes, one per row, but 4 rows remain, since 2 "):
+            ask(graph=pg.graphs.cycle(6))
+        with pytest.raises(InputError, match="4 rows but the graph has 9 nodes"):
+            ask(graph=pg.graphs.cycle(9))
+
+
 def test_a_saved_run_says_how_many(tmp_path: Any) -> None:
     with pytest.warns(RowsDropped):
         run = pg.estimate([1.0, NAN, 2.0], "gini", missing="drop", iterations=9, seed=0)

@@ -115,6 +115,7 @@ def test_gossip_gets_there(name: str, schedule: str) -> None:
     assert run.estimates == pytest.approx(run.sketch_value, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.errors.NotEnough")
 @functions
 def test_the_plain_engine_gives_the_same(name: str) -> None:
     ask, x = FUNCTIONS[name][0], np.r_[SAMPLES["normal"][:30], SAMPLES["normal"][100:130]]
@@ -275,3 +276,10 @@ def test_the_interval_goes_along_with_the_value_it_is_about() -> None:
     answer = run.answer
     moved = run.answer_about(answer.value + 5)
     assert (moved.low, moved.high) == pytest.approx((answer.low + 5, answer.high + 5), rel=1e-12)
+
+
+def test_nodes_that_have_not_met_both_classes_are_told_of() -> None:
+    data, labels = np.random.default_rng(0).normal(size=60), np.arange(60) < 20
+    with pytest.warns(pg.errors.NotEnough, match="No node knows the sampling error") as told:
+        pg.hodges_lehmann(data, "cycle", labels=labels, iterations=100, seed=0)
+    assert told[0].filename == __file__

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from pairgossip.checks import (
     is_number,
 )
 from pairgossip.engine.schedule import OrderedSchedule, Schedule, TreeSchedule
-from pairgossip.errors import InputError, SlowSchedule
+from pairgossip.errors import InputError, SlowSchedule, notify
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.distances import effective_resistances
 from pairgossip.graphs.orders import (
@@ -176,12 +175,11 @@ def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
 
 
 def _warn_slow(why: str) -> None:
-    warnings.warn(
+    notice = SlowSchedule(
         f"Ordered exchanges would be slower than random ones on this graph ({why}), so they are "
-        "random.",
-        SlowSchedule,
-        stacklevel=7,  # the caller of the front door
+        "random."
     )
+    notify(notice)
 
 
 def _has_too_many_edges(graph: Graph) -> bool:

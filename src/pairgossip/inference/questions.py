@@ -151,12 +151,12 @@ def test(
         others = {"groups": groups, "weights": weights, "within": within, "between": between}
         refuse_kind(canonical(kernel), kind)
         refuse_options(canonical(kernel), others | {"null": null, "alternative": side})
-        rows = prepare_rows(missing, classes, given, stacklevel=4).columns
+        rows = prepare_rows(missing, classes, given).columns
         table = check_test_rows(canonical(kernel), rows)
         if canonical(kernel) == DISTANCE_CORRELATION:
             return permute_rows(table, seed)
         return TESTS[canonical(kernel)](table)
-    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between, 5)
+    pairs, clusters = _prepare(kernel, kind, missing, classes, given, within, between)
     without = find_null(pairs.kernel, null)
     pairs.check()
     if isinstance(pairs.kernel, Combination) and pairs.kernel.contrast is not None:
@@ -226,11 +226,10 @@ def _prepare(
     given: Mapping[str, Any],
     within: Any,
     between: Any,
-    stacklevel: int = 4,
 ) -> tuple[Pairs, IntArray | None]:
     """Return the pairs of the rows that are used, and the group of each."""
     strata = {"within": within, "between": between}
-    rows = prepare_rows(missing, classes, {**given, **strata}, stacklevel).columns
+    rows = prepare_rows(missing, classes, {**given, **strata}).columns
     more = {name: rows.get(name) for name in ("weights", "within", "between")}
     pairs = Pairs(rows["data"], kernel, kind, rows.get("labels"), **more)
     return pairs, check_groups(rows.get("groups"), pairs.n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.checks import DROP, MISSING, choice
-from pairgossip.errors import InputError, RowsDropped
+from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels.data import as_array, is_missing, ordered_codes
 from pairgossip.text import MOST_NAMED, format_rows, join_first, join_names
 
@@ -24,12 +23,7 @@ class Rows(NamedTuple):
     """How many rows were left out."""
 
 
-def prepare_rows(
-    missing: str,
-    classes: Sequence[Any] | None,
-    columns: Mapping[str, Any],
-    stacklevel: int = 3,
-) -> Rows:
+def prepare_rows(missing: str, classes: Sequence[Any] | None, columns: Mapping[str, Any]) -> Rows:
     """Return the rows of all columns that are complete, with labels as numbers if classes are told.
 
     Parameters
@@ -41,8 +35,6 @@ def prepare_rows(
         What the column "labels" holds, from the lowest class to the highest; None for anything.
     columns
         What there is of every row, by the names of arguments; None for what was not given.
-    stacklevel
-        Of the caller whom the warning is for.
     """
     given = {name: column for name, column in columns.items() if column is not None}
     if classes is not None:
@@ -57,7 +49,7 @@ def prepare_rows(
         dropped = int(lost.sum())
         if dropped:
             places = _count_from_zero(np.flatnonzero(lost))
-            warnings.warn(rows_dropped(dropped, len(lost), places), stacklevel=stacklevel)
+            notify(rows_dropped(dropped, len(lost), places))
             given = {name: _take(column, name, ~lost) for name, column in given.items()}
     return Rows(given, dropped)
 

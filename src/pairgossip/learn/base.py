@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
-from pairgossip.errors import InputError, NotEnough
+from pairgossip.errors import InputError, NotEnough, notify
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import group_labels
 from pairgossip.inference import Answer, exact
@@ -200,7 +200,8 @@ def _minimize(*data: Any, **how: Any) -> Fit:
         if isinstance(notice, NotEnough) and notice.argument in _ADVICE:
             message = notice.message.replace(" or less", "")
             notice = NotEnough(message, *_ADVICE[notice.argument])
-        warnings.warn(notice, stacklevel=5)  # past _train, what calls it, and fit
+        assert isinstance(notice, Warning)
+        notify(notice)
     return fit
 
 

@@ -97,10 +97,10 @@ def _below(sample: Distribution) -> FloatArray:
 def _chance_error(sample: Distribution) -> FloatArray:
     """Return the standard error of `_superiority` if the classes do not differ, ties counted.
 
-    Rows in one cell of bins are not tied.
+    Rows in one cell of bins count as tied: cubes of shares are next to nothing unless many are.
     """
     n, ties = sample.size.sum(axis=-1), sample.weights.sum(axis=-2)
-    correction = (ties**3 - ties).sum(axis=-1) / (n * (n - 1)) if sample.is_exact else 0.0
+    correction = np.maximum(ties**3 - ties, 0.0).sum(axis=-1) / (n * (n - 1))
     return np.sqrt((n + 1 - correction) / (12 * sample.size.prod(axis=-1)))
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
-from pairgossip.errors import CoarseSketch, NotEnough, SlowRun
+from pairgossip.errors import CoarseSketch, NotEnough, SlowRun, notify
 from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.losses import PSD, GeneralLoss, Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
@@ -29,6 +27,8 @@ _MOST_FEATURES = 512
 """Beyond this, finding that out takes seconds."""
 _FACTOR = 1.5
 """By how much a sketch may mistake the sampling error."""
+_FACTOR_OF_TESTS = 1.05
+"""The same for tests, whose p changes far more than the error."""
 _ROUNDING = 1e-12
 """How far a sketch that loses nothing may be off, as a part of the value."""
 _MANY = 10**6
@@ -47,7 +47,7 @@ def warn_if_not_enough(run: Run) -> None:
         "iterations",
         4 * int(run.iterations[-1]),
     )
-    warnings.warn(notice, stacklevel=3)
+    notify(notice)
 
 
 def warn_if_unsettled(run: Run) -> None:
@@ -77,7 +77,7 @@ def warn_if_unsettled(run: Run) -> None:
         "iterations",
         4 * int(run.iterations[-1]),
     )
-    warnings.warn(notice, stacklevel=3)
+    notify(notice)
 
 
 def _describe_knowledge(known: FloatArray, nodes: int, wide: float) -> str | None:
@@ -113,7 +113,7 @@ def warn_if_short(descent: Descent, iterations: int) -> None:
             f"{{argument}} out, or give one that is {np.ceil(needed / reach):.0f} times as long.",
             "step",
         )
-        warnings.warn(notice, stacklevel=3)
+        notify(notice)
 
 
 def _margins(descent: Descent) -> tuple[float, float]:
@@ -148,9 +148,10 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
     if not isinstance(problem, SketchedPairs) or level is None or not np.isfinite(exact):
         return
     off, told = run.sketch_error or 0.0, problem.limit_error(level)
+    factor = _FACTOR_OF_TESTS if setup.tests else _FACTOR
     if off > max(exact, _ROUNDING * abs(float(run.target))):
         how = f"is off by {off:.2g}, more than the sampling error of {exact:.2g}"
-    elif not told / _FACTOR <= exact <= told * _FACTOR:
+    elif not told / factor <= exact <= told * factor:
         what = "no sampling error" if np.isnan(told) else f"a sampling error of {told:.2g}"
         how = f"tells {what}, where all rows tell {exact:.2g}"
     else:
@@ -163,7 +164,7 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
     else:
         remedy = "use more bins, or {argument}."
         notice = CoarseSketch(f"{sentence}{remedy}", "method", "tracking")
-    warnings.warn(notice, stacklevel=3)
+    notify(notice)
 
 
 def warn_if_slow(descent: Descent, iterations: int) -> None:
@@ -184,4 +185,4 @@ def warn_if_slow(descent: Descent, iterations: int) -> None:
     sentence = (
         f"{what}, {count:,} in all, far slower than compiled steps: {', or '.join(remedies)}."
     )
-    warnings.warn(SlowRun(sentence, None if is_async else "clock", "async"), stacklevel=3)
+    notify(SlowRun(sentence, None if is_async else "clock", "async"))
