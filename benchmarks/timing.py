@@ -17,18 +17,20 @@ def only_help(about: str | None) -> None:
     ).parse_args()
 
 
-def seconds(work: Work) -> float:
+def seconds(work: Work, clock: Callable[[], float] = time.perf_counter) -> float:
     """Time one call."""
-    start = time.perf_counter()
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def alternate(*sides: Work, rounds: int = 7) -> list[float]:
+def alternate(
+    *sides: Work, rounds: int = 7, clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """Warm every side up, then time them in turn; return each side's median seconds."""
     for side in sides:
         side()
-    times = [[seconds(side) for side in sides] for _ in range(rounds)]
+    times = [[seconds(side, clock) for side in sides] for _ in range(rounds)]
     return [median(column) for column in zip(*times, strict=True)]
 
 
