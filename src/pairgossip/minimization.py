@@ -25,7 +25,6 @@ from pairgossip.errors import InputError
 from pairgossip.graphs import Graph
 from pairgossip.graphs.grouped.grouping import Placement, place_rows
 from pairgossip.losses import (
-    PSD,
     GeneralLoss,
     Loss,
     PowerStep,
@@ -242,7 +241,7 @@ class LearningRequest(Request):
         """Return what is minimized and how."""
         proximal = as_proximal(self.constraint, self.penalty)
         is_matrix = getattr(problem.loss, "shape", "matrix") == "matrix"
-        if isinstance(proximal, PSD) and not is_matrix:
+        if proximal.is_cone and not is_matrix:
             raise InputError(
                 f"pg.PSD constrains matrices, and loss '{problem.loss.name}' learns a vector: use "
                 "a metric loss, or another constraint."

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairgossip import InputError, graphs
+from pairgossip import graphs
 from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent.cone_loops import onto_cone
 from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.descent.trial import build_descent
 from pairgossip.engine.schedule import Schedule, root_seed
@@ -23,7 +24,6 @@ from pairgossip.losses import (
     SquaredL2,
     as_proximal,
     inverse_sqrt,
-    power,
 )
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.steps import adaptive
@@ -66,6 +66,19 @@ PROXIMALS: dict[str, tuple[Any, Any]] = {
     "l1 and ball": (Ball(0.05), L1(0.02)),
     "l1 and box": (Box(-0.05, 0.1), L1(0.02)),
 }
+CONES: dict[str, tuple[Any, Any]] = {
+    "psd": (PSD(), None),
+    "psd and ball": (PSD(0.05), None),
+    "psd and l2": (PSD(), SquaredL2(0.02)),
+}
+# Loops take gradients and proximal steps one after the other: every loss meets no proximal and two,
+# and every proximal meets two losses, but for cones, which are for matrices only.
+TWINS = [
+    (loss, proximal)
+    for loss in LOSSES
+    for proximal in PROXIMALS
+    if loss in ("auc-logistic", "user's") or proximal in ("none", "l2 and ball", "l1 and box")
+] + [("metric-hinge", cone) for cone in CONES]
 
 
 STEPS: dict[str, Any] = {"inverse-sqrt": inverse_sqrt(0.05), "adaptive": adaptive()}
@@ -77,23 +90,13 @@ def descent(
 ) -> Descent:
     features, labels = two_classes(3)
     problem = LearningProblem(features, loss, labels)
-    prox = as_proximal(*PROXIMALS[proximal])
+    prox = as_proximal(*(PROXIMALS | CONES)[proximal])
     return Descent(problem, prox, STEPS[step], clock, GRAPH.pick_probabilities(law))
 
 
-# Loops take gradients and proximal steps one after the other: every loss meets no proximal and two,
-# and every proximal meets two losses.
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("clock", ["sync", "async"])
-@pytest.mark.parametrize(
-    ("loss", "proximal"),
-    [
-        (loss, proximal)
-        for loss in LOSSES
-        for proximal in PROXIMALS
-        if loss in ("auc-logistic", "user's") or proximal in ("none", "l2 and ball", "l1 and box")
-    ],
-)
+@pytest.mark.parametrize(("loss", "proximal"), TWINS)
 def test_fast_engines_equal_the_plain_algorithm(
     loss: str, proximal: str, clock: str, step: str
 ) -> None:
@@ -160,18 +163,26 @@ def test_either_law_weighs_by_its_own_probabilities() -> None:
     assert not np.allclose(uniform.snapshot().mean, clocks.snapshot().mean)
 
 
-def test_matrices_and_general_losses_run_on_the_plain_engine() -> None:
-    features, labels = two_classes(2)
-    problem = LearningProblem(features, "metric-hinge", labels)
-    probabilities = GRAPH.pick_probabilities("uniform-edges")
-    cone = Descent(problem, PSD(1.0), power(0.1, 0.25), "sync", probabilities)
-    network = build_descent("auto", cone)
+@pytest.mark.parametrize("side", [1, 2, 5, 16])
+def test_the_compiled_cone_is_the_nearest_positive_matrix(side: int) -> None:
+    rng = np.random.default_rng(side)
+    for scale in (1e-8, 1.0, 1e8):
+        given = scale * rng.normal(size=side * side)
+        nearest = given.copy()
+        onto_cone(nearest, side)
+        np.testing.assert_allclose(nearest, PSD().project(given), atol=1e-13 * side * scale)
+        again = nearest.copy()
+        onto_cone(again, side)
+        np.testing.assert_allclose(again, nearest, atol=1e-13 * side * scale)
+
+
+def test_matrices_stay_in_the_cone_and_the_ball() -> None:
+    setup = descent("metric-hinge", "psd and ball", "sync")
+    network = build_descent("auto", setup)
     network.advance(Schedule(GRAPH, "uniform-edges", root_seed(0)).draw(50)[0])
-    matrices = network.snapshot().theta.reshape(N, 2, 2)
+    matrices = network.snapshot().theta.reshape(N, 3, 3)
     assert np.linalg.eigvalsh(matrices).min() > -1e-12
-    assert np.linalg.norm(matrices, axis=(1, 2)).max() <= 1 + 1e-12
-    with pytest.raises(InputError, match="without a matrix constraint: use engine='plain'"):
-        build_descent("vectors", cone)
+    assert np.linalg.norm(matrices, axis=(1, 2)).max() <= 0.05 * (1 + 1e-12)
 
 
 def test_a_general_loss_agrees_with_the_same_loss_in_parts() -> None:

@@ -40,6 +40,7 @@ ALL: dict[str, Proximal] = {
     "half line": Box(0.0, math.inf),
     "psd": PSD(),
     "psd ball": PSD(0.9),
+    "l2 psd": Combined(SquaredL2(0.3), PSD(0.9)),
 }
 vectors = arrays(np.float64, 4, elements=st.floats(-20, 20))
 
@@ -160,7 +161,7 @@ BOX = (
     "A box must contain 0, where every model starts, and more, but got {}: "
     "give low <= 0 <= high, not both 0."
 )
-PAIRS = "combine SquaredL2 or L1 with Ball, or L1 with Box."
+PAIRS = "combine SquaredL2 or L1 with Ball, L1 with Box, or SquaredL2 with PSD."
 
 
 @pytest.mark.parametrize(

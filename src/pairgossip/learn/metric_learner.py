@@ -47,8 +47,9 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     threshold
         The squared distance that separates alike from different.
     projection
-        How a full matrix is kept positive semidefinite: "last" projects the nodes' matrices
-        when training ends; "each" at every update, which is slow.
+        How a full matrix is kept positive semidefinite: "each" projects it at every update, which
+        takes time where features are many; "last" when training ends, which is faster and ends
+        farther from the best metric. "auto" is "each", and with an l1 penalty "last".
     radius
         The largest Frobenius norm of a full matrix, or the largest entry of a diagonal one, in
         standardized units; None for any.
@@ -86,7 +87,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     kind: str = "diagonal"
     phi: str = "hinge"
     threshold: float = 1.0
-    projection: str = "last"
+    projection: str = "auto"
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> GossipMetricLearner:
         """Train on features X, shape (rows, features), and labels y of two or more classes.
@@ -131,9 +132,10 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     def _constraint(self, diagonal: bool) -> Any:
         if diagonal:
             return Box(0.0, math.inf if self.radius is None else self.radius)
-        if choice("projection", self.projection, ("last", "each")) == "each":
-            return PSD(self.radius)
-        return self._ball()
+        projection = choice("projection", self.projection, ("auto", "last", "each"))
+        if projection == "last" or (projection == "auto" and self.l1):
+            return self._ball()
+        return PSD(self.radius)
 
     def _learn_metric(self, X: FloatArray, codes: Any, groups: Any) -> None:
         """Train, and set the learned matrices."""

@@ -123,6 +123,8 @@ class Proximal(ABC):
     strength: float = 0.0
     low: float = -math.inf
     high: float = math.inf
+    is_cone: bool = False
+    """Whether models are matrices that stay positive semidefinite."""
 
     def map(self, z: FloatArray, gamma: Any, t: Any) -> FloatArray:
         """Return T(z; gamma, t) for z (..., p); gamma and t broadcast over the leading axes."""
@@ -276,6 +278,7 @@ class PSD(Proximal):
 
     radius: float = field()
     on_line = False
+    is_cone = True
 
     def __init__(self, radius: float | None = None) -> None:
         if radius is not None:
@@ -302,22 +305,23 @@ class PSD(Proximal):
 class Combined(Proximal):
     """A penalty and a constraint: the constraint's projection after the penalty's map.
 
-    That order is exact for the pairs offered: squared l2 or l1 with a ball, l1 with a box.
+    That order is exact for the pairs offered: squared l2 or l1 with a ball, l1 with a box, squared
+    l2 with a cone.
     """
 
     penalty: L1 | SquaredL2
-    constraint: Ball | Box
+    constraint: Ball | Box | PSD
 
     def __post_init__(self) -> None:
         kinds = (type(self.penalty), type(self.constraint))
         if kinds not in _COMBINATIONS:
             raise InputError(
                 f"{kinds[0].__name__} with {kinds[1].__name__} is not offered: "
-                f"combine SquaredL2 or L1 with Ball, or L1 with Box."
+                f"combine SquaredL2 or L1 with Ball, L1 with Box, or SquaredL2 with PSD."
             )
         object.__setattr__(self, "on_line", self.penalty.on_line and self.constraint.on_line)
         object.__setattr__(self, "strength", self.penalty.strength)
-        for name in ("radius", "low", "high"):
+        for name in ("radius", "low", "high", "is_cone"):
             object.__setattr__(self, name, getattr(self.constraint, name))
 
     def project(self, theta: FloatArray) -> FloatArray:
@@ -339,7 +343,7 @@ class Combined(Proximal):
         return self.penalty.psi(theta) + self.constraint.psi(theta)
 
 
-_COMBINATIONS = ((SquaredL2, Ball), (L1, Ball), (L1, Box))
+_COMBINATIONS = ((SquaredL2, Ball), (L1, Ball), (L1, Box), (SquaredL2, PSD))
 
 
 def as_proximal(constraint: Any = None, penalty: Any = None) -> Proximal:

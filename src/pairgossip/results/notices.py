@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pairgossip.arrays import FloatArray
@@ -9,7 +11,7 @@ from pairgossip.engine.descent.engines import Descent
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import CoarseSketch, NotEnough, SlowRun, notify
 from pairgossip.kernels.exact import scattered_pairs
-from pairgossip.losses import PSD, GeneralLoss, Loss, Phi
+from pairgossip.losses import GeneralLoss, Loss, Phi
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 from pairgossip.sketches.problem import SketchedPairs
@@ -32,7 +34,8 @@ _FACTOR_OF_TESTS = 1.05
 _ROUNDING = 1e-12
 """How far a sketch that loses nothing may be off, as a part of the value."""
 _MANY = 10**6
-"""Eigendecompositions or calls of a function that take about a minute."""
+"""Calls of a function, or eigendecompositions of this side, that take about a minute."""
+_SIDE = 16
 
 
 def warn_if_not_enough(run: Run) -> None:
@@ -171,18 +174,23 @@ def warn_if_slow(descent: Descent, iterations: int) -> None:
     """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
     is_async, loss = descent.clock == "async", descent.problem.loss
     count = iterations * (2 if is_async else descent.problem.n)
-    if count < _MANY:
-        return
     remedies = [] if is_async else ["use {argument}, where only two nodes move at a time"]
-    if isinstance(descent.proximal, PSD):
-        what = "pg.PSD takes an eigendecomposition for every node that moves"
+    if descent.proximal.is_cone:
+        side = math.isqrt(descent.problem.dimension)
+        is_slow = count * (side / _SIDE) ** 3 >= _MANY
+        what = (
+            f"pg.PSD takes an eigendecomposition of a {side} x {side} matrix for every node that "
+            f"moves, {count:,} in all"
+        )
         remedies.append("learn a diagonal metric with pg.Box(0, inf)")
-    elif isinstance(loss, GeneralLoss) and not loss.batched:
-        what = f"Loss '{loss.name}' is called for every node that moves"
-        remedies.append("let it take one model per pair, batched=True")
     else:
+        is_slow = count >= _MANY and isinstance(loss, GeneralLoss) and not loss.batched
+        what = (
+            f"Loss '{loss.name}' is called for every node that moves, {count:,} in all, far slower "
+            "than compiled steps"
+        )
+        remedies.append("let it take one model per pair, batched=True")
+    if not is_slow:
         return
-    sentence = (
-        f"{what}, {count:,} in all, far slower than compiled steps: {', or '.join(remedies)}."
-    )
+    sentence = f"{what}: {', or '.join(remedies)}."
     notify(SlowRun(sentence, None if is_async else "clock", "async"))

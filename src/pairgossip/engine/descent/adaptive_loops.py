@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pairgossip.engine.descent.cone_loops import onto_cone
 from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, loop, slope, vectorized
 
 _MOST_STEPS = 100
@@ -45,9 +46,12 @@ def _pushes(theta, features, weights, offsets, phi):  # type: ignore[no-untyped-
 @loop
 def _renew_model(z, s, d, m, theta, settings):  # type: ignore[no-untyped-def]
     """theta = argmin z . theta + sum_q h_q theta_q^2 / 2 + m psi(theta)."""
-    scale, _, (l1, l2, radius, low, high) = settings
+    scale, _, (l1, l2, radius, low, high, side) = settings
     p = len(z)
     factor, ridge, shrink = np.sqrt(p / m) / scale, 2.0 * l2 * m, m * l1
+    if side > 0:
+        _renew_matrix(z, s, d, theta, factor, ridge, radius, side)
+        return
     for c in range(p):
         h = factor * np.sqrt(s[c] * d[c]) + ridge
         softened = abs(z[c]) - shrink
@@ -58,6 +62,23 @@ def _renew_model(z, s, d, m, theta, settings):  # type: ignore[no-untyped-def]
     if low != -np.inf or high != np.inf:
         for c in range(p):
             theta[c] = min(max(theta[c], low), high)
+
+
+@loop
+def _renew_matrix(z, s, d, theta, factor, ridge, radius, side):  # type: ignore[no-untyped-def]
+    """The same for matrices that stay positive semidefinite, with one number as their metric."""
+    squares = norm2 = 0.0
+    for c in range(len(z)):
+        squares += (factor * np.sqrt(s[c] * d[c]) + ridge) ** 2
+    whole = np.sqrt(squares / len(z))
+    for c in range(len(z)):
+        theta[c] = -z[c] / (whole if whole > 0 else np.inf)
+    onto_cone(theta, side)
+    for c in range(len(z)):
+        norm2 += theta[c] * theta[c]
+    if norm2 > radius * radius:
+        for c in range(len(z)):
+            theta[c] *= radius / np.sqrt(norm2)
 
 
 @loop
@@ -175,7 +196,7 @@ def synchronous(  # type: ignore[no-untyped-def]
     current, current_weight, current_offset = held_pairs
     features, weights, offsets = pairs
     orders, p, n = current.shape
-    scale, square_weights, (l1, l2, radius, low, high) = settings
+    scale, square_weights, (l1, l2, radius, low, high, side) = settings
     pushes, spare, node = room
     for t in range(len(exchanges)):
         i, j = np.uint64(exchanges[t, 0]), np.uint64(exchanges[t, 1])
@@ -204,7 +225,7 @@ def synchronous(  # type: ignore[no-untyped-def]
                 z[c], s[c], d[c], theta[c], there, back, pushes[0], pushes[1], square_weights,
                 sizes, pushes[2],
             )  # fmt: skip
-        if radius != np.inf or low != -np.inf or high != np.inf:
+        if radius != np.inf or low != -np.inf or high != np.inf or side > 0:
             for q in range(n):
                 for c in range(p):
                     node[0, c], node[1, c], node[2, c] = z[c, q], s[c, q], d[c, q]

@@ -15,7 +15,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 from pairgossip.errors import InputError
 from pairgossip.losses import Loss
 from pairgossip.losses.learning import LearningProblem, PairwiseLearning, WholeSetsLearning
-from pairgossip.losses.proximal import PSD, Proximal
+from pairgossip.losses.proximal import Proximal
 from pairgossip.losses.steps import AdaptiveStep
 
 Steps = Callable[[FloatArray], FloatArray]
@@ -88,10 +88,9 @@ def check_descent_engine(name: str, descent: Descent) -> None:
             "engine",
             "plain",
         )
-    if not descent.problem.compilable or isinstance(descent.proximal, PSD):
+    if not descent.problem.compilable:
         raise InputError(
-            f"Engine '{name}' runs losses of the form w phi(theta . a + b) without a matrix "
-            "constraint: use {argument}.",
+            f"Engine '{name}' runs losses of the form w phi(theta . a + b): use {{argument}}.",
             "engine",
             "plain",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pairgossip.algorithms.steps import own_observations
@@ -12,7 +14,7 @@ from pairgossip.engine.descent.engines import Descent, Snapshot, adaptive_snapsh
 from pairgossip.engine.descent.line_loops import Lines
 from pairgossip.engine.estimation import loops as token_loops
 from pairgossip.losses.learning import LearningProblem, is_ordering
-from pairgossip.losses.proximal import L1, Proximal
+from pairgossip.losses.proximal import L1
 from pairgossip.losses.steps import AdaptiveStep
 
 _PairParts = tuple[FloatArray, FloatArray, FloatArray]
@@ -66,8 +68,9 @@ class _Engine:
         return self._descent.sizes(np.maximum(t, 1.0))
 
 
-def _limits(proximal: Proximal) -> tuple[float, float, float, float, float]:
-    """Return what compiled code needs: l1 and l2 strengths, radius, and the ends of the box."""
+def _limits(descent: Descent) -> tuple[float, float, float, float, float, int]:
+    """Return what compiled code needs: the limits of `loops`."""
+    proximal = descent.proximal
     is_l1 = isinstance(getattr(proximal, "penalty", proximal), L1)
     return (
         float(proximal.strength) if is_l1 else 0.0,
@@ -75,6 +78,7 @@ def _limits(proximal: Proximal) -> tuple[float, float, float, float, float]:
         float(proximal.radius),
         float(proximal.low),
         float(proximal.high),
+        math.isqrt(descent.problem.dimension) if proximal.is_cone else 0,
     )
 
 
@@ -96,7 +100,7 @@ class LineDescent(_Engine):
             scale_bits=scale_bits,
             scale=scale_bits.view(np.float64),
         )
-        _, self._l2, self._radius, _, _ = _limits(descent.proximal)
+        _, self._l2, self._radius, *_ = _limits(descent)
         self._gamma = 0.0
         self._enter_lines()
 
@@ -142,7 +146,7 @@ class _RowEngine(_Engine):
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
         self._rows = np.zeros((descent.problem.n, 3 * descent.problem.dimension))
-        self._limits = _limits(descent.proximal)
+        self._limits = _limits(descent)
         self._picks: IntArray = np.zeros(descent.problem.n, dtype=np.int64)
 
     def snapshot(self) -> Snapshot:
@@ -158,7 +162,7 @@ class _RowEngine(_Engine):
 
 
 class VectorDescent(_RowEngine):
-    """Synchronous, every node every iteration: l1 and box, whose models leave the line."""
+    """Synchronous, every node every iteration: l1, box and cone, whose models leave the line."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
@@ -208,7 +212,7 @@ class _AdaptiveEngine(_Engine):
         super().__init__(descent)
         assert isinstance(descent.steps, AdaptiveStep)
         weights = np.ascontiguousarray(1 / descent.probabilities)
-        self._settings = float(descent.steps.scale), weights, _limits(descent.proximal)
+        self._settings = float(descent.steps.scale), weights, _limits(descent)
         # With an axis of orders in front: an ordering loss has weight in one of them only.
         self._features, self._weights = self._features[None], self._weights[None]
         self._offsets = self._offsets[None]

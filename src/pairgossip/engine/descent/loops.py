@@ -2,13 +2,15 @@
 
 A row of ``rows`` is one node: its accumulator z, its model theta and the mean of its models, each
 of p numbers. ``limits`` are the strengths of the l1 and squared l2 penalties, the radius of the
-ball, and the two ends of the box.
+ball, the two ends of the box, and the side of matrices that stay positive semidefinite, 0 if none.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from pairgossip.engine.descent.cone_loops import onto_cone
 
 LOGISTIC, HINGE, SQUARED_HINGE, SMOOTHED_HINGE, SQUARED = range(5)
 
@@ -107,9 +109,9 @@ def logistic_values(u, count, spare, polynomial, scale_bits, scale):  # type: ig
 @inlined
 def _renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
     """theta_k = T(z_k; gamma, t), folded into the mean of the models with weight ``share``."""
-    l1, l2, radius, low, high = limits
+    l1, l2, radius, low, high, side = limits
     shrink = gamma / (1.0 + 2.0 * l2 * t * gamma)
-    if l1 == 0 and low == -np.inf and high == np.inf:
+    if l1 == 0 and low == -np.inf and high == np.inf and side == 0:
         if radius != np.inf:
             norm2 = 0.0
             for c in range(p):
@@ -129,12 +131,15 @@ def _renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untype
 
 @inlined
 def _bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def]
-    """The model under an l1 penalty or in a box: soften, scale into the ball, clip."""
-    l1, _, radius, low, high = limits
-    norm2 = 0.0
+    """The model under an l1 penalty, in a box or a cone: soften, scale into the ball, clip."""
+    l1, _, radius, low, high, side = limits
     for c in range(p):
         z = rows[k, c]
         rows[k, p + c] = -shrink * np.sign(z) * max(abs(z) - t * l1, 0.0)
+    if side > 0:
+        onto_cone(rows[k, p : 2 * p], side)
+    norm2 = 0.0
+    for c in range(p):
         norm2 += rows[k, p + c] ** 2
     inside = 1.0
     if norm2 > radius * radius:

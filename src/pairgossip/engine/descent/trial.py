@@ -23,7 +23,7 @@ from pairgossip.engine.trials import Meter, Payload, Record, Trial
 from pairgossip.errors import needed_for_speed
 from pairgossip.graphs import Graph
 from pairgossip.kernels.data import column_count
-from pairgossip.losses import L1, PSD, Proximal, SquaredL2
+from pairgossip.losses import L1, Proximal, SquaredL2
 from pairgossip.losses.learning import PairwiseLearning, WholeSetsLearning
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.privacy import RandomizedResponse
@@ -85,9 +85,8 @@ class DescentSetup:
 
 def build_descent(name: str, descent: Descent) -> DescentEngine:
     """Build the engine of this name: "auto" (the fastest that can run the problem), or "plain"."""
-    compiled = descent.problem.compilable and not isinstance(descent.proximal, PSD)
     is_adaptive = isinstance(descent.steps, AdaptiveStep)
-    if name == "plain" or (name == "auto" and not compiled):
+    if name == "plain" or (name == "auto" and not descent.problem.compilable):
         return PlainAdaptive(descent) if is_adaptive else PlainDescent(descent)
     check_descent_engine(name, descent)
     with needed_for_speed():
