@@ -20,8 +20,9 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.reporter import Log, Reporter
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.exchange_reporter import ExchangeReporter
+from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 
@@ -72,9 +73,11 @@ def exchanges_per_second(
         for one in parts:
             me = one.identity.id
             exchange = Exchange(one.context, one.state)
-            observers.append(Reporter(one, exchange, Log(one.settings.name)))
+            observers.append(ExchangeReporter(one, exchange, Log(one.settings.name)))
             line, chance = Line(frames, me), random.Random(me)
-            peers[me] = Runtime(exchange, observers[-1], line, chance, 1.0, is_ringing=False)
+            peers[me] = ExchangeRuntime(
+                exchange, observers[-1], line, chance, 1.0, is_ringing=False
+            )
 
         def deliver() -> None:
             while frames:
@@ -89,7 +92,7 @@ def exchanges_per_second(
         used, begun = time.process_time(), time.perf_counter()
         last = begun
         while (now := time.perf_counter()) < begun + seconds:
-            peers[asking]._carry_out(peers[asking].exchange.ring(asked), 0.0)
+            peers[asking]._carry_out(peers[asking].protocol.ring(asked), 0.0)
             deliver()
             made, asking, asked = made + 1, asked, asking
             if now - last >= 1.0:
@@ -98,7 +101,7 @@ def exchanges_per_second(
                 looks = (time.perf_counter() - now) / 2
                 last = time.perf_counter()
         taken, used = time.perf_counter() - begun, time.process_time() - used
-        counted = sum(peer.exchange.state.exchanges for peer in peers.values())
+        counted = sum(peer.protocol.state.exchanges for peer in peers.values())
         for one in parts:
             one.close()
     if counted != 2 * made:

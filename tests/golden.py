@@ -1,6 +1,7 @@
 """Seeded runs whose results are recorded bit for bit, so that a redesign cannot change them unseen.
 
-``python -m tests.golden`` records them again; do so only where a change of numbers is meant.
+``python -m tests.golden`` records them again, with ``exchanges`` only those of peers; do so only
+where a change is meant.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -210,16 +212,25 @@ def outline(numbers: FloatArray) -> list[float]:
     return [float(known.mean()), float(np.abs(known).mean()), float(known[len(known) // 3])]
 
 
-def record() -> None:
-    """Write all results down."""
-    results = {}
+def record(only: Collection[str] = ()) -> None:
+    """Write all results down, or the parts named; the others stay as they were recorded."""
+    parts = json.loads(FILE.read_text())
+    if "results" in only or not only:
+        parts["results"] = _results()
+    if "exchanges" in only or not only:
+        parts["exchanges"] = {name: exchange(name) for name in SCRIPTS}
+    del parts["machine"]
+    listed = ", ".join(f'"{part}": {{\n{_lines(found)}\n}}' for part, found in parts.items())
+    FILE.write_text(f'{{"machine": {json.dumps(machine())}, {listed}}}\n')
+
+
+def _results() -> dict[str, Any]:
+    results: dict[str, Any] = {}
     for name, numbers in cases():
         assert name not in results, name
         found = numbers()
         results[name] = {"bits": digest(found), "outline": outline(found)}
-    parts = {"results": results, "exchanges": {name: exchange(name) for name in SCRIPTS}}
-    listed = ", ".join(f'"{part}": {{\n{_lines(found)}\n}}' for part, found in parts.items())
-    FILE.write_text(f'{{"machine": {json.dumps(machine())}, {listed}}}\n')
+    return results
 
 
 def exchange(name: str) -> dict[str, Any]:
@@ -233,4 +244,4 @@ def _lines(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    record()
+    record(sys.argv[1:])

@@ -90,3 +90,24 @@ import pairgossip.peer.service.service
 print([name for name in sys.modules if name.startswith("numpy.random")])
 """)
     assert out == "[]"
+
+
+def test_sums_run_on_a_device() -> None:
+    out = on_a_device("""
+from pairgossip.peer.spec.spec import parse_spec, program_for
+
+def find(measure, rows, label):
+    names = ["x", "l"][: len(rows[0])]
+    ranges = "".join(f"{name} = [0, 1]\\n" for name in names)
+    text = f'{measure}\\ncolumns = ["x"]\\n{label}\\n[ranges]\\n{ranges}[algorithm]\\nname = "sums"'
+    program = program_for(parse_spec(text), rows, {"a": len(rows)})
+    while (ask := program.ask()) is not None:
+        program.take(ask, program.contribute(ask) if ask.words else None)
+    return program.result
+
+rows = ((0.1, 0.0), (0.7, 0.0), (0.4, 1.0), (0.9, 1.0))
+print(find('kernel = "median"', tuple(row[:1] for row in rows), "").value is not None)
+print(find('kernel = "auc"', rows, 'label = "l"').value)
+print(find('loss = "auc-logistic"', rows, 'label = "l"\\n[learning]\\nl2 = 0.1\\n').finished)
+""")
+    assert out.split() == ["True", "0.75", "True"]

@@ -17,8 +17,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.messages import Record
+from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
-from pairgossip.peer.protocol.state import Node, State, picks_per_exchange
+from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.uncertainty import Uncertainty
 
 KERNELS = ("gini", "variance", "auc")
@@ -112,7 +113,7 @@ class Network:
 
     def state(self, peer: int) -> State:
         """What a peer would have on its disk."""
-        return State(0, (), 0, tuple(self._nodes[peer]), {}, {}, self.picks[peer])
+        return _state(tuple(self._nodes[peer]), self.picks[peer])
 
     def estimate(self, peer: int) -> float:
         """The quotient that a peer reports."""
@@ -146,7 +147,7 @@ class Network:
             if peer in self.seers:
                 rows = {node - self._first[peer] for node in nodes}
                 # The state is looked at and let go: no need to copy all rows.
-                state = State(0, (), 0, self._nodes[peer], {}, {}, self.picks[peer])
+                state = _state(self._nodes[peer], self.picks[peer])
                 self.seers[peer].observe(state, rows)
 
     def _drawn(self, peer: int) -> int:
@@ -259,3 +260,7 @@ def coverage(
             network.run_until(entry.exchanges)
             entry.add(network)
     yield from found
+
+
+def _state(nodes: Sequence[Node], picks: int) -> State:
+    return State(0, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=picks)

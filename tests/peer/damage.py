@@ -42,7 +42,7 @@ def history(folder: Path, seed: int, saves: int = 40) -> tuple[list[Files], Stat
     journal = SqliteJournal(folder / NAMES[0])
     rows = chance.choice((3, 40))
     nodes = tuple(some_node(chance, row) for row in range(rows))
-    state = State(0, (), 0, nodes, {}, {}, 0)
+    state = State(0, seq=0, nodes=nodes, pending={}, outcomes={}, exchanges=0)
     found: list[Files] = []
     try:
         journal.note({"peer": "ann", "data": "rows", "draw_seed": "17"})

@@ -20,19 +20,19 @@ from pairgossip.peer.protocol.messages import (
     Rows,
 )
 from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from tests.peer.disk import Disk
 from tests.peer.schedules import Defect
 
 
-class RingsForEvicted(Runtime):
+class RingsForEvicted(ExchangeRuntime):
     """A clock that draws among all neighbors that there ever were."""
 
     def advance(self, now: float) -> None:
         if now >= self.rings_at:
             self._wind_clock(now)
-            to = self.chance.choice(self.exchange.context.neighbors)
-            self._carry_out(self.exchange.ring(to), now)
+            to = self.chance.choice(self.protocol.context.neighbors)
+            self._carry_out(self.protocol.ring(to), now)
         super().advance(now)
 
 

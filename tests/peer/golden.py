@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import (
     create_home,
@@ -86,7 +86,7 @@ class Stage:
         self._parts = {name: assemble(home) for name, home in self._homes.items()}
         self._names = {parts.identity.id: name for name, parts in self._parts.items()}
         self._books = {name: Books(parts.journal) for name, parts in self._parts.items()}
-        self._peers: dict[str, Runtime] = {}
+        self._peers: dict[str, ExchangeRuntime] = {}
         for name in self._parts:
             self._start(name)
 
@@ -94,7 +94,7 @@ class Stage:
         parts, books = self._parts[name], self._books[name]
         exchange, chance = Exchange(parts.context, parts.state), random.Random(name)
         rate = parts.spec.algorithm.rate
-        self._peers[name] = Runtime(exchange, books, _Line(self, name), chance, rate)
+        self._peers[name] = ExchangeRuntime(exchange, books, _Line(self, name), chance, rate)
         self._peers[name].start(self._now)
 
     def run(self, until: float) -> None:
@@ -131,7 +131,7 @@ class Stage:
         peer, home = self._peers[name], self._homes[name]
         with _chance(name):
             request_growth(home, data)
-        with take_up_rows(home, peer.exchange.context.own) as rows:
+        with take_up_rows(home, peer.protocol.context.own) as rows:
             assert rows is not None
             peer.grow(rows, self._now)
 
@@ -141,7 +141,7 @@ class Stage:
 
     def restart(self, name: str) -> None:
         """Stop a peer without a word, with an offer in doubt; start it again from its disk."""
-        assert self._peers[name].exchange.state.pending
+        assert self._peers[name].protocol.state.pending
         self._parts[name].close()
         finish_interrupted_growth(self._homes[name])
         parts = assemble(self._homes[name])
@@ -185,7 +185,9 @@ class Books:
         self._saves, self._history = 0, hashlib.sha256()
 
     def load(self) -> State | None:
-        return self.journal.load()
+        state = self.journal.load()
+        assert isinstance(state, State)
+        return state
 
     def save(self, change: Save) -> None:
         self.journal.save(change)

@@ -10,7 +10,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import Assembly, assemble
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.spec.mechanism import debias_measure
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home
@@ -93,7 +93,7 @@ class Pair:
     def __init__(self, homes: list[Home]) -> None:
         self.homes = homes
         self.now = 0.0
-        self.running: dict[str, Runtime] = {}
+        self.running: dict[str, ExchangeRuntime] = {}
         self.assemblies: dict[str, Assembly] = {}
         self.ids: list[str] = []
         self._frames: deque[tuple[str, str, bytes]] = deque()
@@ -104,7 +104,7 @@ class Pair:
         assembly = assemble(home)
         me = assembly.identity.id
         self.assemblies[me] = assembly
-        self.running[me] = Runtime(
+        self.running[me] = ExchangeRuntime(
             Exchange(assembly.context, assembly.state),
             assembly.journal,
             _Line(self._frames, me),
@@ -133,7 +133,7 @@ class Pair:
     def ask(self, which: int) -> None:
         """Let one peer offer the other an exchange, without delivering it."""
         runtime = self.running[self.ids[which]]
-        runtime._carry_out(runtime.exchange.ask(self.ids[1 - which]), self.now)
+        runtime._carry_out(runtime.protocol.ask(self.ids[1 - which]), self.now)
 
     def repeat(self) -> None:
         """Let time pass until every offer without an answer is repeated."""

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     Accept,
     AnyMessage,
@@ -22,7 +23,8 @@ from pairgossip.peer.protocol.messages import (
     encode,
     generation_number,
 )
-from pairgossip.peer.protocol.state import Action, Outcome, Save, State, first_state
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.state import Action, Outcome, Save, State
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import (

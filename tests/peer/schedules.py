@@ -10,9 +10,9 @@ from typing import NamedTuple
 import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.protocol.state import picks_per_exchange
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from tests.peer.audit import Violated, check_grown, check_settled
 from tests.peer.books import BookedMixing, QuickMixing
 from tests.peer.contexts import name_of
@@ -45,7 +45,7 @@ class Defect:
 
     exchange: type[Exchange] = Exchange
     disk: type[Disk] = Disk
-    runtime: type[Runtime] = Runtime
+    runtime: type[ExchangeRuntime] = ExchangeRuntime
     settles_safely: bool = True
 
 
@@ -68,7 +68,7 @@ def run_schedule(seed: int, defect: Defect = NONE) -> Report:
 def make_world(seed: int, defect: Defect = NONE) -> World:
     """Draw a network, its rows, its faults and its evictions."""
     chance = random.Random(f"schedule {seed}")
-    graph = _graph(chance, chance.randint(2, 8))
+    graph = draw_graph(chance, chance.randint(2, 8))
     rows = [chance.choice([1, 1, 1, 2, 3, 4]) for _ in range(graph.n)]
     values = [[chance.uniform(-10, 10) for _ in range(k)] for k in rows]
     is_quick = seed % 10 != 0  # every tenth runs the default rule, in numpy
@@ -79,28 +79,28 @@ def make_world(seed: int, defect: Defect = NONE) -> World:
         return QuickMixing(weight) if is_quick else BookedMixing(as_kernel("gini"), weight=weight)
 
     growing = random.Random(f"growth {seed}")
-    growths = _draw_growths(growing, graph.n)
+    growths = draw_growths(growing, graph.n)
     world = World(
         graph,
         values,
         seed,
-        _faults(chance),
+        draw_faults(chance),
         make_rule=lambda number: rule_of(number, rows[number]),
         rule_of=rule_of,
-        more=_added_rows(growing, growths),
+        more=draw_rows(growing, growths),
         exchange_class=defect.exchange,
         disk_class=defect.disk,
         runtime_class=defect.runtime,
         settles_safely=defect.settles_safely,
         rate=chance.choice([0.5, 1.0, 3.0]),
     )
-    _plan_evictions(world, chance)
+    plan_evictions(world, chance)
     for when, number, by in growths:
         world._at(when, lambda number=number, by=by: world.grow(name_of(number), by))  # type: ignore[misc]
     return world
 
 
-def _draw_growths(chance: random.Random, n: int) -> list[Growth]:
+def draw_growths(chance: random.Random, n: int) -> list[Growth]:
     """Some peers add rows, some more than once, and some at the same moment."""
     growths: list[Growth] = []
     for _ in range(chance.choice([0, 0, 1, 2, 3])):
@@ -110,7 +110,7 @@ def _draw_growths(chance: random.Random, n: int) -> list[Growth]:
     return growths
 
 
-def _added_rows(chance: random.Random, growths: list[Growth]) -> dict[int, list[float]]:
+def draw_rows(chance: random.Random, growths: list[Growth]) -> dict[int, list[float]]:
     added: dict[int, list[float]] = {}
     for growth in growths:
         values = [chance.uniform(-10, 10) for _ in range(growth.by)]
@@ -118,7 +118,7 @@ def _added_rows(chance: random.Random, growths: list[Growth]) -> dict[int, list[
     return added
 
 
-def _faults(chance: random.Random) -> Faults:
+def draw_faults(chance: random.Random) -> Faults:
     return Faults(
         loss=chance.choice([0.0, 0.1, 0.3, 0.5]),
         repetition=chance.choice([0.0, 0.1, 0.5]),
@@ -131,7 +131,7 @@ def _faults(chance: random.Random) -> Faults:
     )
 
 
-def _graph(chance: random.Random, n: int) -> pg.Graph:
+def draw_graph(chance: random.Random, n: int) -> pg.Graph:
     """A random tree, and some edges more."""
     edges = {(chance.randrange(k), k) for k in range(1, n)}
     for _ in range(chance.randint(0, n)):
@@ -140,7 +140,7 @@ def _graph(chance: random.Random, n: int) -> pg.Graph:
     return pg.Graph(n, sorted(edges))
 
 
-def _plan_evictions(world: World, chance: random.Random) -> None:
+def plan_evictions(world: World, chance: random.Random) -> None:
     """Some lose members forever, or evict living ones; also two at once, by different peers."""
     victims: list[str] = []
     for _ in range(chance.choice([0, 0, 1, 2])):

@@ -82,10 +82,10 @@ def test_frames_of_an_exchange_fit_the_limit(tmp_path: Path) -> None:
     pair = Pair(made)
     pair.deliver()
     pair.ask(0)
-    offer = pair.running[pair.ids[0]].exchange._offer(pair.ids[1])
+    offer = pair.running[pair.ids[0]].protocol._offer(pair.ids[1])
     assert len(encode(offer)) < pair.assemblies[pair.ids[0]].context.frame_limit
     pair.deliver()
-    assert [runtime.exchange.state.exchanges for runtime in pair.running.values()] == [1, 1]
+    assert [runtime.protocol.state.exchanges for runtime in pair.running.values()] == [1, 1]
     pair.close()
 
 
@@ -283,7 +283,7 @@ def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:
 
 def check_conserved(pair: Pair) -> None:
     """Nobody's record is lost or doubled, and every update added its weight once."""
-    states = [pair.running[who].exchange.state for who in pair.ids]
+    states = [pair.running[who].protocol.state for who in pair.ids]
     expected = {
         (who, row): 1
         for who, assembly in pair.assemblies.items()
@@ -300,8 +300,8 @@ def test_two_homes_exchange_and_lose_nothing(homes: list[Home]) -> None:
         pair.ask(step % 2)
         pair.deliver()
         check_conserved(pair)
-    assert [pair.running[who].exchange.state.exchanges for who in pair.ids] == [40, 40]
-    held = {node.record.origin for node in pair.running[pair.ids[0]].exchange.state.nodes}
+    assert [pair.running[who].protocol.state.exchanges for who in pair.ids] == [40, 40]
+    held = {node.record.origin for node in pair.running[pair.ids[0]].protocol.state.nodes}
     assert held <= set(pair.ids)
     pair.close()
 
@@ -314,7 +314,7 @@ def test_the_disk_is_never_behind_nor_ahead(homes: list[Home]) -> None:
         pair.ask(chance.randrange(2))
         pair.deliver()
         for who in pair.ids:
-            assert pair.assemblies[who].journal.load() == pair.running[who].exchange.state
+            assert pair.assemblies[who].journal.load() == pair.running[who].protocol.state
     pair.close()
 
 
@@ -343,7 +343,7 @@ def test_nothing_is_lost_when_peers_stop_and_start_anywhere(homes: list[Home], s
         pair.repeat()
         pair.repeat()
         check_conserved(pair)
-    assert all(runtime.exchange.state.exchanges >= 40 for runtime in pair.running.values())
+    assert all(runtime.protocol.state.exchanges >= 40 for runtime in pair.running.values())
     pair.close()
 
 
@@ -364,7 +364,7 @@ def test_two_homes_come_to_the_exact_value(tmp_path: Path) -> None:
         pair.deliver()
     target = Pairs(data, "gini", "u").exact()
     for who in pair.ids:
-        assembly, state = pair.assemblies[who], pair.running[who].exchange.state
+        assembly, state = pair.assemblies[who], pair.running[who].protocol.state
         for node in state.nodes:
             found = assembly.spec.value(assembly.context.rule.readout(node.mass, node.private))
             assert math.isclose(found, target, rel_tol=0.1)

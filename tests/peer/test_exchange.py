@@ -20,6 +20,7 @@ from pairgossip.losses import Ball, as_loss
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.peer.protocol.exchange import _REPEATS_UNTIL_AWAY, Exchange
 from pairgossip.peer.protocol.messages import Accept, Hello, Notice, Offer, Reject, encode
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -27,7 +28,7 @@ from pairgossip.peer.protocol.rules import (
     Rule,
     WeightedMixing,
 )
-from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send, first_state
+from pairgossip.peer.protocol.state import Pending, RepeatLater, Save, Send
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import held_records, make_context, name_of, sealed_record
 from tests.peer.hostile import FAR, HIGH, LOW, ME, VALUES, make_victim

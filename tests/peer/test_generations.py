@@ -20,7 +20,8 @@ from pairgossip.peer.protocol.messages import (
     is_consistent,
     next_generation,
 )
-from pairgossip.peer.protocol.state import Send, first_state
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.state import Send
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import name_of

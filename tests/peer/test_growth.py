@@ -24,7 +24,7 @@ from pairgossip.peer.protocol.messages import (
     with_signature,
 )
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.service import EXIT_UNFIT
 from pairgossip.peer.spec.spec import parse_spec
 from pairgossip.peer.storage import home as growth
@@ -66,7 +66,7 @@ def start(home: Home) -> None:
     parts = assemble(home)
     try:
         exchange = Exchange(parts.context, parts.state)
-        runtime = Runtime(exchange, parts.journal, Silent(), random.Random(0), 1.0)
+        runtime = ExchangeRuntime(exchange, parts.journal, Silent(), random.Random(0), 1.0)
         runtime.start(0.0)
         with take_up_rows(home, exchange.context.own) as rows:
             if rows is not None:
@@ -210,7 +210,7 @@ def test_the_other_learns_of_it_and_all_rows_circulate(tmp_path: Path) -> None:
     start(homes[0])
     pair = Pair(homes)
     pair.deliver()
-    ann, bob = (pair.running[one].exchange for one in pair.ids)
+    ann, bob = (pair.running[one].protocol for one in pair.ids)
     assert ann.state.generation == bob.state.generation
     assert bob.state.changes.rows() == {pair.ids[0]: 4}
     passed = set()

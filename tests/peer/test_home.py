@@ -10,6 +10,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
 from pairgossip.peer.storage.home import create_home
@@ -47,7 +48,7 @@ def test_the_first_state_is_there_from_the_beginning(home: Home) -> None:
     journal = SqliteJournal(home.state, create=False)
     state = journal.load()
     journal.close()
-    assert state is not None
+    assert isinstance(state, State)
     assert (state.generation, state.seq, state.exchanges) == (0, 0, 0)
     assert [(node.record.origin, node.record.row) for node in state.nodes] == [(me, 0), (me, 1)]
     assert [node.record.value for node in state.nodes] == [(3.5,), (7.25,)]

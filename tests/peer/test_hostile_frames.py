@@ -15,12 +15,8 @@ from msgspec.structs import replace
 from pairgossip.losses import as_loss
 from pairgossip.peer.protocol import messages, state
 from pairgossip.peer.protocol.context import Context
-from pairgossip.peer.protocol.exchange import (
-    BrokenInvariant,
-    Exchange,
-    ForgottenRows,
-    RestoredBackup,
-)
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import BrokenInvariant, ForgottenRows, RestoredBackup
 from pairgossip.peer.protocol.messages import (
     MOST_ROWS,
     Accept,
@@ -36,8 +32,9 @@ from pairgossip.peer.protocol.messages import (
     generation_number,
     with_signature,
 )
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import DualAveraging
-from pairgossip.peer.protocol.state import Save, Send, first_state
+from pairgossip.peer.protocol.state import Save, Send
 from tests.peer.audit import Violated
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import (
@@ -381,7 +378,7 @@ def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
     victim = make_victim(is_asking=True)
     victim.receive(LOW, encode(sealed_notice(generation_number(1, ("x",)), ("x",), LOW)))
     _, *told = victim.receive(HIGH, grown_notice(*GROWN))
-    notice = told[0].message  # type: ignore[union-attr]
+    notice = told[0].message
     assert isinstance(notice, Notice)
     assert (notice.announcer, notice.changes) == (ME, (("x",), GROWN))
     assert victim.state.changes == notice.changes

@@ -90,7 +90,9 @@ def saved(path: Path, state: State) -> None:
 
 def loaded(path: Path) -> State | None:
     with opened(path, create=False) as journal:
-        return journal.load()
+        state = journal.load()
+    assert state is None or isinstance(state, State)
+    return state
 
 
 # What is saved comes back
@@ -156,7 +158,15 @@ def test_a_save_writes_what_changed_and_nothing_else(path: Path) -> None:
 def test_a_new_generation_forgets_the_one_before(path: Path) -> None:
     saved(path, some_state(rows=5))
     notice = encode(Notice(1 << 32, (), "bob", b"", ()))
-    fresh = State(1 << 32, (), 12, some_state(2).nodes, {}, {}, 0, notice)
+    fresh = State(
+        1 << 32,
+        notice=notice,
+        seq=12,
+        nodes=some_state(2).nodes,
+        pending={},
+        outcomes={},
+        exchanges=0,
+    )
     saved(path, fresh)
     assert loaded(path) == fresh
 

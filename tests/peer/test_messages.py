@@ -17,13 +17,18 @@ from pairgossip.peer.protocol.messages import (
     Accept,
     AnyMessage,
     BadFrame,
+    Contribution,
     Growth,
+    Have,
     Hello,
     Notice,
     Offer,
+    Proof,
     Record,
     RecordCheck,
     Reject,
+    Roster,
+    Want,
     decode,
     encode,
     frame_limit,
@@ -120,21 +125,27 @@ def test_the_longest_text_still_fits() -> None:
     assert decode(encode(hello), frame_limit(1, 1)) == hello
 
 
-KNOWN_VERSIONS = {3: "764b1f6dd94a8a9b"}
+KNOWN_VERSIONS = {4: "e89530d1ff9db5a6"}
 
 
 def test_what_is_sent_in_another_way_has_another_version() -> None:
     """Else peers of two versions would agree, and each refuse half of what the other says."""
     record = Record("origin", 3, 2, (1.5, -2.0), b"s" * 64)
     notice = Notice(5, ("gone",), "announcer", b"s" * 64, (Growth("more", 1, 2, b"s" * 64),))
+    given = Contribution(2, 3, "member", b"t" * 32, b"asked", b"w" * 16, b"s" * 64)
     messages: list[AnyMessage] = [
         Hello("spec", "text", 2, True),
         Offer(2, 7, record, (0.25, 1.0)),
         Accept(2, 7, record, (0.25, 1.0)),
         Reject(2, 7, "busy"),
         notice,
+        given,
+        Have(2, 3, b"t" * 32, b"\x05", True),
+        Want(2, 3, b"\x02"),
+        Roster(2, (("a", 3), ("b", 1))),
+        Proof(2, given, given),
     ]
-    said: list[Record | Growth | Notice] = [record, *notice.grown, notice]
+    said: list[Record | Growth | Notice | Contribution] = [record, *notice.grown, notice, given]
     signed = [signed_payload(one, "spec") for one in said]
     written = [*map(encode, messages), *signed, signed_part("from", "to", VERSION, b"sealed")]
     found = hashlib.sha256(b"".join(written)).hexdigest()[:16]

@@ -18,6 +18,7 @@ import pytest
 
 from pairgossip.cli import main
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.spec.spec import parse_spec, read_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import _contributed_rows, accounts, create_home, request_growth
@@ -64,7 +65,7 @@ def test_the_folder_holds_reports_and_no_rows(tmp_path: Path) -> None:
     journal = SqliteJournal(home.state, create=False)
     state = journal.load()
     journal.close()
-    assert state is not None
+    assert isinstance(state, State)
     assert [node.record.value for node in state.nodes] == list(rows)
     ledger = tmp_path / "rows.csv.ledger"
     for file in (ledger, *home.folder.iterdir()):

@@ -13,7 +13,8 @@ import pytest
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.reporter import Log, Reporter, write_logs
+from pairgossip.peer.service.exchange_reporter import ExchangeReporter
+from pairgossip.peer.service.log import Log, write_logs
 from pairgossip.text import clean_text
 
 from .homes import introduce_each_other, make_home, make_pair
@@ -22,7 +23,8 @@ from .zenoh_people import until
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.1)
+    for place in ("reporter", "exchange_reporter"):
+        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert until(lambda: ann.status.exists() and alone.status().problems)
@@ -35,7 +37,7 @@ def test_whatever_a_neighbor_calls_its_specification_is_made_harmless(tmp_path: 
     try:
         exchange = Exchange(parts.context, parts.state)
         them = load_identity(bob.folder).id
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
         for text in ("", "null", "[1]", '{"kernel": "\x1b[31m' + "x" * 9000 + '"}', "{" * 9000):
             exchange.disagreeing = {them: text}
             reporter.report({}, set(), {}, {}, is_last=False)
@@ -70,7 +72,7 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
     with closing(assemble(ann)) as parts:
         exchange = Exchange(parts.context, parts.state)
         exchange.ask(them)
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
         reporter.report({}, set(), {}, {them: 12.3}, is_last=False)
         assert reporter.status is not None
         assert reporter.status.problems == (
@@ -91,7 +93,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
         exchange.ask(bob)
         exchange.ask(carl)
         exchange.away.add(dora)
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
         reporter._started_at -= 10.0
         told = []
         for seconds in (0.1, 12.3):
@@ -114,13 +116,13 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     them = load_identity(bob.folder).id
     with closing(assemble(ann)) as parts:
         exchange = Exchange(parts.context, parts.state)
         exchange.away.add(them)
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
         reporter.report({}, set(), {}, {}, is_last=False)
         assert reporter.status is not None
         assert reporter.status.problems == (
@@ -132,11 +134,12 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
+    for place in ("reporter", "exchange_reporter"):
+        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
     ann, bob, carl = (make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl"))
     introduce_each_other([ann, bob, carl])
     with closing(assemble(ann)) as parts:
-        reporter = Reporter(parts, Exchange(parts.context, parts.state), Log("ann"))
+        reporter = ExchangeReporter(parts, Exchange(parts.context, parts.state), Log("ann"))
         reporter.note_frame(load_identity(bob.folder).id, time.monotonic() + 10.0)
         reporter.report({}, set(), {}, {}, is_last=False)
         assert reporter.status is not None
@@ -147,14 +150,15 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
+    for place in ("reporter", "exchange_reporter"):
+        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "bob", "carl")]
     introduce_each_other(homes)
     bob, carl = (load_identity(home.folder).id for home in homes[1:])
     with closing(assemble(homes[0])) as parts:
         exchange = Exchange(parts.context, parts.state)
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
 
         def problems(versions: dict[str, int]) -> list[str]:
             reporter.report({}, set(), versions, {}, is_last=False)
@@ -174,14 +178,14 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
 def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])
     written = io.StringIO()
     with closing(assemble(homes[0])) as parts, write_logs(written):
         exchange = Exchange(parts.context, parts.state)
-        reporter = Reporter(parts, exchange, Log("ann"))
+        reporter = ExchangeReporter(parts, exchange, Log("ann"))
         for seconds, waiting in ((12.0, [first]), (13.0, [first, second]), (14.0, [first, second])):
             reporter.report({}, set(), {}, dict.fromkeys(waiting, seconds), is_last=False)
     assert [written.getvalue().count(f"No answer from '{name}'") for name in ("p-1", "p-2")] == [
@@ -193,7 +197,7 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
 def test_a_neighbor_that_stops_is_a_problem_until_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.1)
     homes = make_pair(tmp_path, [1.0, 2.0], [10.0], FAST)
     board = Switchboard()
     with running(homes[0], board=board) as (ann,):

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import BrokenInvariant
 from pairgossip.peer.protocol.messages import (
     AnyMessage,
     Hello,
@@ -18,7 +19,7 @@ from pairgossip.peer.protocol.messages import (
     generation_number,
 )
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service.runtime import _FIRST_WAIT, _LONGEST_WAIT, Runtime
+from pairgossip.peer.service.runtime import _FIRST_WAIT, _LONGEST_WAIT, ExchangeRuntime
 from tests.peer.contexts import sealed_notice
 from tests.peer.hostile import FAR, HIGH, LOW, make_victim
 
@@ -44,10 +45,12 @@ class Books:
         self.sent.append((to, decode(frame)))
 
 
-def make_runtime(exchange: Exchange | None = None, rate: float = 1.0) -> tuple[Runtime, Books]:
+def make_runtime(
+    exchange: Exchange | None = None, rate: float = 1.0
+) -> tuple[ExchangeRuntime, Books]:
     books = Books()
     peer = exchange or make_victim(is_asking=False, rows=2)
-    return Runtime(peer, books, books, random.Random(0), rate), books
+    return ExchangeRuntime(peer, books, books, random.Random(0), rate), books
 
 
 def test_it_says_hello_once_the_state_is_safe() -> None:
@@ -62,13 +65,13 @@ def test_an_offer_is_safe_before_it_is_sent() -> None:
     runtime.rings_at = 1.0
     runtime.advance(1.0)
     assert books.used == ["sync", "send"]
-    assert len(runtime.exchange.state.pending) == 1
+    assert len(runtime.protocol.state.pending) == 1
 
 
 def test_it_rings_as_often_as_its_links_ask_for() -> None:
     """Each side of a link rings half as often as the link."""
     runtime, _ = make_runtime(rate=10.0)
-    runtime.exchange.agreed.clear()
+    runtime.protocol.agreed.clear()
     runtime.start(0.0)
     rings = 0
     while runtime.due() < 1000.0:
@@ -99,7 +102,7 @@ def test_an_answer_ends_the_repetition() -> None:
     runtime, _ = make_runtime(make_victim(is_asking=True))
     runtime.stop_ringing()
     runtime.start(0.0)
-    seq = runtime.exchange.state.seq
+    seq = runtime.protocol.state.seq
     runtime.received(HIGH, encode(Reject(0, seq, "busy")), 0.05)
     assert runtime.due() == math.inf
 
@@ -112,7 +115,7 @@ def test_the_wait_follows_the_usual_round_trip() -> None:
         now += 10.0
         runtime.rings_at = now
         runtime.advance(now)
-        ((to, pending),) = runtime.exchange.state.pending.items()
+        ((to, pending),) = runtime.protocol.state.pending.items()
         first_wait = runtime._asked[to].repeats_at - now
         runtime.received(to, encode(Reject(0, pending.seq, "busy")), now + 0.01)
     assert 0.02 < first_wait < 0.1  # about four round trips
@@ -138,7 +141,7 @@ def test_stopped_it_answers_but_does_not_ask() -> None:
 
 def test_after_a_long_sleep_it_rings_once() -> None:
     runtime, books = make_runtime(rate=100.0)
-    runtime.exchange.agreed.clear()
+    runtime.protocol.agreed.clear()
     runtime.start(0.0)
     before = len(books.sent)
     runtime.advance(10_000.0)
@@ -151,7 +154,7 @@ def test_the_clock_follows_an_eviction() -> None:
     runtime, books = make_runtime(rate=10.0)
     runtime.start(0.0)
     runtime.evict([HIGH], 0.0)
-    runtime.exchange.agreed.clear()
+    runtime.protocol.agreed.clear()
     books.sent.clear()
     rings = 0
     while runtime.due() < 1000.0:
@@ -159,7 +162,7 @@ def test_the_clock_follows_an_eviction() -> None:
         rings += 1
     assert rings == pytest.approx(10.0 / 2 * 1000.0, rel=0.05)
     assert {to for to, _ in books.sent} == {LOW}
-    assert runtime.exchange.counts["skipped: neighbor evicted"] == 0
+    assert runtime.protocol.counts["skipped: neighbor evicted"] == 0
 
 
 def test_a_neighbor_is_greeted_again_only_after_a_while() -> None:

@@ -18,9 +18,10 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member, Members
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
-from pairgossip.peer.service.reporter import Log, Reporter, write_logs
+from pairgossip.peer.service.exchange_reporter import ExchangeReporter
+from pairgossip.peer.service.log import Log, write_logs
 from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, PeerService, run_peer
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.service.zenoh_link import OnFrame
@@ -126,7 +127,7 @@ def _fill_disk(parts: Assembly, after: int) -> None:
     left = iter(range(after))
     save = parts.journal.save
 
-    def failing(change: Save) -> None:
+    def failing(change: Save | SaveSums) -> None:
         if next(left, None) is None:
             raise InputError("The disk is full: free some space and start the peer again.")
         save(change)
@@ -193,7 +194,7 @@ def test_an_offer_is_repeated_as_soon_as_its_neighbor_is_back(tmp_path: Path) ->
             assert until(lambda: exchanges(homes[0]) > 5)
         assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
         assert until(lambda: ann.status().neighbors["bob"].away)
-        for asked in ann.service._runtime._asked.values():
+        for asked in ann.service._runtime._asked.values():  # type: ignore[attr-defined]
             asked.repeats_at += 1000.0  # as after a night of waiting
         before = exchanges(homes[0])
         with running(homes[1], board=board):
@@ -277,7 +278,7 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
     assert (a.status().covers.members, a.status().covers.of_members) == (2, 2)
     # Updates weigh by the neighbors that are left: one instead of two.
     expected = read_snapshot(homes[1]).context.rule
-    assert b.service._exchange.context.rule == expected
+    assert b.service._protocol.context.rule == expected
 
 
 def test_what_a_generation_has_found_is_kept_when_it_ends(tmp_path: Path) -> None:
@@ -311,7 +312,7 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
         assert until(lambda: exchanges(homes[0]) > 10)
     parts = assemble(homes[0])
     exchange = Exchange(parts.context, parts.state)
-    reporter = Reporter(parts, exchange, Log("ann"))
+    reporter = ExchangeReporter(parts, exchange, Log("ann"))
     actions = exchange.evict([load_identity(homes[1].folder).id])
     (save,) = (action for action in actions if isinstance(action, Save))
     reporter.before_save(save)  # and killed here
@@ -320,8 +321,8 @@ def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Pa
     assert read_snapshot(homes[0]).status().ended == ()
     parts = assemble(homes[0])
     exchange = Exchange(parts.context, parts.state)
-    journal = Reporter(parts, exchange, Log("ann"))
-    journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))  # type: ignore[arg-type]
+    journal = ExchangeReporter(parts, exchange, Log("ann"))
+    journal.save(next(one for one in exchange.evict([save.state.evicted[0]]) if one is not None))
     parts.close()
     homes[0].status.unlink()
     (ended,) = read_snapshot(homes[0]).status().ended

@@ -14,7 +14,7 @@ import pairgossip as pg
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.rules import PaperMixing
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from tests.peer.audit import check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import name_of
@@ -115,7 +115,7 @@ def leave_in_doubt(world: World, lost: str) -> None:
             world.run(world.now + 0.1)
             runtime = world.peers[neighbor]
             assert runtime is not None
-            runtime.exchange.away.discard(lost)
+            runtime.protocol.away.discard(lost)
             world.ring(neighbor, lost)
 
 
@@ -209,5 +209,5 @@ def test_a_frozen_peer_goes_on_where_it_stopped() -> None:
 
 def test_the_world_runs_the_real_classes() -> None:
     world = make_world(0)
-    assert all(type(peer.exchange) is Exchange for peer in world.peers.values() if peer)
-    assert all(type(peer) is Runtime for peer in world.peers.values() if peer)
+    assert all(type(peer.protocol) is Exchange for peer in world.peers.values() if peer)
+    assert all(type(peer) is ExchangeRuntime for peer in world.peers.values() if peer)

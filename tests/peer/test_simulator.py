@@ -20,7 +20,8 @@ from pairgossip.losses import Ball, SquaredL2, as_proximal, inverse_sqrt
 from pairgossip.losses.learning import LearningProblem
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.state import Send, first_state
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.state import Send
 from pairgossip.peer.spec.spec import Spec, read_spec, rule_for
 from pairgossip.peer.storage.rows import read_rows
 from tests.peer.contexts import make_context, name_of

@@ -35,8 +35,9 @@ def test_a_specification_says_what_the_file_says() -> None:
 def test_the_canonical_text_never_changes() -> None:
     # Peers of different versions of this program must come to the same hash.
     assert parse_spec(GINI).text == (
-        '{"algorithm":{"mixing":"weighted","rate":10.0},"classes":null,"columns":["income"],'
-        '"kernel":"gini","label":null,"learning":null,"loss":null,"members":null,"privacy":null,'
+        '{"algorithm":{"bins":null,"mixing":"weighted","name":"exchange","rate":10.0,"refine":1,'
+        '"rounds":null},"classes":null,"columns":["income"],"kernel":"gini","label":null,'
+        '"learning":null,"loss":null,"members":null,"noise":null,"privacy":null,'
         '"ranges":{"income":[0.0,100.0]},"stop":null,"target":"v"}'
     )
 

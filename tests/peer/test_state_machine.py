@@ -20,7 +20,8 @@ from hypothesis.stateful import (
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.state import Action, Save, Send, State, first_state
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.state import Action, Save, Send, State
 from tests.peer.audit import Auditor, check_settled
 from tests.peer.books import QuickMixing
 from tests.peer.contexts import make_context, name_of

@@ -11,8 +11,9 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.members import make_context
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import Changes
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import PaperMixing, WeightedMixing
-from pairgossip.peer.protocol.state import Node, Save, State, first_state
+from pairgossip.peer.protocol.state import Node, Save, State
 from pairgossip.peer.reading import FolderReader
 from pairgossip.peer.service.assembly import PeerSnapshot, assemble, read_snapshot
 from pairgossip.peer.service.metrics import _gauges

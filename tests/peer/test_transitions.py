@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     Accept,
     Hello,

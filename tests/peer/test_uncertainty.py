@@ -42,7 +42,7 @@ def make_network(n: int = 8, kernel: str = "gini", seed: int = 1, **more: object
 
 def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> State:
     node = Node(Record(origin, 0, 0, (), b""), (top, bottom), ())
-    return State(0, (), 0, (node,), {}, {}, exchanges)
+    return State(0, seq=0, nodes=(node,), pending={}, outcomes={}, exchanges=exchanges)
 
 
 def lonely(**others: int) -> Uncertainty:
@@ -398,7 +398,9 @@ def test_a_model_has_no_interval_but_a_spread(is_adaptive: bool) -> None:
     def state(z: tuple[float, float], k: int) -> State:
         # Squares may be of any size: the spread is of the gradients alone.
         mass = (*z, *(1e6 for _ in others[2:]))
-        return State(0, (), 0, (Node(record, mass, private),), {}, {}, k)
+        return State(
+            0, seq=0, nodes=(Node(record, mass, private),), pending={}, outcomes={}, exchanges=k
+        )
 
     seen = Uncertainty(rule, state((0.0, 0.0), 0), {})
     assert seen.spread() is None

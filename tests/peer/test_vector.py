@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pairgossip.peer.protocol.state import _BITS, _WIDTH, Vector, _as_vector
+from pairgossip.peer.protocol.state import _BITS, _WIDTH, Vector, as_vector
 
 SIZES = [0, 1, _WIDTH - 1, _WIDTH, _WIDTH + 1, _WIDTH**2, _WIDTH**2 + 1, _WIDTH**3 + 7]
 
@@ -75,5 +75,5 @@ def test_a_copy_shares_all_but_a_few_branches() -> None:
 
 def test_a_vector_is_taken_as_it_is() -> None:
     vector = Vector((1, 2))
-    assert _as_vector(vector) is vector
-    assert _as_vector((1, 2)) == vector
+    assert as_vector(vector) is vector
+    assert as_vector((1, 2)) == vector

@@ -14,6 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,12 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import as_kernel
 from pairgossip.peer.protocol.context import Context
-from pairgossip.peer.protocol.exchange import Exchange, RestoredBackup
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import RestoredBackup
+from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import Rule, WeightedMixing
-from pairgossip.peer.protocol.state import Save, State, first_state
-from pairgossip.peer.service.runtime import Runtime
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.runtime import ExchangeRuntime
 from tests.peer.audit import Auditor, Violated, is_in_one_generation, is_settled, remaining
 from tests.peer.contexts import make_context, name_of
 from tests.peer.disk import Disk, Killed
@@ -63,7 +66,7 @@ class World:
     """``rule_of(peer, rows)``: the rule of a peer once it has this many rows."""
     exchange_class: type[Exchange] = Exchange
     disk_class: type[Disk] = Disk
-    runtime_class: type[Runtime] = Runtime
+    runtime_class: type[ExchangeRuntime] = ExchangeRuntime
     rate: float = 1.0
     mortal: Callable[[str, str], bool] | None = None
     """``mortal(peer, point)``: whether a peer is killed at this point."""
@@ -73,7 +76,7 @@ class World:
     """Rows that a peer may be given later, by its number."""
     now: float = 0.0
     events: int = 0
-    peers: dict[str, Runtime | None] = field(default_factory=dict)
+    peers: dict[str, ExchangeRuntime | None] = field(default_factory=dict)
     disks: dict[str, Disk] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -100,23 +103,12 @@ class World:
         for i, j in self.graph.edges.tolist():
             self.neighbors[name_of(i)].append(name_of(j))
             self.neighbors[name_of(j)].append(name_of(i))
-        self.contexts = {
-            name: make_context(
-                name,
-                self.neighbors[name],
-                self.own[name],
-                self.rows,
-                self._rule(k),
-                self.seed,
-                None if self.rule_of is None else lambda rows, k=k: self.rule_of(k, rows),  # type: ignore[misc]
-            )
-            for k, name in enumerate(self.names)
-        }
-        self.auditor = Auditor(self)
+        self.contexts = {name: self._make_context(k, name) for k, name in enumerate(self.names)}
+        self.auditor = self._make_auditor()
         for name in self.names:
             self.disks[name] = self.disk_class()
             begins = self._context(name, self.rows[name])
-            self.disks[name].save(Save(first_state(begins), True, everything=True))
+            self.disks[name].save(self._first_save(begins))
             self.disks[name].point = self._points_of(name)
             self.peers[name] = None
         for name in self.names:
@@ -125,6 +117,34 @@ class World:
             self._later(self.chance.expovariate(self.faults.partitions), self._partition)
         if self.faults.freezes:
             self._later(self.chance.expovariate(self.faults.freezes), self._freeze)
+
+    # What depends on the protocol
+
+    def _make_context(self, number: int, name: str) -> Context:
+        return make_context(
+            name,
+            self.neighbors[name],
+            self.own[name],
+            self.rows,
+            self._rule(number),
+            self.seed,
+            None if self.rule_of is None else lambda rows: self.rule_of(number, rows),  # type: ignore[misc]
+        )
+
+    def _make_auditor(self) -> Any:
+        return Auditor(self)
+
+    def _first_save(self, begins: Context) -> Any:
+        return Save(first_state(begins), True, everything=True)
+
+    def _make_runtime(self, name: str, state: Any) -> Any:
+        return self.runtime_class(
+            self.exchange_class(self._context(name, state.rows), state, counts=self.counts),
+            self.disks[name],
+            Line(self, name),
+            random.Random(self.chance.random()),
+            rate=self.rate,
+        )
 
     def _rule(self, number: int) -> Rule:
         if self.make_rule:
@@ -149,14 +169,8 @@ class World:
             return
         state = self.disks[name].load()
         assert state is not None
-        self._settle_file(name, len(state.nodes))
-        runtime = self.runtime_class(
-            self.exchange_class(self._context(name, len(state.nodes)), state, counts=self.counts),
-            self.disks[name],
-            _Line(self, name),
-            random.Random(self.chance.random()),
-            rate=self.rate,
-        )
+        self._settle_file(name, state.rows)
+        runtime = self._make_runtime(name, state)
         self.peers[name] = runtime
         self._note("start", name)
         self._live(name, runtime, lambda: runtime.start(self.now))
@@ -165,7 +179,7 @@ class World:
                 self.chance.expovariate(self.faults.crashes), lambda: self._crash(name, runtime)
             )
 
-    def _live(self, name: str, runtime: Runtime, what: Callable[[], None]) -> None:
+    def _live(self, name: str, runtime: ExchangeRuntime, what: Callable[[], None]) -> None:
         """Let a peer do something, as far as it comes."""
         try:
             what()
@@ -177,13 +191,13 @@ class World:
         else:
             self._attend(name, runtime)
 
-    def _attend(self, name: str, runtime: Runtime) -> None:
+    def _attend(self, name: str, runtime: ExchangeRuntime) -> None:
         """Call the peer when something of its own is due."""
         due = runtime.due()
         if due < math.inf:
             self._at(max(due, self.now), lambda: self._advance(name, runtime, due))
 
-    def _advance(self, name: str, runtime: Runtime, due: float) -> None:
+    def _advance(self, name: str, runtime: ExchangeRuntime, due: float) -> None:
         if self.peers[name] is not runtime or runtime.due() != due:
             return
         if self._is_frozen(name):
@@ -203,7 +217,7 @@ class World:
 
         return point
 
-    def _crash(self, name: str, runtime: Runtime) -> None:
+    def _crash(self, name: str, runtime: ExchangeRuntime) -> None:
         if self.is_bad and self.peers[name] is runtime:
             self.stop(name)
             self._later(self.chance.expovariate(1.0), lambda: self.start(name))
@@ -223,7 +237,7 @@ class World:
         runtime = self.peers[name]
         if runtime is not None:
             self._note("lose", name, neighbor)
-            runtime.exchange.away.add(neighbor)
+            runtime.protocol.away.add(neighbor)
 
     def lose_for_ever(self, name: str) -> None:
         """Kill a peer that will never start again."""
@@ -249,7 +263,7 @@ class World:
 
     def grow(self, name: str, by: int) -> None:
         """Add rows to a peer; the request lies in its folder until the peer has taken it up."""
-        self._finish_growth(name, len(self.state(name).nodes))
+        self._finish_growth(name, self.state(name).rows)
         self.asked[name] += by
         self.requests[name] = self.asked[name]
         self.counts["growths"] += 1
@@ -264,7 +278,7 @@ class World:
             self._live(name, runtime, lambda: self._grow(name, runtime, rows))
         self._later(0.5, lambda: self._take_up(name))
 
-    def _grow(self, name: str, runtime: Runtime, rows: int) -> None:
+    def _grow(self, name: str, runtime: ExchangeRuntime, rows: int) -> None:
         runtime.grow(self.own[name][:rows], self.now)
         self.files[name] = self.requests.pop(name)
 
@@ -284,9 +298,9 @@ class World:
     def ring(self, name: str, to: str) -> None:
         """Let a peer ask a neighbor now, if it has a row to offer."""
         runtime = self.peers[name]
-        if runtime is None or to in self.state(name).pending or not runtime.exchange.free_rows:
+        if runtime is None or to in self.state(name).pending or not runtime.protocol.free_rows:
             return
-        exchange = runtime.exchange
+        exchange = runtime.protocol
         event = exchange.ring if to in exchange.away else exchange.ask
         self._live(name, runtime, lambda: runtime._carry_out(event(to), self.now))
 
@@ -388,7 +402,7 @@ class World:
     def state(self, name: str) -> State:
         """What the peer knows: in memory if it runs, on its disk if not."""
         runtime = self.peers[name]
-        state = runtime.exchange.state if runtime is not None else self.disks[name].load()
+        state = runtime.protocol.state if runtime is not None else self.disks[name].load()
         assert state is not None
         return state
 
@@ -399,7 +413,7 @@ class World:
     def is_away(self, name: str, neighbor: str) -> bool:
         """Whether a peer knows that it must not make a new offer to a neighbor."""
         runtime = self.peers[name]
-        return runtime is not None and neighbor in runtime.exchange.away
+        return runtime is not None and neighbor in runtime.protocol.away
 
     def estimates(self) -> FloatArray:
         """What every row of every peer knows, one after the other."""
@@ -412,7 +426,7 @@ class World:
         )
 
 
-class _Line:
+class Line:
     def __init__(self, world: World, name: str) -> None:
         self._world, self._name = world, name
 

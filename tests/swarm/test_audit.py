@@ -36,7 +36,7 @@ def change(home: Home, how: Callable[[State], State]) -> None:
     """Write another state over a peer's."""
     journal = SqliteJournal(home.state, create=False)
     state = journal.load()
-    assert state is not None
+    assert isinstance(state, State)
     journal.save(Save(how(state), sync=True, everything=True))
     journal.close()
 

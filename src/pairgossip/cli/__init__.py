@@ -26,7 +26,7 @@ from pairgossip.cli.exact import exact_command, test_command
 from pairgossip.cli.graph import graph_command
 from pairgossip.cli.listing import dataset_command, errata_command, kernels_command
 from pairgossip.cli.options import Flag
-from pairgossip.cli.peer import peer_app
+from pairgossip.cli.peer import peer_app, verify_command
 from pairgossip.cli.plan import plan_command
 from pairgossip.cli.reproduce import reproduce_command
 from pairgossip.cli.saved import plot_command, score_command
@@ -116,6 +116,7 @@ for command in (
     plot_command,
     reproduce_command,
     score_command,
+    verify_command,
     test_command,
     train_command,
     watch_command,

@@ -95,6 +95,11 @@ def estimate_command(
     groups.check(files, statistic.spec)
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
+        if specified.spec.is_sums:
+            from pairgossip.cli.sums import try_sums
+
+            try_sums(specified.spec, files, json=outputs.json)
+            return 0
         statistic, how = _apply_spec(specified, statistic, how)
     asked = given(statistic, groups)
     arguments = given(how) | {name: asked[name] for name in _ARGUMENTS if name in asked}

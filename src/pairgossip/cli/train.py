@@ -124,6 +124,11 @@ def train_command(
     groups.check(files, what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
+        if specified.spec.is_sums:
+            from pairgossip.cli.sums import try_sums
+
+            try_sums(specified.spec, files, json=outputs.json)
+            return 0
         what, how = _apply_spec(specified, what, how)
     arguments = _arguments(what, how)
     if groups.construction is not None:

@@ -17,7 +17,7 @@ _WRONG_INPUT = 2
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
     from pairgossip.errors import PairgossipError
-    from pairgossip.peer.service.reporter import write_logs
+    from pairgossip.peer.service.log import write_logs
     from pairgossip.peer.service.service import run_peer
     from pairgossip.peer.storage.folder import open_home
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
-from pairgossip.kernels import Formula, Pairs
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs
 from pairgossip.sketches.grids import Grid, Labels, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
@@ -56,39 +57,19 @@ class Bins:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of Gini's mean difference or coefficient, or of one or two AUCs."""
-        known = set(formulas(pairs.kernel))
+        known, size = set(formulas(pairs.kernel)), (pairs.count, pairs.scale)
         if known <= OF_ONE_COLUMN:
-            return combine_averages(self._fit_column(pairs), pairs.kernel)
+            axis = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
+            return sketch_column(pairs.kernel, axis, *size)
         if known <= OF_SCORES:
-            check_half_ties(pairs.kernel)
-            return combine_averages(self._fit_scores(pairs), pairs.kernel)
+            classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
+            axes = [lay_bins(column, self.bins, self.range, 2 * self.bins) for column in columns]
+            joint = None
+            if self.errors and len(axes) == 2:
+                joint = tuple(map(self._coarser, axes, columns))
+            return sketch_scores(pairs.kernel, axes, classes, *size, joint)
         names = ("gini", "gini-coefficient", "auc", "auc-difference")
         raise wrong_kernel("Bins", pairs.kernel, names)
-
-    def _fit_column(self, pairs: Pairs) -> GiniBins | GiniLabels:
-        bins = lay_bins(pairs.data, self.bins, self.range, 3 * self.bins, powers=2)
-        if isinstance(bins, Labels):
-            return GiniLabels(bins, pairs.scale)
-        return GiniBins(bins, pairs.count, pairs.scale)
-
-    def _fit_scores(self, pairs: Pairs) -> AucTable | AucPair:
-        classes, columns = Labels(np.unique(pairs.data[:, -1])), pairs.data[:, :-1].T
-        tables = [
-            AucTable(
-                lay_bins(column, self.bins, self.range, 2 * self.bins),
-                classes,
-                pairs.count,
-                pairs.scale,
-            )
-            for column in columns
-        ]
-        if len(tables) == 1:
-            return tables[0]
-        first, second = tables
-        if not self.errors:
-            return AucPair(first, second)
-        x, y, _ = pairs.data.T
-        return JointAucPair(first, second, (self._coarser(first.x, x), self._coarser(second.x, y)))
 
     def _coarser(self, bins: Grid | Labels, column: FloatArray) -> Grid | Labels:
         if isinstance(bins, Labels):
@@ -103,6 +84,33 @@ class Bins:
             return flooded_rows(pairs.data, 3 * self.bins)
         columns = pairs.data[:, :-1].T
         return np.concatenate([flooded_rows(column, 2 * self.bins) for column in columns])
+
+
+def sketch_column(
+    kernel: Kernel | Combination, axis: Grid | Labels, n: float, scale: float
+) -> Sketch:
+    """Return the sketch of Gini's mean difference or coefficient on these bins of its column."""
+    if isinstance(axis, Labels):
+        return combine_averages(GiniLabels(axis, scale), kernel)
+    return combine_averages(GiniBins(axis, n, scale), kernel)
+
+
+def sketch_scores(
+    kernel: Kernel | Combination,
+    axes: Sequence[Grid | Labels],
+    classes: Labels,
+    n: float,
+    scale: float,
+    joint: tuple[Grid | Labels, ...] | None = None,
+) -> Sketch:
+    """Return the sketch of one or two AUCs on these bins of the scores."""
+    check_half_ties(kernel)
+    tables = [AucTable(axis, classes, n, scale) for axis in axes]
+    if len(tables) == 1:
+        return combine_averages(tables[0], kernel)
+    first, second = tables
+    pair = AucPair(first, second) if joint is None else JointAucPair(first, second, joint)
+    return combine_averages(pair, kernel)
 
 
 @dataclass(frozen=True)

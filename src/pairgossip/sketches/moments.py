@@ -43,19 +43,17 @@ class Moments:
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of a variance, or of the squared scatter within clusters."""
-        known = set(formulas(pairs.kernel))
-        if known == {Formula.VARIANCE}:
-            kind = _Variance if self.errors else _Scatter
-            sketch = kind(self.center, 1, None, pairs.scale)
-        elif known == {Formula.SCATTER_SQUARED}:
+        if set(formulas(pairs.kernel)) == {Formula.VARIANCE}:
+            sketch = sketch_variance(self.center, pairs.scale, errors=self.errors)
+        elif set(formulas(pairs.kernel)) == {Formula.SCATTER_SQUARED}:
             clusters, columns = np.unique(pairs.data[:, -1]), column_count(pairs.data) - 1
-            sketch = _Scatter(self.center, columns, clusters, 2 * pairs.scale)
+            sketch = Scatter(self.center, columns, clusters, 2 * pairs.scale)
         else:
             raise wrong_kernel("Moments", pairs.kernel, ("variance", "within-cluster-scatter"))
         self._check_digits(sketch, pairs.data)
         return combine_averages(sketch, pairs.kernel)
 
-    def _check_digits(self, sketch: _Scatter, data: FloatArray) -> None:
+    def _check_digits(self, sketch: Scatter, data: FloatArray) -> None:
         """Raise `InputError` if the rows are so far from the center that their spread is lost."""
         numbers = data.reshape(len(data), -1)[:, : sketch.dimension]
         powers = (2, 4) if isinstance(sketch, _Variance) else (2,)
@@ -77,14 +75,20 @@ class Moments:
         return np.unique(pairs.data[:, -1], return_index=True)[1]
 
 
+def sketch_variance(center: float, scale: float, *, errors: bool) -> Scatter:
+    """Return the sketch of a variance, with third and fourth powers if its error is wanted."""
+    return (_Variance if errors else Scatter)(center, 1, None, scale)
+
+
 @dataclass(frozen=True)
-class _Scatter:
+class Scatter:
     """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
 
     Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
     """
 
-    center: float
+    center: float | FloatArray
+    """Subtracted from all columns, or one number for each."""
     dimension: int
     clusters: FloatArray | None
     factor: float
@@ -95,6 +99,7 @@ class _Scatter:
         return (Formula.VARIANCE if self.clusters is None else Formula.SCATTER_SQUARED,)
 
     def features(self, rows: FloatArray) -> FloatArray:
+        """Return distances from the center and their squared length, per cluster."""
         table = rows.reshape(len(rows), -1)
         shifted = table[:, : self.dimension] - self.center
         squares = np.einsum("ij,ij->i", shifted, shifted)[:, None]
@@ -105,6 +110,7 @@ class _Scatter:
         return (belongs[:, :, None] * moments[:, None, :]).reshape(len(table), -1)
 
     def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features."""
         if self.clusters is None:
             return np.asarray(self.factor * (mean[..., 1] - mean[..., 0] ** 2))
         parts = mean.reshape(*mean.shape[:-1], len(self.clusters), self.dimension + 2)
@@ -113,10 +119,11 @@ class _Scatter:
         return np.asarray(self.factor * within.sum(axis=-1))
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
+        """Return the statistic as often as wanted, shape (..., wanted)."""
         return np.stack([self.readout(mean)] * len(wanted), axis=-1)
 
 
-class _Variance(_Scatter):
+class _Variance(Scatter):
     """The variance with its sampling error, from third and fourth powers as well."""
 
     def features(self, rows: FloatArray) -> FloatArray:

@@ -58,7 +58,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class _Readout:
+class SampleReadout:
     """What averages of a sample's bins tell."""
 
     statistic: Statistic | None
@@ -167,7 +167,9 @@ class SketchedSample(SketchedPairs):
             self.holders = rows if site_of is None else site_of[rows]
         features = sample.features(axis)
         classes = 1 if sample.labels is None else 2
-        self.sketch: _Readout | _RankTable = _Readout(statistic, axis, classes, sample.size)
+        self.sketch: SampleReadout | RankTable = SampleReadout(
+            statistic, axis, classes, sample.size
+        )
         self._mean = features.mean(axis=0)
         self.features = on_sites(features, site_of)
         self.limit = math.nan if statistic is None else float(self.sketch.readout(self._mean))
@@ -177,7 +179,7 @@ class SketchedSample(SketchedPairs):
         if self.statistic is not None:
             return super().read(averaged)
         sketch, values = self.sketch, self.sample.values
-        assert isinstance(sketch, _Readout)
+        assert isinstance(sketch, SampleReadout)
         parts = self._parts(averaged)
         return np.concatenate(
             [sketch.distribution(means).middle_ranks(values[at]) for at, means in parts]
@@ -219,7 +221,7 @@ class SketchedSample(SketchedPairs):
 
 
 @dataclass(frozen=True)
-class _RankTable:
+class RankTable:
     """What averages of two columns' cells tell of the correlation of their ranks."""
 
     table: Table
@@ -303,7 +305,7 @@ class SketchedColumns(SketchedSample):
         x, y = (lay_bins(column, bins, None, 2 * bins) for column in data.T)
         rows = np.concatenate([flooded_rows(column, 2 * bins) for column in data.T])
         self.holders = rows if site_of is None else site_of[rows]
-        self.sketch = _RankTable(Table(x, y, len(data)))
+        self.sketch = RankTable(Table(x, y, len(data)))
         features = self.sketch.features(data)
         self._mean = features.mean(axis=0)
         self.features = on_sites(features, site_of)

@@ -142,18 +142,18 @@ class Directions:
         axes, projected = self._project(pairs)
         grids = [Grid.over(Extent.of(column), self.bins, powers=2) for column in projected.T]
         parts = tuple(GiniBins(grid, pairs.count, pairs.scale) for grid in grids)
-        return combine_averages(_Projections(axes, parts), pairs.kernel)
+        return combine_averages(Projections(axes, parts), pairs.kernel)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose projections all nodes must learn first."""
         return np.concatenate([flooded_rows(column) for column in self._project(pairs)[1].T])
 
     def _project(self, pairs: Pairs) -> tuple[FloatArray, FloatArray]:
-        axes = _spread_directions(pairs.dimension, self.directions)
+        axes = spread_directions(pairs.dimension, self.directions)
         return axes, pairs.data.reshape(pairs.n, -1) @ axes.T
 
 
-def _spread_directions(dimension: int, count: int) -> FloatArray:
+def spread_directions(dimension: int, count: int) -> FloatArray:
     """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
     if dimension == 1:
         return np.ones((1, 1))
@@ -165,7 +165,7 @@ def _spread_directions(dimension: int, count: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _Projections:
+class Projections:
     """The mean distance from the mean differences of projections."""
 
     axes: FloatArray

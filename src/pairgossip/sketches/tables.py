@@ -15,7 +15,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.kernels import Formula, Pairs
+from pairgossip.kernels import Combination, Formula, Kernel, Pairs
 from pairgossip.sketches.grids import Grid, Labels, Range, check_range, flooded_rows, lay_bins
 from pairgossip.sketches.sketch import (
     Points,
@@ -244,7 +244,7 @@ class AucPair:
 
     first: AucTable
     second: AucTable
-    joint: tuple[Grid | Labels, Grid | Labels] | None = None
+    joint: tuple[Grid | Labels, ...] | None = None
     """Bins of either score that are counted together, where it matters how they go together."""
 
     statistic: ClassVar[tuple[Formula, ...]] = ()
@@ -397,18 +397,13 @@ class TwoWayBins:
         if not (set(known) <= OF_ORDER or set(known) <= OF_SURVIVAL):
             names = ("kendall", "kendall-b", "somers-d", "goodman-kruskal-gamma", "ranking-risk")
             raise wrong_kernel("TwoWayBins", pairs.kernel, (*names, "concordance"))
-        check_half_ties(pairs.kernel)
         powers = 2 if self.errors else 1
         x, y = (
             lay_bins(pairs.data[:, column], self.bins, declared, self._most, "ranges", powers)
             for column, declared in enumerate(self.ranges or (None, None))
         )
-        if set(known) <= OF_SURVIVAL:
-            events = pairs.data.shape[1] == 3
-            table: Table = _ConcordanceTable(x, y, pairs.count, pairs.scale, events)
-        else:
-            table = _TABLES.get(known, Table)(x, y, pairs.count, pairs.scale)
-        return combine_averages(table, pairs.kernel)
+        events = pairs.data.shape[1] == 3
+        return sketch_order(pairs.kernel, (x, y), pairs.count, pairs.scale, events=events)
 
     def flooded(self, pairs: Pairs) -> IntArray:
         """Return the rows whose numbers all nodes must learn first."""
@@ -422,6 +417,22 @@ class TwoWayBins:
     def _most(self) -> int:
         """How many values of a column are told apart at no more cost than bins have."""
         return (3 if self.errors else 2) * self.bins
+
+
+def sketch_order(
+    kernel: Kernel | Combination,
+    axes: tuple[Grid | Labels, Grid | Labels],
+    n: float,
+    scale: float,
+    *,
+    events: bool = False,
+) -> Sketch:
+    """Return the sketch of how two columns order pairs, on these bins of them."""
+    check_half_ties(kernel)
+    known = formulas(kernel)
+    if set(known) <= OF_SURVIVAL:
+        return combine_averages(_ConcordanceTable(*axes, n, scale, events), kernel)
+    return combine_averages(_TABLES.get(known, Table)(*axes, n, scale), kernel)
 
 
 def _check_ranges(declared: Any) -> tuple[Range, Range]:

@@ -17,6 +17,7 @@ from pairgossip.solvers.polynomials import PairSums
 
 _SIZES = (256, 512, 1024)
 """Numbers of bins; a few only, so that nodes agree on one."""
+LARGEST_BINS = _SIZES[-1]
 
 
 class _Piece(NamedTuple):

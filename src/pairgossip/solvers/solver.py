@@ -51,11 +51,22 @@ class Rows(NamedTuple):
     """How many nodes are told apart."""
 
 
+class At(NamedTuple):
+    """At which models nodes evaluate, and the range and fineness of the sketch of their scores."""
+
+    models: FloatArray
+    agreed: Agreement
+
+
 class Averaging(NamedTuple):
-    """Asks for the averages of sums over all nodes, and for the largest of what goes along."""
+    """Asks for the averages of sums over all nodes, and for the largest of what goes along.
+
+    Sums that depend on models say at which; the answer may be others, to evaluate at instead.
+    """
 
     sums: FloatArray
     largest: FloatArray
+    at: At | None = None
 
 
 class Agreeing(NamedTuple):
@@ -98,6 +109,9 @@ class Solver:
         It ends when a step promises to gain less than this part of the zero model's objective.
     slack
         Relative differences of values that may be those of averaging.
+    step
+        Models are evaluated at multiples of this, so that nodes that compute apart agree; 0 for
+        wherever they are.
     """
 
     def __init__(
@@ -108,7 +122,9 @@ class Solver:
         proximal: Proximal,
         tolerance: float,
         slack: float,
+        step: float = 0.0,
     ) -> None:
+        self._step = step
         self._given, self._grades = rows, grade_count
         self._phi, self._proximal = phi, proximal
         self._tolerance, self._slack = tolerance, slack
@@ -169,7 +185,7 @@ class Solver:
                 yield self._report(solver, known)
             if decision == _DONE:
                 return
-            at = known.models if decision == _REPEAT else models
+            at = self._round(known.models if decision == _REPEAT else models)
             is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
             known, tried, bent = yield from self._evaluate(
                 at,
@@ -186,6 +202,9 @@ class Solver:
             state = np.where(ahead.length < _SHORT, _DONE, state)
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
+
+    def _round(self, models: FloatArray) -> FloatArray:
+        return np.rint(models / self._step) * self._step if self._step else models
 
     def _find_range(self, models: FloatArray) -> _Asked:
         """Return the ends of the first scores; features that are few bound them well enough."""
@@ -220,12 +239,15 @@ class Solver:
     ) -> _Asked:
         """Return what nodes know of models: the range of scores, values, gradients, curvature."""
         rows, d = self._rows, self._dimension
-        scores = rows.scores(models)
-        sketch = ScoreSketch(rows, scores, agreed)
-        told = np.zeros((len(models), 0)) if rows.owner is None else models
-        means, ends = yield Averaging(
-            np.concatenate([sketch.add_up(), told], axis=1), rows.extremes(scores)
-        )
+        answer: Any = At(models, agreed)
+        while isinstance(answer, At):
+            models, agreed = answer
+            scores = rows.scores(models)
+            sketch = ScoreSketch(rows, scores, agreed)
+            told = np.zeros((len(models), 0)) if rows.owner is None else models
+            sums = np.concatenate([sketch.add_up(), told], axis=1)
+            answer = yield Averaging(sums, rows.extremes(scores), answer)
+        means, ends = answer
         first = means[:, : sketch.size] / self._total
         at = models if rows.owner is None else means[:, sketch.size :]
         means, _ = yield Averaging(sketch.weigh(first, layout), np.zeros((rows.nodes, 0)))

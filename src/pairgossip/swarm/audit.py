@@ -15,8 +15,9 @@ import numpy as np
 
 from pairgossip.algorithms.row_products import local_products
 from pairgossip.peer.protocol.messages import Mass, Record
+from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
-from pairgossip.peer.protocol.state import Outcome, picks_per_exchange
+from pairgossip.peer.protocol.state import Outcome
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import estimate_of

@@ -67,6 +67,11 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
     """Deal rows to peers, as evenly as their number allows, in an order that the seed decides."""
     _check_sizes(peers, len(rows), graph)
     spec = parse_spec(text)
+    if spec.is_sums:
+        raise InputError(
+            "A swarm exchanges rows, and the specification asks for sums: try it with pairgossip "
+            "estimate --spec, or with peer init and peer run."
+        )
     if spec.members not in (None, len(rows)):
         raise InputError(
             f"The specification says members = {spec.members}, but there are {len(rows)} rows: "

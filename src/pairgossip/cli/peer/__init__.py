@@ -5,8 +5,9 @@ from __future__ import annotations
 from cyclopts import App, Parameter
 
 from pairgossip.cli.peer.operate import add_command, evict_command, export_command, run_command
+from pairgossip.cli.peer.result import result_command, verify_command
 from pairgossip.cli.peer.setup import init_command, invite_command, join_command
-from pairgossip.cli.peer.status import result_command, status_command
+from pairgossip.cli.peer.status import status_command
 
 _HELP = """Run one peer of a real network: what all members know, and no server.
 
@@ -43,4 +44,4 @@ for command in (
     name = command.__name__.removesuffix("_command")
     peer_app.command(command, name=name, help_format="markdown")
 
-__all__ = ["peer_app"]
+__all__ = ["peer_app", "verify_command"]

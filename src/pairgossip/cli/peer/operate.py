@@ -43,7 +43,7 @@ def run_command(*, home: HomeFolder = None) -> int:
         # -P: modules are not looked for in the folder where it happens to be started.
         program = [sys.executable, "-P", "-m", "pairgossip.peer", str(place.folder)]
         os.execv(program[0], program)
-    from pairgossip.peer.service.reporter import write_logs
+    from pairgossip.peer.service.log import write_logs
     from pairgossip.peer.service.service import run_peer
 
     with write_logs():

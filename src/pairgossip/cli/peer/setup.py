@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,12 +27,14 @@ def init_command(
     fast: Flag = False,
     ledger: Path | None = None,
     budget: float | None = None,
+    yes: Flag = False,
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
-    The id, which stands for the peer's key, is printed. The key never leaves the folder; a copy of
-    the rows lies there too, so nobody else should be able to read it. If the specification has a
-    table [privacy], the copy is of randomized reports instead, each drawn once and for all.
+    What will leave this machine is said in words, at a terminal before anything is made. The id,
+    which stands for the peer's key, is printed. The key never leaves the folder; a copy of the rows
+    lies there too, so nobody else should be able to read it. If rows are reported, by a table
+    [privacy], the copy is of randomized reports instead, each drawn once and for all.
 
     For example:
 
@@ -60,11 +63,18 @@ def init_command(
     budget
         Under privacy, how much epsilon a row may spend in all; by default as much as its first
         report costs.
+    yes
+        Do not ask whether what leaves this machine may do so.
     """
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.peer.spec.spec import read_spec
     from pairgossip.peer.storage.folder import DEFAULT_LISTEN
     from pairgossip.peer.storage.home import accounts, create_home
 
+    leaves = read_spec(spec).leaves()
+    is_asked = sys.stdin.isatty() and not yes
+    if is_asked:
+        _ask(leaves)
     made = create_home(
         Path(name) if home is None else home,
         name,
@@ -77,10 +87,20 @@ def init_command(
         budget=budget,
     )
     tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
+    for sentence in () if is_asked else leaves:
+        tell(sentence)
     for kept in accounts(made):
         tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
+
+
+def _ask(leaves: list[str]) -> None:
+    """Say what will leave this machine, and go on only if somebody agrees."""
+    for sentence in leaves:
+        tell(sentence)
+    if input("Make this peer? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")
 
 
 def find_home(folder: Path | None) -> Home:

@@ -1,22 +1,18 @@
-"""`pairgossip peer status` and `result`: what a peer has found, shown or as a file."""
+"""`pairgossip peer status`: what a peer has found so far, and how it goes on."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
+from pairgossip.cli.console import format_value, write_json, write_line, write_rows
 from pairgossip.cli.options import HomeFolder, Json
-from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
-from pairgossip.cli.saved import Model, versions, write_model
 from pairgossip.errors import InputError
-from pairgossip.files import write_json_file
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.peer.service.status import Ended, NeighborStatus, Status
+    from pairgossip.peer.service.status import Ended, NeighborStatus, RoundsStatus, Status
     from pairgossip.peer.storage.folder import Home
 
 
@@ -41,7 +37,7 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
     place = find_home(home)
     seen, is_running = read_snapshot(place), place.is_running()
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
-    status, waiting = seen.status(), rows_waiting(place, len(seen.state.nodes))
+    status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
     if json:
         write_json({
             **msgspec.to_builtins(status),
@@ -66,16 +62,12 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
 def _write_facts(
     status: Status, state: str, errors: list[tuple[str, str]], more: list[tuple[str, str]]
 ) -> None:
-    covers = status.covers
     without = f", without {', '.join(status.evicted)}" if status.evicted else ""
     rows = [
         (status.measure, _estimate(status)),
         *errors,
-        ("has met", f"records of {covers.members} of {covers.of_members} members; "
-         f"all have {format_value(covers.of_rows)} rows together"),
-        ("exchanges", format_value(status.exchanges)),
+        *(_exchanges(status) if status.rounds is None else _rounds(status, status.rounds)),
         ("generation", f"{status.generation}{without}"),
-        ("last exchange", _ago(status.staleness, status.updated)),
         ("state", state),
         ("id", status.id),
         *more,
@@ -83,7 +75,35 @@ def _write_facts(
     write_rows(("peer", status.name), rows, numbers=False)
 
 
+def _exchanges(status: Status) -> list[tuple[str, str]]:
+    """Say what a peer that exchanges rows has met."""
+    covers = status.covers
+    return [
+        ("has met", f"records of {covers.members} of {covers.of_members} members; "
+         f"all have {format_value(covers.of_rows)} rows together"),
+        ("exchanges", format_value(status.exchanges)),
+        ("last exchange", _ago(status.staleness, status.updated)),
+    ]  # fmt: skip
+
+
+def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
+    """Say how far a peer is that computes sums, and for whom it waits."""
+    covers = status.covers
+    together = f"which have {format_value(covers.of_rows)} rows together"
+    if rounds.is_finished:
+        return [("sums", f"complete: of all {covers.of_members} members, {together}")]
+    names = ", ".join(rounds.awaited[:_MOST_SHOWN])
+    more = ", ..." if len(rounds.awaited) > _MOST_SHOWN else ""
+    return [
+        ("round", f"{rounds.round}, of {rounds.most} at most"),
+        ("has", f"contributions of {rounds.held} of {covers.of_members} members, {together}"),
+        ("waits for", f"{names}{more}"),
+    ]
+
+
 def _estimate(status: Status) -> str:
+    if status.estimate is None and status.rounds is not None:
+        return "unknown: not all members have contributed yet"
     if status.estimate is None:
         return "unknown: no exchange yet"
     return _found(status.estimate)
@@ -97,6 +117,11 @@ def _found(estimate: tuple[float, ...]) -> str:
 def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     """Say how sure the estimate is: one line for each error, in its own words."""
     lines = []
+    if status.rounds is not None and status.rounds.bracket is not None:
+        low, high = status.rounds.bracket
+        said = "what the cells leave open; falls with bins"
+        ends = f"{format_value(low)} to {format_value(high)}"
+        lines.append(("certainly", f"{ends} over all rows ({said})"))
     if status.gossip_interval is not None:
         low, high = status.gossip_interval
         what = "rows" if status.privacy is None else "reports"
@@ -228,124 +253,3 @@ def _agreement(neighbor: NeighborStatus) -> str:
     if neighbor.other_version is not None:
         return f"no, version {neighbor.other_version}"
     return format_value(neighbor.agreed)
-
-
-def result_command(*, out: Path, home: HomeFolder = None, generation: int | None = None) -> None:
-    """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
-
-    It is read from the peer's durable state, so the peer may be running or not; it goes on. What
-    earlier generations had found when they ended is in the file too.
-
-    For example:
-
-        pairgossip peer result --out model.json
-
-    Parameters
-    ----------
-    out
-        The JSON file to write.
-    generation
-        Write what this generation had found when it ended; the first is 1. By default what the
-        present one has found.
-    """
-    from pairgossip.peer.service.assembly import read_snapshot
-
-    place = find_home(home)
-    check_outputs([out])
-    seen = read_snapshot(place)
-    found = _now(seen) if generation is None else _then(seen, generation)
-    if seen.spec.loss is not None and len(found.estimate) == len(seen.spec.columns):
-        write_model(_model(seen, found), out)
-    else:
-        write_json_file(out, _result(seen, found))
-    tell(f"Wrote {out}")
-
-
-def _now(seen: PeerSnapshot) -> Ended:
-    """Return what the present generation has found so far."""
-    from pairgossip.peer.protocol.messages import generation_ordinal
-    from pairgossip.peer.service.status import ended_generation, follow, status_of
-
-    shown, context, state = seen.status(), seen.context, seen.state
-    generation = generation_ordinal(state.generation)
-    met = shown.heard_of if shown.generation == generation else ()
-    found = ended_generation(status_of(context, state, follow(context, state, shown), met=met))
-    if found is None and shown.ended:
-        last = shown.ended[-1].generation
-        raise InputError(
-            f"This peer has made no exchange yet in generation {generation}: run it, or give "
-            f"--generation {last} for what that one had found."
-        )
-    if found is None:
-        raise InputError("This peer has made no exchange yet: run it, then ask again.")
-    return found
-
-
-def _then(seen: PeerSnapshot, generation: int) -> Ended:
-    """Return what a generation had found when it ended."""
-    from pairgossip.peer.protocol.messages import generation_ordinal
-    from pairgossip.peer.service.status import read_ended
-
-    now = generation_ordinal(seen.state.generation)
-    if generation == now:
-        return _now(seen)
-    ended = {one.generation: one for one in read_ended(seen.home.ended, now)}
-    if generation not in ended:
-        known = ", ".join(map(str, [*ended, now]))
-        raise InputError(f"--generation is {generation}: what is known is of {known}.")
-    return ended[generation]
-
-
-def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
-    import msgspec
-
-    from pairgossip.peer.service.status import guarantee_of
-
-    spec = seen.spec
-    ended = [msgspec.to_builtins(one) for one in seen.status().ended]
-    entries = {"kernel": spec.kernel, "loss": spec.loss, "columns": list(spec.columns)}
-    return {
-        "format": "pairgossip-result",
-        "version": 2,
-        **{name: value for name, value in entries.items() if value is not None},
-        "label": spec.label,
-        "target": spec.target,
-        "estimate": found.estimate[0] if spec.kernel is not None else list(found.estimate),
-        **(found.as_fields() if spec.kernel is not None else {}),
-        "exchanges": found.exchanges,
-        "generation": found.generation,
-        "evicted": list(found.evicted),
-        "covers": msgspec.to_builtins(found.covers),
-        "ended": [one for one in ended if one["generation"] < found.generation],
-        "spec": spec.hash,
-        **({} if spec.privacy is None else {"privacy": guarantee_of(spec)}),
-        "versions": versions(),
-    }
-
-
-def _model(seen: PeerSnapshot, found: Ended) -> Model:
-    import msgspec
-
-    spec = seen.spec
-    assert spec.loss is not None and spec.label is not None
-    # A peer knows its own labels; of two classes all know the range, under privacy of all.
-    own = sorted({row[-1] for row in seen.context.own})
-    if spec.privacy is not None and spec.privacy.classes is not None:
-        own = list(spec.privacy.classes)
-    classes: list[Any] = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
-    if spec.classes is not None:
-        classes = list(spec.classes)
-    return Model(
-        loss=spec.loss,
-        columns=list(spec.columns),
-        theta=list(found.estimate),
-        label=spec.label,
-        classes=classes,
-        settings={
-            "peer": seen.identity.name,
-            "exchanges": found.exchanges,
-            "generation": found.generation,
-            "spec": msgspec.to_builtins(spec),
-        },
-        versions=versions(),
-    )

@@ -147,7 +147,7 @@ class SolverTrial:
                     self._write(last)
                 on_progress(1)
             elif isinstance(asked, Averaging):
-                answer = self._passes.average(*asked)
+                answer = self._passes.average(asked.sums, asked.largest)
             else:
                 answer = self._passes.agree(*asked)
         assert last is not None

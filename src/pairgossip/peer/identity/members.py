@@ -12,13 +12,15 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_json_file
@@ -30,9 +32,22 @@ from pairgossip.peer.identity.certificates import (
 )
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.context import NO_CHANGES, Context
-from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows
+from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows, sums_frame_limit
+from pairgossip.peer.protocol.program import Program
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.spec.spec import LARGEST_TEXT, Spec, differences, hash_of, rule_for
+from pairgossip.peer.spec.spec import (
+    LARGEST_TEXT,
+    Spec,
+    differences,
+    hash_of,
+    program_for,
+    rule_for,
+)
+
+Noise = Callable[[str, int], NDArray[np.int64]]
+"""``noise(round, words)``: what is added to the numbers of a round."""
+LEAST_MEMBERS = 3
+"""With two, each learns the other's numbers from the sum."""
 
 _LARGEST_ADDRESS = 300
 _LARGEST_FILE = 1 << 26
@@ -266,6 +281,12 @@ class PeerContext(Context):
     identity: Identity
     members: Members
     agreed: Spec
+    least_members: int = LEAST_MEMBERS
+    """Fewer members than this are too few to hide among in a sum."""
+    least_rows: int = 0
+    """Fewer rows of all members together are too few to hide among."""
+    noise: Noise | None = None
+    """Gives the noise of a round, drawn once and kept, where the specification asks for it."""
 
     def sign(self, payload: bytes) -> bytes:
         """Sign with the peer's key."""
@@ -280,6 +301,45 @@ class PeerContext(Context):
     def _certificates(self) -> Mapping[str, str]:
         known = {member.id: member.certificate for member in self.members.listed}
         return {**known, self.me: self.identity.certificate}
+
+    @property
+    def frame_limit(self) -> int:
+        """How long a frame of this run can be."""
+        if not self.agreed.is_sums:
+            return super().frame_limit
+        return sums_frame_limit(self._program_size, len(self.rows))
+
+    @cached_property
+    def _program_size(self) -> int:
+        return self.make_program().longest
+
+    def certificate_of(self, member: str) -> str:
+        """Return the certificate of a member, or of the peer itself."""
+        return self._certificates[member]
+
+    def agree(self, member: str) -> bytes:
+        """Return the secret that this peer shares with a member, or with nobody but itself."""
+        return self.identity.agree(sealing_key_of(self._certificates[member]))
+
+    def refusal(self) -> str | None:
+        """Say why this peer contributes nothing to a sum over too few."""
+        members, rows = len(self.present_rows), sum(self.present_rows.values())
+        if members < self.least_members:
+            return (
+                f"Only {members} members take part, and this peer contributes among "
+                f"{self.least_members} or more: wait for others to join, or change least_members "
+                "in peer.toml."
+            )
+        if rows < self.least_rows:
+            return (
+                f"All members together have {rows} rows, and this peer contributes among "
+                f"{self.least_rows} or more: wait for more rows, or change least_rows in peer.toml."
+            )
+        return None
+
+    def make_program(self, generation: int = 0) -> Program:
+        """Return what members compute of sums in this generation, from the beginning."""
+        return program_for(self.agreed, self.own, self.present_rows, generation, self.noise)
 
     @cached_property
     def rule(self) -> Rule:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from pairgossip.peer.protocol.messages import (
     Changes,
@@ -21,6 +24,7 @@ from pairgossip.peer.protocol.messages import (
 )
 
 if TYPE_CHECKING:
+    from pairgossip.peer.protocol.program import Program
     from pairgossip.peer.protocol.rules import Rule
 
 
@@ -62,6 +66,22 @@ class Context(ABC):
     @abstractmethod
     def rule(self) -> Rule:
         """The local update of this peer's nodes in this generation."""
+
+    def agree(self, member: str) -> bytes:
+        """Return the secret that this peer shares with a member, or with nobody but itself."""
+        raise NotImplementedError
+
+    def own_digest(self) -> bytes:
+        """Return the digest of the peer's rows, which nobody else is told."""
+        return hashlib.sha256(msgspec.msgpack.encode(self.own)).digest()
+
+    def refusal(self) -> str | None:
+        """Say why this peer contributes nothing in this generation; None if it does."""
+        return None
+
+    def make_program(self, generation: int = 0) -> Program:
+        """Return what members compute of sums in this generation, from the beginning."""
+        raise NotImplementedError
 
     @cached_property
     def present_rows(self) -> Mapping[str, int]:

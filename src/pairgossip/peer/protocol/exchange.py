@@ -23,81 +23,46 @@ lets a neighbor with a lower id wait until one of its own answers has come: wait
 lower to higher ids, and never in a circle. No neighbor waits longer than until one of the peer's
 own offers is repeated, or one peer that is gone would stop its neighbors' neighbors too.
 
-A generation is one run of the network from the members' own records. When a member is lost for
-good, with a record in doubt, the others begin a new one without it. When a member adds rows, all
-begin a new one with them.
-
-The actions of one event are to be carried out in their order: what is saved with ``sync`` must be
-on the disk before anything after it is sent.
+A record that is in doubt with a member lost for good ends the generation: see `membership`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import chain
 
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     Accept,
     AnyMessage,
-    BadFrame,
-    Changes,
-    Growth,
-    Hello,
     Notice,
     Offer,
     Reason,
     Reject,
-    Rows,
-    decode,
     encode,
-    is_consistent,
-    next_generation,
 )
+from pairgossip.peer.protocol.nodes import Nodes, first_nodes
 from pairgossip.peer.protocol.state import (
     Action,
-    Nodes,
     Outcome,
     Pending,
     RepeatLater,
     Save,
     Send,
     State,
-    first_nodes,
 )
 
 _REPEATS_UNTIL_AWAY = 3
 """A neighbor is taken to be away once this many repeated offers were not answered at all."""
 
 
-class RestoredBackup(Exception):
-    """A neighbor has seen later offers of this peer than this peer remembers."""
-
-
-class ForgottenRows(RestoredBackup):
-    """The others hold a claim, signed by this peer, of more rows than it remembers."""
-
-
-class BrokenInvariant(Exception):
-    """This peer's own state is not what it must be: a defect of ours, never a neighbor's."""
-
-
 @dataclass
 class Exchange(Nodes):
     """One peer's side of all its exchanges."""
 
-    agreed: set[str] = field(default_factory=set)
-    """Neighbors that run the same specification."""
-    disagreeing: dict[str, str] = field(default_factory=dict)
-    """The texts of other specifications, by the neighbors that run them."""
-    evicted_by: str | None = None
-    """The member that has announced a generation without this peer."""
-    away: set[str] = field(default_factory=set)
-    """Neighbors that are not there, as far as is known: offers are not answered, or whoever runs
-    the exchange knows that the connection is gone. Any frame from them proves otherwise."""
     greeted: set[str] = field(default_factory=set)
     """Neighbors to be asked once they say hello, since the clock has rung for them."""
     _waiting: dict[str, Offer] = field(default_factory=dict)
@@ -105,14 +70,6 @@ class Exchange(Nodes):
     """The numbers of offers that had to be repeated."""
     _unheard: Counter[str] = field(default_factory=Counter)
     """How often offers were repeated since a neighbor was last heard."""
-
-    def __post_init__(self) -> None:
-        self.context = self.context.with_changes(self.state.changes)
-
-    @property
-    def present(self) -> list[str]:
-        """The neighbors that are not evicted."""
-        return [who for who in self.context.neighbors if who not in self.state.evicted]
 
     # Events
 
@@ -177,41 +134,19 @@ class Exchange(Nodes):
         again = [Send(to, message) for message in messages]
         return [*again, *news, RepeatLater(to), *self._reject_waiting()]
 
-    def receive(self, sender: str, frame: bytes) -> list[Action]:
-        """Handle a frame from a neighbor; an invalid one changes nothing but a counter."""
-        if sender not in self.context.neighbors:
-            self.counts["refused: stranger"] += 1
-            return []
-        try:
-            message = decode(frame, self.context.frame_limit)
-        except BadFrame as problem:
-            self.counts[f"refused: {problem}"] += 1
-            return []
-        if sender in self.state.evicted:
-            self.counts["refused: evicted"] += 1
-            # The network lets no evicted member connect. This is for the moment before its
-            # connection is closed, in which it may say hello: it then learns that it was evicted.
-            return self._send_notice(sender) if isinstance(message, Hello) else []
-        self.away.discard(sender)
-        self._unheard.pop(sender, None)
-        return self._dispatch(sender, message)
-
-    def _dispatch(self, sender: str, message: AnyMessage) -> list[Action]:
+    def _handle(self, sender: str, message: AnyMessage) -> list[Action]:
         match message:
-            case Hello():
-                return self._handle_hello(sender, message)
-            case Notice():
-                return self._handle_notice(sender, message)
-            case _ if message.generation != self.state.generation:
-                return self._handle_out_of_step(sender, message)
             case Reject():
                 return self._handle_reject(sender, message)
-            case _ if not self._is_sound(message):
-                return []
-            case Offer():
+            case Offer() if self._is_sound(message):
                 return self._handle_offer(sender, message)
-            case Accept():
+            case Accept() if self._is_sound(message):
                 return self._handle_accept(sender, message)
+        return []
+
+    def _heard(self, sender: str) -> None:
+        super()._heard(sender)
+        self._unheard.pop(sender, None)
 
     def begin_generation(self, notice: Notice) -> list[Action]:
         """Put every node's own record back, forget the rest, and notify the neighbors."""
@@ -347,103 +282,15 @@ class Exchange(Nodes):
             return True
         return False
 
-    # Agreement and generations
-
-    def _hello(self, to: str, *, wants_answer: bool = True) -> Hello:
-        # A neighbor that runs the same specification does not need its text.
-        text = "" if to in self.agreed else self.context.text
-        return Hello(self.context.spec, text, self.state.generation, wants_answer)
-
-    def _handle_hello(self, sender: str, hello: Hello) -> list[Action]:
-        if hello.spec == self.context.spec:
-            self.agreed.add(sender)
-            self.disagreeing.pop(sender, None)
-        else:
-            self.agreed.discard(sender)
-            self.disagreeing[sender] = hello.text
-            self.counts["refused: another specification"] += 1
-        answers: list[Action] = []
-        if hello.wants_answer:
-            answers.append(Send(sender, self._hello(sender, wants_answer=False)))
-        if hello.generation < self.state.generation:
-            answers += self._send_notice(sender)
-        elif hello.generation == self.state.generation:
-            answers += self._ask_if_greeted(sender)
-        return answers
-
     def _greet(self, to: str, why: str) -> list[Action]:
         """Say hello first; the exchange is offered when the neighbor says hello too."""
         self.counts[why] += 1
         self.greeted.add(to)
         return [Send(to, self._hello(to))]
 
-    def _ask_if_greeted(self, sender: str) -> list[Action]:
+    def _greeted_back(self, sender: str) -> list[Action]:
         if sender not in self.greeted or sender not in self.agreed:
             return []
         self.greeted.discard(sender)
         can_ask = self.free_rows and sender not in self.state.pending
         return self.ask(sender) if can_ask else []
-
-    def _handle_out_of_step(self, sender: str, message: Offer | Accept | Reject) -> list[Action]:
-        """Send a neighbor that is behind the notice; ask one that is ahead for it."""
-        self.counts["messages of another generation"] += 1
-        if message.generation < self.state.generation:
-            return self._send_notice(sender)
-        return [Send(sender, self._hello(sender))]
-
-    def _send_notice(self, sender: str) -> list[Action]:
-        notice = decode(self.state.notice)
-        assert isinstance(notice, Notice)
-        return [Send(sender, notice)]
-
-    def _handle_notice(self, sender: str, notice: Notice) -> list[Action]:
-        if notice.generation == self.state.generation:
-            event = "notices received again"
-        elif not is_consistent(notice.generation, notice.changes):
-            event = "refused: malformed"
-        elif not self.context.is_genuine_notice(notice):
-            event = "refused: notice not genuine"
-        elif not all(map(self._is_genuine_growth, notice.grown)):
-            event = "refused: growth not genuine"
-        elif self.context.me in notice.evicted:
-            event = "evicted by the others"
-            self.evicted_by = notice.announcer
-        elif notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
-            raise ForgottenRows(sender)
-        else:
-            return self._follow(notice)
-        self.counts[event] += 1
-        return []
-
-    def _is_genuine_growth(self, growth: Growth) -> bool:
-        return growth in self.state.grown or self.context.is_genuine_growth(growth)
-
-    def _follow(self, notice: Notice) -> list[Action]:
-        """Begin the notice's generation, or one that follows both it and mine, or neither."""
-        mine, theirs = self.state.changes, notice.changes
-        if notice.generation > self.state.generation and theirs.include(mine):
-            return self.begin_generation(notice)
-        if notice.generation < self.state.generation and mine.include(theirs):
-            self.counts["notices older than mine"] += 1
-            return []
-        return self._begin_with(theirs, notice.generation)
-
-    def evict(self, members: Collection[str]) -> list[Action]:
-        """Begin a new generation without these members, and without any evicted before."""
-        if set(members) <= set(self.state.evicted):
-            return []  # nobody follows a generation that changes nothing
-        return self._begin_with(Changes(evicted=tuple(members)))
-
-    def grow(self, own: Rows) -> list[Action]:
-        """Begin a new generation in which this peer has more rows; ``own`` are all of them."""
-        before = self.context.own
-        if len(own) <= len(before) or own[: len(before)] != before:
-            raise BrokenInvariant("the new rows do not begin with the old ones")
-        self.context = self.context.with_own(own)
-        return self._begin_with(Changes(grown=(self.context.claim_growth(),)))
-
-    def _begin_with(self, changes: Changes, *others: int) -> list[Action]:
-        """Begin a generation with these changes and all before, later than the others' too."""
-        all_changes = self.state.changes.union(changes)
-        generation = next_generation((self.state.generation, *others), all_changes)
-        return self.begin_generation(self.context.announce(generation, all_changes))

@@ -19,11 +19,13 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-VERSION = 3
+VERSION = 4
 """Of all that neighbors must have in common besides the specification: how frames, messages and
 records are written, and what an exchange does. Count it up whenever any of that changes."""
 MOST_ROWS = 1_000_000
 """Of one member."""
+MOST_ROUNDS = 1 << 16
+"""Of one generation."""
 _MOST_GENERATIONS = 1 << 30
 """Nobody can have begun more than this: numbers fit into what a database holds."""
 FIRST_GENERATION = 0
@@ -32,6 +34,8 @@ _CHANGES_BITS = 32
 _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
+LONGEST_PUBLIC = 1 << 17
+"""Bytes that a contribution may say in clear."""
 _LARGEST_NUMBER = (1 << 63) - 1
 """What a database can hold: nothing larger is a generation or counts offers."""
 
@@ -150,8 +154,58 @@ class Notice(_Message, frozen=True, tag="notice"):
         return Changes(self.evicted, self.grown)
 
 
-AnyMessage = Hello | Offer | Accept | Reject | Notice
-_Signed = TypeVar("_Signed", Record, Growth, Notice)
+class Contribution(_Message, frozen=True, tag="contribution"):
+    """What one member adds to one round; the same wherever it travels."""
+
+    generation: int
+    round: int
+    member: str
+    transcript: bytes
+    """The digest of the members' list and of all rounds before: what the masks are made for."""
+    public: bytes
+    """What is said in clear: what the round asks for, or a statement of the member's own."""
+    words: bytes
+    """Masked numbers, 64 bits each; only their sum over all members tells anything."""
+    signature: bytes
+
+
+class Have(_Message, frozen=True, tag="have"):
+    """Tells how far the sender is: all rounds before this one, and these members' contributions."""
+
+    generation: int
+    round: int
+    transcript: bytes
+    held: bytes
+    """A bit for each member, in the order of their ids."""
+    wants_answer: bool
+
+
+class Want(_Message, frozen=True, tag="want"):
+    """Asks for the contributions of these members to a round."""
+
+    generation: int
+    round: int
+    members: bytes
+    """A bit for each member, in the order of their ids."""
+
+
+class Roster(_Message, frozen=True, tag="roster"):
+    """The members and their rows as the sender has them: sent to one that has another list."""
+
+    generation: int
+    rows: tuple[tuple[str, int], ...]
+
+
+class Proof(_Message, frozen=True, tag="proof"):
+    """Two different contributions of one member to one round, which no honest member signs."""
+
+    generation: int
+    first: Contribution
+    second: Contribution
+
+
+AnyMessage = Hello | Offer | Accept | Reject | Notice | Contribution | Have | Want | Roster | Proof
+_Signed = TypeVar("_Signed", Record, Growth, Notice, Contribution)
 
 
 def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes]) -> _Signed:
@@ -159,7 +213,7 @@ def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes])
     return msgspec.structs.replace(unsigned, signature=sign(signed_payload(unsigned, spec)))
 
 
-def signed_payload(said: Record | Growth | Notice, spec: str) -> bytes:
+def signed_payload(said: Record | Growth | Notice | Contribution, spec: str) -> bytes:
     """Return what is signed: all that is said, and the specification that it is said for.
 
     It begins with what it is, so that no signature made for something else is ever taken for it.
@@ -173,6 +227,9 @@ def signed_payload(said: Record | Growth | Notice, spec: str) -> bytes:
         case Notice():
             kind = b"notice"
             content = (said.announcer, said.generation, said.evicted, said.grown)
+        case Contribution():
+            kind, place = b"contribution", (said.member, said.generation, said.round)
+            content = (*place, said.transcript, said.public, said.words)
     return b"pairgossip %b 1\x00" % kind + msgspec.msgpack.encode((spec, *content))
 
 
@@ -298,12 +355,19 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
         raise BadFrame("malformed")
     if isinstance(message, Offer | Accept | Reject) and not 1 <= message.seq <= _LARGEST_NUMBER:
         raise BadFrame("malformed")
+    if isinstance(message, Contribution | Have | Want) and not 0 <= message.round <= MOST_ROUNDS:
+        raise BadFrame("malformed")
     return message
 
 
 def frame_limit(columns: int, mass: int, members: int = 0) -> int:
     """Return how long a frame of a run can be: sizes follow from specification and members."""
     return _LARGEST_TEXT + 512 + 9 * (columns + mass) + 96 * 64 + 256 * members
+
+
+def sums_frame_limit(words: int, members: int) -> int:
+    """Return how long a frame of a run of sums can be; a proof holds two contributions."""
+    return _LARGEST_TEXT + 2 * (8 * words + LONGEST_PUBLIC + 1024) + 256 * members
 
 
 def _is_finite(message: Offer | Accept) -> bool:

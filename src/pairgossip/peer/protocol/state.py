@@ -1,39 +1,22 @@
-"""What a peer must remember, the actions that an exchange asks for, and a peer's nodes.
-
-A node is one row of the peer's data. Here is which are free, and how they swap, average and update.
-"""
+"""What a peer must remember, and the actions that a protocol asks for."""
 
 from __future__ import annotations
 
-import math
-import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, overload
 
 import msgspec
-from msgspec.structs import replace
 
-from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.messages import (
-    FIRST_GENERATION,
     AnyMessage,
     Changes,
+    Contribution,
     Growth,
     Mass,
+    Proof,
     Record,
 )
-
-
-def picks_per_exchange(rows: int) -> int:
-    """How many of a peer's rows one exchange picks: one by the network, then two by the peer.
-
-    With one or two rows there would be no two to pick as soon as one is in an offer. With more it
-    is rare that offers freeze all but one; then the two are left out, and counted in the state.
-    """
-    return 3 if rows > 2 else 1
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -63,11 +46,25 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class State(msgspec.Struct, frozen=True):
-    """Everything durable but the identity and the data."""
+class Standing(msgspec.Struct, frozen=True):
+    """What every protocol remembers: the generation, and what has changed for it."""
 
     generation: int
-    evicted: tuple[str, ...]
+    evicted: tuple[str, ...] = ()
+    notice: bytes = b""
+    """The frame that began this generation, for neighbors that have not heard of it."""
+    grown: tuple[Growth, ...] = ()
+    """Members with more rows than at first, as the notice tells them."""
+
+    @property
+    def changes(self) -> Changes:
+        """What is different in this generation from the list of members."""
+        return Changes(self.evicted, self.grown)
+
+
+class State(Standing, frozen=True, kw_only=True):
+    """Everything durable of a peer that exchanges rows, but the identity and the data."""
+
     seq: int
     nodes: Sequence[Node]
     """A `Vector`, so that the state before an exchange and the one after share nearly all."""
@@ -76,22 +73,32 @@ class State(msgspec.Struct, frozen=True):
     outcomes: Mapping[str, Outcome]
     exchanges: int
     """Exchanges in this generation in which this peer took part; also what it draws lots by."""
-    notice: bytes = b""
-    """The frame that began this generation, for neighbors that have not heard of it."""
-    grown: tuple[Growth, ...] = ()
-    """Members with more rows than at first, as the notice tells them."""
     left_out: int = 0
     """Exchanges after which no two rows were free to exchange locally."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows of its own the peer has."""
+        return len(self.nodes)
 
     @property
     def frozen(self) -> list[int]:
         """The rows that offers in doubt concern, in order."""
         return sorted(pending.node for pending in self.pending.values())
 
-    @property
-    def changes(self) -> Changes:
-        """What is different in this generation from the list of members."""
-        return Changes(self.evicted, self.grown)
+
+Place = tuple[int, str]
+"""The round and the member of a contribution."""
+
+
+class SumsState(Standing, frozen=True, kw_only=True):
+    """Everything durable of a peer that computes sums, but the identity and the data."""
+
+    rows: int
+    """How many rows of its own the peer has."""
+    contributions: Mapping[Place, Contribution] = {}
+    proof: Proof | None = None
+    """That a member has lied, after which nothing goes on but an eviction."""
 
 
 _BITS = 5
@@ -163,7 +170,7 @@ class Vector(Sequence[_T]):
         return copy
 
 
-def _as_vector(items: Sequence[_T]) -> Vector[_T]:
+def as_vector(items: Sequence[_T]) -> Vector[_T]:
     """Return items as a vector; one that is a vector already is returned as it is."""
     return items if isinstance(items, Vector) else Vector(items)
 
@@ -205,101 +212,20 @@ class RepeatLater(NamedTuple):
 Action = Send | Save | RepeatLater
 
 
-@dataclass
-class Nodes:
-    """The nodes in a peer's state, one for each of its rows."""
+class SaveSums(NamedTuple):
+    """Save this state: what is common to all rounds, and these contributions."""
 
-    context: Context
-    state: State
-    counts: Counter[str] = field(default_factory=Counter)
-    """Events since the peer started, by name."""
-
-    @property
-    def free_rows(self) -> int:
-        """How many rows no offer has frozen."""
-        return len(self.state.nodes) - len(self.state.pending)
-
-    def _free_node(self) -> int | None:
-        """Draw a node for an answer; None if offers have frozen all."""
-        drawn = self._free_nodes("answer", 1)
-        return drawn[0] if drawn else None
-
-    def _free_nodes(self, purpose: str, count: int) -> list[int]:
-        """Draw different nodes that no offer has frozen; none if there are fewer than asked for."""
-        if self.free_rows < count:
-            return []
-        drawn = self._lots(purpose).sample(range(self.free_rows), count)
-        for frozen in self.state.frozen:
-            # The numbers from a frozen node on stand for the nodes that follow it.
-            drawn = [node + (node >= frozen) for node in drawn]
-        return drawn
-
-    def _lots(self, purpose: str) -> random.Random:
-        """Return a source of chance that gives the same again if a crash undoes what was drawn.
-
-        Each purpose has its own, or the row exchanged locally would always be the next one offered.
-        """
-        state = self.state
-        drawn = (state.generation, state.seq, state.exchanges)
-        return random.Random(repr((self.context.draw_seed, self.context.me, purpose, drawn)))
-
-    def _apply(self, node: int, record: Record, mass: Mass) -> bool:
-        """Hold the other's record, average both masses, and update; return False to refuse all."""
-        mine = self.state.nodes[node]
-        average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
-        if not self._update({node: Node(record, average, mine.private)}):
-            self.counts["refused: update not finite"] += 1
-            return False
-        self.state = replace(self.state, exchanges=self.state.exchanges + 1)
-        return True
-
-    def _exchange_locally(self) -> tuple[int, ...]:
-        """Let two rows of this peer exchange, which costs no message; return which."""
-        if picks_per_exchange(len(self.state.nodes)) == 1:
-            return ()
-        drawn = self._free_nodes("local", 2)
-        if not drawn:
-            # Harmless: it is rare, it depends on no value, and what is reported is divided by the
-            # weight of the updates that were made. These rows are only picked later.
-            return self._leave_out("no two rows are free")
-        i, j = drawn
-        first, second = self.state.nodes[i], self.state.nodes[j]
-        average = tuple((a + b) / 2 for a, b in zip(first.mass, second.mass, strict=True))
-        swapped = {
-            i: Node(second.record, average, first.private),
-            j: Node(first.record, average, second.private),
-        }
-        return (i, j) if self._update(swapped) else self._leave_out("update not finite")
-
-    def _leave_out(self, why: str) -> tuple[int, ...]:
-        self.counts[f"local exchanges left out: {why}"] += 1
-        self.state = replace(self.state, left_out=self.state.left_out + 1)
-        return ()
-
-    def _update(self, exchanged: dict[int, Node]) -> bool:
-        """Make the local updates of nodes that have exchanged; none if a number is not finite."""
-        updated = {}
-        for row, node in exchanged.items():
-            is_own = (node.record.origin, node.record.row) == (self.context.me, row)
-            own = self.context.own[row]
-            mass, private = self.context.rule.update(
-                node.mass, node.private, own, node.record.value, is_own
-            )
-            if not all(map(math.isfinite, (*mass, *private))):
-                return False
-            updated[row] = Node(node.record, mass, private)
-        self.state = replace(self.state, nodes=_as_vector(self.state.nodes).replaced(updated))
-        return True
+    state: SumsState
+    sync: bool
+    """Whether it must be on the disk before the next action."""
+    added: tuple[Place, ...] = ()
+    everything: bool = False
+    own: tuple[tuple[float, ...], ...] | None = None
+    """All rows of the peer's own from now on; None if they are as before."""
 
 
-def first_state(context: Context) -> State:
-    """Return the state of a peer that has never run: every node holds its own record."""
-    return State(FIRST_GENERATION, (), 0, first_nodes(context, FIRST_GENERATION), {}, {}, 0)
+class ContactSoon(NamedTuple):
+    """Call `Rounds.contact` in a moment: there is news, and more may follow."""
 
 
-def first_nodes(context: Context, generation: int) -> Vector[Node]:
-    """Return the nodes of a peer when a generation begins."""
-    return Vector(
-        Node(context.own_record(row, generation), *context.rule.begin())
-        for row in range(len(context.own))
-    )
+SumsAction = Send | SaveSums | ContactSoon

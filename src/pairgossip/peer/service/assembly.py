@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -15,8 +15,8 @@ from pairgossip.peer.identity.certificates import expiry, is_expired
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.protocol.state import State
-from pairgossip.peer.service.status import Status, read_ended, read_status, status_of
+from pairgossip.peer.protocol.state import Standing, State, SumsState
+from pairgossip.peer.service.status import Status, describe, read_ended, read_status
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.home import rows_in_force
@@ -31,7 +31,13 @@ class PeerSnapshot:
 
     home: Home
     context: PeerContext
-    state: State
+    saved: State | SumsState
+
+    @property
+    def state(self) -> State:
+        """The state of a peer that exchanges rows."""
+        assert isinstance(self.saved, State)
+        return self.saved
 
     @property
     def identity(self) -> Identity:
@@ -52,7 +58,7 @@ class PeerSnapshot:
         """Return what the peer last said of itself, or else what its disk says."""
         status = read_status(self.home.status)
         if status is None or status.id != self.context.me:
-            status = status_of(self.context, self.state)
+            status = describe(self.context, self.saved)
         return msgspec.structs.replace(status, ended=read_ended(self.home.ended, status.generation))
 
 
@@ -91,6 +97,9 @@ def assemble(home: Home) -> Assembly:
                 f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
         context = make_context(identity, spec, rows, members, int(seed), state.changes)
+        context = replace(
+            context, least_members=settings.least_members, least_rows=settings.least_rows
+        )
         _check_state(home, context, state)
     except BaseException:
         journal.close()
@@ -125,18 +134,20 @@ def _check_unchanged(
             )
 
 
-def _check_state(home: Home, context: PeerContext, state: State) -> None:
-    mass, private = context.rule.sizes
-    fits = len(state.nodes) == len(context.own) and all(
-        (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
-    )
+def _check_state(home: Home, context: PeerContext, state: State | SumsState) -> None:
+    fits = state.rows == len(context.own)
+    if isinstance(state, State):
+        mass, private = context.rule.sizes
+        fits = fits and all(
+            (len(node.mass), len(node.private)) == (mass, private) for node in state.nodes
+        )
     if not fits:
         raise InputError(
             f"{home.state} is not of this run: put the right one back, or run peer init again."
         )
 
 
-def _problems(context: PeerContext, state: State) -> list[str]:
+def _problems(context: PeerContext, state: Standing) -> list[str]:
     """Find what the operator should see to."""
     problems, spec = list[str](), context.agreed
     total = sum(context.rows.values())  # as they began: what was added since is on top of it
@@ -165,7 +176,7 @@ def expired_certificates(members: Members) -> list[str]:
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
     identity, state = load_identity(home.folder), read_saved_state(home.state)[0]
-    rows = rows_in_force(home, len(state.nodes))
+    rows = rows_in_force(home, state.rows)
     spec, members = home.read_spec(), home.read_members()
     context = make_context(identity, spec, rows, members, changes=state.changes)
     return PeerSnapshot(home, context, state)

@@ -1,4 +1,4 @@
-"""A running peer: its clock, its timers, and the actions of its exchanges carried out in order.
+"""A running peer: its clock, its timers, and the actions of its protocol carried out in order.
 
 The same code runs on a virtual clock in tests and on a real one in
 `pairgossip.peer.service.service`; time, chance, the disk and the network come from outside.
@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-from pairgossip.peer.protocol.exchange import BrokenInvariant, Exchange
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
 from pairgossip.peer.protocol.messages import Rows, encode
-from pairgossip.peer.protocol.state import Action, RepeatLater, Save, Send
+from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.protocol.state import ContactSoon, RepeatLater, Save, SaveSums, Send
 
 _FIRST_WAIT = 0.2
 _LONGEST_WAIT = 30.0
@@ -28,7 +31,7 @@ _WAIT_PER_ROUND_TRIP = 4.0
 class Journal(Protocol):
     """Durable memory."""
 
-    def save(self, change: Save) -> None:
+    def save(self, change: Any) -> None:
         """Write a change down, in one transaction; raise if that fails."""
 
 
@@ -37,6 +40,74 @@ class Link(Protocol):
 
     def send(self, to: str, frame: bytes) -> None:
         """Send a frame without waiting; it may be lost, repeated or overtaken."""
+
+
+_P = TypeVar("_P", bound="Membership[Any]")
+
+
+@dataclass
+class Runtime(ABC, Generic[_P]):
+    """Drives one peer's side of a protocol; all times are monotonic seconds."""
+
+    protocol: _P
+    journal: Journal
+    link: Link
+    chance: random.Random
+    _has_failed: bool = field(default=False, init=False)
+
+    @abstractmethod
+    def start(self, now: float) -> None:
+        """Begin, or go on after a restart."""
+
+    @abstractmethod
+    def received(self, sender: str, frame: bytes, now: float) -> None:
+        """Take a frame from a neighbor."""
+
+    @abstractmethod
+    def due(self) -> float:
+        """When `advance` is to be called next."""
+
+    @abstractmethod
+    def advance(self, now: float) -> None:
+        """Do what is due."""
+
+    @abstractmethod
+    def finish(self, now: float) -> None:
+        """Begin nothing any more; answer still, and end what is in flight."""
+
+    @property
+    @abstractmethod
+    def in_flight(self) -> set[str]:
+        """Neighbors whose answers should be waited for before the peer ends."""
+
+    @abstractmethod
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return how many seconds each neighbor has left something unanswered."""
+
+    def evict(self, members: Sequence[str], now: float) -> None:
+        """Begin a new generation without these members."""
+        self._carry_out(self.protocol.evict(members), now)
+
+    def grow(self, own: Rows, now: float) -> None:
+        """Begin a new generation in which this peer has more rows: all of them are given."""
+        self._carry_out(self.protocol.grow(own), now)
+
+    def _carry_out(self, actions: list[Any], now: float) -> None:
+        if self._has_failed:  # what is in memory was never written down: tell nobody of it
+            raise BrokenInvariant("the state could not be saved; only the saved one may go on")
+        for action in actions:
+            if isinstance(action, Save | SaveSums):
+                self._has_failed = True
+                self.journal.save(action)
+                self._has_failed = False
+            elif isinstance(action, Send):
+                self.link.send(action.to, encode(action.message))
+            else:
+                self._schedule(action, now)
+
+    @abstractmethod
+    def _schedule(self, action: Any, now: float) -> None:
+        """Note when something is to be done."""
 
 
 @dataclass
@@ -49,13 +120,9 @@ class _Asked:
 
 
 @dataclass
-class Runtime:
-    """Drives one peer's exchanges; all times are monotonic seconds."""
+class ExchangeRuntime(Runtime[Exchange]):
+    """Drives exchanges of rows: neighbors are drawn by a clock that rings at random."""
 
-    exchange: Exchange
-    journal: Journal
-    link: Link
-    chance: random.Random
     rate: float
     """Rings per second and neighbor; each side of a link rings half as often."""
     is_ringing: bool = True
@@ -65,23 +132,22 @@ class Runtime:
     _asked: dict[str, _Asked] = field(default_factory=dict)
     _greets_again_at: dict[str, float] = field(default_factory=dict)
     _round_trips: dict[str, float] = field(default_factory=dict)
-    _has_failed: bool = False
 
     def start(self, now: float) -> None:
         """Begin, or go on after a restart."""
         self._wind_clock(now)
-        self._carry_out(self.exchange.start(), now)
+        self._carry_out(self.protocol.start(), now)
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
-        before, was_away = self.exchange.state, sender in self.exchange.away
-        asked, busy = before.pending.get(sender), self.exchange.counts[_BUSY]
-        self._carry_out(self.exchange.receive(sender, frame), now)
-        state = self.exchange.state
+        before, was_away = self.protocol.state, sender in self.protocol.away
+        asked, busy = before.pending.get(sender), self.protocol.counts[_BUSY]
+        self._carry_out(self.protocol.receive(sender, frame), now)
+        state = self.protocol.state
         if asked is not None and state.generation == before.generation:
             if state.pending.get(sender) != asked:
                 self._learn_round_trip(sender, now)
-                if self.exchange.counts[_BUSY] > busy:
+                if self.protocol.counts[_BUSY] > busy:
                     self._draw_again(now)
             elif was_away:
                 self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
@@ -94,16 +160,16 @@ class Runtime:
     def advance(self, now: float) -> None:
         """Do what is due: repeat offers, ring."""
         for to in [to for to, asked in self._asked.items() if now >= asked.repeats_at]:
-            self._carry_out(self.exchange.repeat(to), now)
+            self._carry_out(self.protocol.repeat(to), now)
         if now >= self.rings_at:
             self._wind_clock(now)
-            self._ring(self.chance.choice(self.exchange.present), now)
+            self._ring(self.chance.choice(self.protocol.present), now)
 
     def _ring(self, to: str, now: float) -> None:
         """Let the clock ring for a neighbor, unless it is about to answer a hello."""
-        if to in self.exchange.greeted and now < self._greets_again_at.get(to, 0.0):
+        if to in self.protocol.greeted and now < self._greets_again_at.get(to, 0.0):
             return
-        self._carry_out(self.exchange.ring(to), now)
+        self._carry_out(self.protocol.ring(to), now)
         wait = max(_FIRST_WAIT, _WAIT_PER_ROUND_TRIP * self._round_trip(to))
         self._greets_again_at[to] = now + wait
 
@@ -118,31 +184,41 @@ class Runtime:
 
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
-        self._carry_out(self.exchange.evict(members), now)
+        super().evict(members, now)
         self._update_timers(now)
 
     def grow(self, own: Rows, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
-        self._carry_out(self.exchange.grow(own), now)
+        super().grow(own, now)
         self._update_timers(now)
+
+    def finish(self, now: float) -> None:
+        """Stop ringing, and repeat offers at once: the neighbors may be about to stop as well."""
+        self.stop_ringing()
+        self.repeat_now(now)
+
+    @property
+    def in_flight(self) -> set[str]:
+        """Neighbors with offers, unless they are away."""
+        return self.protocol.state.pending.keys() - self.protocol.away
 
     def stop_ringing(self) -> None:
         """Begin no exchange any more; answer still, and finish those in flight."""
         self.is_ringing = False
         self.rings_at = math.inf
-        self.exchange.greeted.clear()
+        self.protocol.greeted.clear()
 
     def _update_timers(self, now: float) -> None:
         """Forget offers that are answered, and let the clock follow the number of neighbors."""
-        pending = self.exchange.state.pending
+        pending = self.protocol.state.pending
         if self._asked.keys() - pending.keys():
             self._asked = {to: asked for to, asked in self._asked.items() if to in pending}
-        if len(self.exchange.present) != self._links:
+        if len(self.protocol.present) != self._links:
             self._wind_clock(now)
 
     def _wind_clock(self, now: float) -> None:
         """Draw when it rings next; each link has the same rate, however many there are."""
-        self._links = len(self.exchange.present)
+        self._links = len(self.protocol.present)
         self.rings_at = math.inf
         if self.is_ringing and self._links:
             mean = 2.0 / (self.rate * self._links)
@@ -154,20 +230,7 @@ class Runtime:
             soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._links)
             self.rings_at = min(self.rings_at, now + soon)
 
-    def _carry_out(self, actions: list[Action], now: float) -> None:
-        if self._has_failed:  # what is in memory was never written down: tell nobody of it
-            raise BrokenInvariant("the state could not be saved; only the saved one may go on")
-        for action in actions:
-            if isinstance(action, Save):
-                self._has_failed = True
-                self.journal.save(action)
-                self._has_failed = False
-            elif isinstance(action, Send):
-                self.link.send(action.to, encode(action.message))
-            else:
-                self._repeat_later(action, now)
-
-    def _repeat_later(self, action: RepeatLater, now: float) -> None:
+    def _schedule(self, action: RepeatLater, now: float) -> None:
         asked = self._asked.setdefault(action.to, _Asked(at=now))
         wait = _WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
         asked.repeats = min(asked.repeats + 1, 20)
@@ -185,3 +248,67 @@ class Runtime:
         else:  # nobody knows which one was answered: the way may be longer than was thought
             usual = min(2 * usual, taken)
         self._round_trips[neighbor] = usual
+
+
+_SOON = 0.03
+"""Seconds in which news is collected before neighbors are told."""
+_FIRST_CONTACT = 0.2
+_LONGEST_CONTACT = 5.0
+_SETTLED_CONTACT = 30.0
+
+
+@dataclass
+class RoundsRuntime(Runtime[Rounds]):
+    """Drives rounds of sums: neighbors are contacted when there is news, else ever more rarely."""
+
+    contacts_at: float = math.inf
+    _wait: float = _FIRST_CONTACT
+    _round: tuple[int, int] = (-1, -1)
+    _since: float = 0.0
+    """Since when this round has lasted."""
+
+    def start(self, now: float) -> None:
+        """Begin, or go on after a restart."""
+        self._carry_out(self.protocol.start(), now)
+        self._follow(now)
+
+    def received(self, sender: str, frame: bytes, now: float) -> None:
+        """Take a frame from a neighbor."""
+        self._carry_out(self.protocol.receive(sender, frame), now)
+        self._follow(now)
+
+    def due(self) -> float:
+        """When neighbors are to be contacted."""
+        return self.contacts_at
+
+    def advance(self, now: float) -> None:
+        """Contact the neighbors."""
+        self._carry_out(self.protocol.contact(), now)
+        longest = _SETTLED_CONTACT if self.protocol.is_settled else _LONGEST_CONTACT
+        self._wait = min(2 * self._wait, longest)
+        # Chance keeps peers from contacting each other in step.
+        self.contacts_at = now + self._wait * self.chance.uniform(0.75, 1.25)
+
+    def finish(self, now: float) -> None:
+        """Tell what is known once more: the neighbors may need it."""
+        self.contacts_at = now
+
+    @property
+    def in_flight(self) -> set[str]:
+        """Nobody's: what has not come is asked for after the next start."""
+        return set()
+
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return how long this round has waited for each member."""
+        me = self.protocol.context.me
+        return {one: now - self._since for one in self.protocol.awaited if one != me}
+
+    def _schedule(self, action: ContactSoon, now: float) -> None:
+        self._wait = _FIRST_CONTACT
+        self.contacts_at = min(self.contacts_at, now + _SOON * self.chance.uniform(0.75, 1.25))
+
+    def _follow(self, now: float) -> None:
+        """Note when a round began."""
+        place = self.protocol.state.generation, self.protocol.round
+        if place != self._round:
+            self._round, self._since = place, now

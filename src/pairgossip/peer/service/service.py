@@ -14,20 +14,25 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.members import Member
-from pairgossip.peer.protocol.exchange import (
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import (
     BrokenInvariant,
-    Exchange,
     ForgottenRows,
+    Membership,
     RestoredBackup,
 )
-from pairgossip.peer.protocol.state import State
+from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.protocol.state import Standing, SumsState
 from pairgossip.peer.service.assembly import Assembly, assemble
-from pairgossip.peer.service.reporter import Log, Reporter
-from pairgossip.peer.service.runtime import Link, Runtime
+from pairgossip.peer.service.exchange_reporter import ExchangeReporter
+from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.reporter import Reporter
+from pairgossip.peer.service.runtime import ExchangeRuntime, Link, RoundsRuntime, Runtime
+from pairgossip.peer.service.sums_reporter import SumsReporter
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.storage.folder import (
     Evicted,
@@ -99,12 +104,12 @@ def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
 def connect(parts: Assembly, on_frame: OnFrame) -> ZenohLink:
     """Open the network of a peer."""
     home, limit = parts.home, parts.context.frame_limit
-    neighbors = _admitted(parts, parts.state)
+    neighbors = _admitted(parts, parts.saved)
     site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
     return ZenohLink(site, parts.identity, on_frame)
 
 
-def _admitted(parts: Assembly, state: State) -> tuple[Member, ...]:
+def _admitted(parts: Assembly, state: Standing) -> tuple[Member, ...]:
     """Return the neighbors that may connect to a peer in this state, at this time."""
     return admissible(parts.members.neighbors(), state.evicted)
 
@@ -121,25 +126,34 @@ class PeerService:
         self._inbox = Inbox()
         self._stops = 0
         self._tick_at = 0.0
-        self._admitted = self._next_admitted = _admitted(parts, parts.state)
+        self._admitted = self._next_admitted = _admitted(parts, parts.saved)
         self._cleared_at = -_RARELY
         self._clearings = 0
         self._connected: set[str] = set()
-        self._exchange = Exchange(parts.context, parts.state)
-        self._reporter = Reporter(parts, self._exchange, self._log)
         self._network = connecting(parts, self._inbox.put)
-        self._runtime = Runtime(
-            self._exchange,
-            self._reporter,
-            self._network,
-            random.SystemRandom(),
-            parts.spec.algorithm.rate,
-        )
+        self._protocol: Membership[Any]
+        self._reporter: Reporter
+        self._runtime: Runtime[Any]
         try:
+            self._make_protocol()
             self._reporter.serve(parts.settings.metrics)
         except BaseException:
             self._network.close()
             raise
+
+    def _make_protocol(self) -> None:
+        """Make what the specification's protocol needs: its state machine, reporter and clock."""
+        parts, chance = self._parts, random.SystemRandom()
+        if isinstance(parts.saved, SumsState):
+            rounds = self._protocol = Rounds(parts.context, parts.saved)
+            self._reporter = SumsReporter(parts, rounds, self._log)
+            self._runtime = RoundsRuntime(rounds, self._reporter, self._network, chance)
+        else:
+            exchange = self._protocol = Exchange(parts.context, parts.state)
+            self._reporter = ExchangeReporter(parts, exchange, self._log)
+            self._runtime = ExchangeRuntime(
+                exchange, self._reporter, self._network, chance, parts.spec.algorithm.rate
+            )
 
     def __enter__(self) -> PeerService:
         return self
@@ -175,7 +189,7 @@ class PeerService:
         except OSError as problem:
             return self._fail(f"The system refused something: {problem}.", EXIT_FAILED)
         self._report(is_last=True)
-        self._log.info("stopped", exchanges=self._exchange.state.exchanges)
+        self._log.info("stopped", **self._reporter.progress())
         return 0
 
     def _turn(self, until: float = float("inf")) -> None:
@@ -189,8 +203,8 @@ class PeerService:
             self._runtime.received(sender, frame, now)
         if now >= self._runtime.due():
             self._runtime.advance(now)
-        if self._exchange.evicted_by is not None:
-            raise _Unfit(self._note_eviction(self._exchange.evicted_by))
+        if self._protocol.evicted_by is not None:
+            raise _Unfit(self._note_eviction(self._protocol.evicted_by))
         if now >= self._tick_at:
             self._tick_at = now + _TICK
             self._clear_out(now)
@@ -200,19 +214,17 @@ class PeerService:
             self._report()
 
     def _finish(self) -> None:
-        """Go on answering, and wait for answers; other offers are repeated after a restart."""
-        self._runtime.stop_ringing()
+        """Go on answering, and wait for answers; what else is open goes on after a restart."""
         now = time.monotonic()
-        self._runtime.repeat_now(now)  # the neighbors may be about to stop as well
+        self._runtime.finish(now)
         lingers, end = now + min(_LINGER, self._patience), now + self._patience
         while self._stops == 1:
-            expected = self._exchange.state.pending.keys() - self._exchange.away
-            wanted = end if expected else lingers
+            wanted = end if self._runtime.in_flight else lingers
             if time.monotonic() >= wanted:
                 break
             self._turn(until=wanted)
-        if self._exchange.state.pending:
-            self._log.info("an exchange is still in flight; it goes on after the next start")
+        if self._runtime.waiting(time.monotonic()):
+            self._log.info("something is still in flight; it goes on after the next start")
 
     def _clear_out(self, now: float) -> None:
         """Drop connections of strangers by opening a new session; end if that does not help."""
@@ -233,7 +245,7 @@ class PeerService:
 
     def _admit(self) -> None:
         """Open a session without neighbors that were evicted or whose certificates have expired."""
-        allowed = _admitted(self._parts, self._exchange.state)
+        allowed = _admitted(self._parts, self._protocol.state)
         if allowed != self._next_admitted:
             self._next_admitted = allowed  # at the next tick: until then they may hear of it
         elif allowed != self._admitted:
@@ -241,7 +253,7 @@ class PeerService:
             self._admitted = allowed
             self._log.info("opened a new session", neighbors=len(allowed))
         speaking = {one.id for one in self._admitted} - set(self._network.other_versions())
-        self._exchange.agreed &= speaking
+        self._protocol.agreed &= speaking
 
     def _note_eviction(self, by: str) -> str:
         evicted = Evicted(by, self._parts.members.names().get(by, by), time.time())
@@ -252,7 +264,7 @@ class PeerService:
         """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
         members = self._parts.members.names()
-        new = [one for one in asked if one in members and one not in self._exchange.state.evicted]
+        new = [one for one in asked if one in members and one not in self._protocol.state.evicted]
         if new:
             self._runtime.evict(new, now)
             for member in new:
@@ -262,7 +274,7 @@ class PeerService:
 
     def _grow(self, now: float) -> None:
         """Take up rows that were added since the last tick."""
-        before = self._exchange.context.own
+        before = self._protocol.context.own
         with take_up_rows(self._parts.home, before) as rows:
             if rows is not None:
                 self._runtime.grow(rows, now)
@@ -275,7 +287,7 @@ class PeerService:
             "sessions reopened: too many connections": self._clearings,
         }
         connected = self._network.connected()
-        self._exchange.away |= self._connected - connected
+        self._protocol.away |= self._connected - connected
         self._connected = connected
         waiting = self._runtime.waiting(time.monotonic())
         self._reporter.report(
@@ -291,12 +303,20 @@ class PeerService:
     def _restored_backup(self, problem: RestoredBackup) -> str:
         neighbor = str(problem)
         name = self._parts.members.names().get(neighbor, neighbor)
-        known = (
-            f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
-            "knows of: "
-            if isinstance(problem, ForgottenRows)
-            else f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
-        )
+        if isinstance(problem, ForgottenRows):
+            known = (
+                f"Neighbor '{name}' holds a claim signed by this peer of more rows than this peer "
+                "knows of: "
+            )
+        elif isinstance(self._protocol, Rounds):
+            known = (
+                f"Neighbor '{name}' holds a contribution signed by this peer that is not the one "
+                "this peer makes: "
+            )
+        else:
+            known = (
+                f"Neighbor '{name}' has seen later offers of this peer than its own state knows: "
+            )
         return (
             f"{known}the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."

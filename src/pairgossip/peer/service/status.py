@@ -19,7 +19,8 @@ from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
-    from pairgossip.peer.protocol.state import State
+    from pairgossip.peer.protocol.rounds import Rounds
+    from pairgossip.peer.protocol.state import State, SumsState
     from pairgossip.peer.spec.spec import Spec
 
 
@@ -43,6 +44,22 @@ class NeighborStatus(msgspec.Struct, frozen=True):
     """The version that it speaks, if that is not this peer's."""
     away: bool = False
     """Whether its connection is gone or it does not answer: it is offered nothing meanwhile."""
+
+
+class RoundsStatus(msgspec.Struct, frozen=True):
+    """How far a peer is that computes sums."""
+
+    round: int
+    """From 0, in which members commit to their rows."""
+    most: int
+    """How many rounds there are at most."""
+    held: int
+    """How many contributions to this round are here."""
+    awaited: tuple[str, ...]
+    """Whose are not: names, or ids of those whose names are not known."""
+    is_finished: bool
+    bracket: tuple[float, float] | None = None
+    """Between which values the statistic of all rows lies for certain."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -111,6 +128,8 @@ class Status(Errors, frozen=True):
     """What is promised about every row; the gossip error is then about the reports' value."""
     ended: tuple[Ended, ...] = ()
     """What the generations before had found, the latest last."""
+    rounds: RoundsStatus | None = None
+    """Where sums are computed: how far that is."""
 
 
 def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
@@ -176,6 +195,61 @@ def status_of(
         **errors_of(context, state, seen, heard_of).as_fields(),
         **{**known, **more},
     )
+
+
+def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
+    """Describe a peer that computes sums by how far its rounds are."""
+    spec, names, state = context.agreed, context.members.names(), rounds.state
+    names = {**names, context.me: context.identity.name}
+    awaited, found = rounds.awaited, rounds.program.found
+    here = [one for one in rounds.members if one not in awaited]
+    covered = coverage(context, rounds.members if found is not None else here)
+    known: dict[str, Any] = {
+        "name": context.identity.name,
+        "staleness": None,
+        "neighbors": {
+            one.name: NeighborStatus(False, False, None, one.address, one.id in state.evicted)
+            for one in context.members.neighbors()
+        },
+        "counts": {},
+    }
+    if found is not None:
+        known |= {
+            "sampling_error": found.sampling_error,
+            "sampling_interval": found.sampling_interval,
+            "privacy_error": found.privacy_error,
+        }
+    return Status(
+        id=context.me,
+        measure=spec.kernel or spec.loss or "",
+        generation=generation_ordinal(state.generation),
+        evicted=tuple(names.get(member, member) for member in state.evicted),
+        exchanges=0,
+        estimate=None if found is None else found.estimate,
+        covers=covered,
+        pending=0,
+        done=rounds.ask is None,
+        rounds=RoundsStatus(
+            rounds.round,
+            rounds.program.most_rounds,
+            len(here),
+            tuple(names.get(one, one) for one in awaited),
+            rounds.ask is None,
+            None if found is None else found.bracket,
+        ),
+        **{**known, **more},
+    )
+
+
+def describe(context: PeerContext, state: State | SumsState) -> Status:
+    """Describe a peer by its disk alone."""
+    from pairgossip.peer.protocol.state import SumsState
+
+    if isinstance(state, SumsState):
+        from pairgossip.peer.protocol.rounds import Rounds
+
+        return sums_status(context, Rounds(context, state))
+    return status_of(context, state)
 
 
 def ended_generation(status: Status) -> Ended | None:

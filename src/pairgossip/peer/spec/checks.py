@@ -187,7 +187,7 @@ def _check_label(spec: Spec) -> None:
         raise InputError(f"label is missing: {what} needs one, so name its column.")
     if not needs_label and spec.label is not None:
         raise InputError(f"label is given but {what} takes none: remove it.")
-    if len(spec.classes or ()) > 2 and _has_two_classes(spec):
+    if len(spec.classes or ()) > 2 and spec.has_two_classes:
         raise InputError(
             f"classes lists {len(spec.classes or ())} labels, but {what} takes two: list two."
         )
@@ -202,21 +202,12 @@ def _check_label(spec: Spec) -> None:
         )
 
 
-def _has_two_classes(spec: Spec) -> bool:
-    """Tell whether a kernel or a loss compares two classes, and no more."""
-    if spec.kernel is None:
-        return str(spec.loss).startswith("auc-")
-    from pairgossip.kernels import as_kernel
-
-    return any(part.two_classes for part in as_kernel(spec.kernel).components)
-
-
 def _check_target(spec: Spec) -> None:
     if spec.target not in ("v", "u"):
         raise InputError(f'target is "{spec.target}": choose "v" or "u".')
     if spec.target == "u" and spec.loss is not None:
         raise InputError('target = "u" is for a kernel: remove it from a run with a loss.')
-    if spec.target == "u" and spec.members is None:
+    if spec.target == "u" and spec.members is None and not spec.is_sums:
         raise InputError(
             'target = "u" needs members: say how many rows all members have together, '
             "as in members = 40."
@@ -226,6 +217,10 @@ def _check_target(spec: Spec) -> None:
 
 
 def _check_algorithm(spec: Spec) -> None:
+    if spec.loss is None and spec.learning is not None:
+        raise InputError("learning is for a loss: remove the table from a run with a kernel.")
+    if spec.is_sums:
+        return
     mixing = spec.algorithm.mixing
     if spec.loss is not None:
         if mixing is not None:
@@ -245,15 +240,13 @@ def _check_algorithm(spec: Spec) -> None:
                 "stop.exchanges instead."
             )
         return
-    if spec.learning is not None:
-        raise InputError("learning is for a loss: remove the table from a run with a kernel.")
     if mixing not in ("weighted", "paper"):
         raise unknown_name("algorithm.mixing", str(mixing), ("weighted", "paper"))
 
 
 def _check_positive(spec: Spec) -> None:
     positive = {
-        "algorithm": ("rate",),
+        "algorithm": ("rate", "bins", "rounds"),
         "learning": ("step", "radius", "l2"),
         "stop": ("error", "exchanges"),
     }

@@ -1,20 +1,20 @@
 """The specification of a run: what all members agree on, read from one strict TOML file.
 
 Two files that mean the same have the same canonical text, whatever their order, spelling of
-numbers and defaults left out; peers compare its hash. Where two differ, `differences` says how. The
-other's text comes from a neighbor: it is read with care, and shown escaped and cut.
+numbers and defaults left out; peers compare its hash. Where two differ, `differences` says how.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import numpy as np
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError, canonical
@@ -30,6 +30,7 @@ from pairgossip.losses import (
     as_proximal,
     inverse_sqrt,
 )
+from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -37,7 +38,6 @@ from pairgossip.peer.protocol.rules import (
     Rule,
     WeightedMixing,
 )
-from pairgossip.peer.protocol.state import picks_per_exchange
 from pairgossip.peer.spec.checks import (
     ADAPTIVE,
     check_meaning,
@@ -45,59 +45,22 @@ from pairgossip.peer.spec.checks import (
     check_table,
     wrong_kind,
 )
+from pairgossip.peer.spec.differences import NOISE
+from pairgossip.peer.spec.differences import differences as differences
+from pairgossip.peer.spec.sums_checks import (
+    DEFAULT_ROUNDS,
+    EXCHANGE,
+    SUMS,
+    asks_for_sums,
+    check_algorithm_keys,
+    check_sums,
+)
+from pairgossip.peer.sums.questions import find_order_question
 
-_MOST_SHOWN = 20
-_LONGEST_SHOWN = 60
-
-
-def differences(mine: str, theirs: str) -> list[str]:
-    """Compare two canonical texts: one sentence for every key in which they differ."""
-    try:
-        other = json.loads(theirs)
-    except (ValueError, RecursionError):
-        other = None
-    if not isinstance(other, dict):
-        return ["Their specification cannot be read."]
-    ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
-    sentences = [
-        f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
-        f"but {_format(others.get(key))} there."
-        for key in sorted(ours.keys() | others.keys())
-        if not _is_same(ours.get(key), others.get(key))
-    ]
-    if (more := len(sentences) - _MOST_SHOWN) > 0:
-        return [*sentences[:_MOST_SHOWN], f"There are {more} more differences."]
-    return sentences
-
-
-def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Name every entry by its path; tables lie two deep in a specification."""
-    for key, value in table.items():
-        if isinstance(value, dict) and depth < 2:
-            yield from _entries(value, f"{prefix}{key}.", depth + 1)
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two values mean the same: null is as good as absent; true is not 1."""
-    return type(one) is type(other) and bool(one == other)
-
-
-def _format(value: Any) -> str:
-    if value is None:
-        return "absent"
-    try:
-        return _shorten(json.dumps(value))
-    except (ValueError, RecursionError):
-        return "unreadable"
-
-
-def _shorten(escaped: str) -> str:
-    """Cut JSON text, whose escapes leave nothing but delete for a terminal to obey."""
-    plain = escaped.replace("\x7f", "?")
-    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..."
-
+if TYPE_CHECKING:
+    from pairgossip.peer.protocol.messages import Rows
+    from pairgossip.peer.sums.noise import Noise, NoiseLaw
+    from pairgossip.peer.sums.programs import SumsProgram
 
 LARGEST_TEXT = 60_000
 """Canonical text travels in every hello, whose frames have a limit."""
@@ -112,10 +75,18 @@ class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class Algorithm(_Strict, frozen=True):
     """How members exchange."""
 
+    name: str = EXCHANGE
+    """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do."""
     mixing: str | None = None
-    """How estimates are averaged, "weighted" or "paper"; None with a loss."""
+    """How estimates are averaged, "weighted" or "paper"; None with a loss, and with sums."""
     rate: float = 10.0
     """Exchanges per second and link."""
+    bins: _Whole | None = None
+    """With sums and a kernel, how many bins a column has; None for 64, or 16 of two columns."""
+    refine: _Whole = 1
+    """With sums and a kernel, how many sums there are: 2 for a second one on better bins."""
+    rounds: _Whole | None = None
+    """With sums and a loss, how many sums become known at most."""
 
 
 class Learning(_Strict, frozen=True):
@@ -161,6 +132,15 @@ class Privacy(_Strict, frozen=True):
     """Whether all columns are one report at the whole epsilon, or share it, a report each."""
 
 
+class SumsNoise(_Strict, frozen=True):
+    """How noise hides rows in sums of counts; the table [privacy] of a run on sums."""
+
+    epsilon: float
+    """What all sums together may tell about a row."""
+    honest: _Whole | None = None
+    """How many members add their part of the noise at least; None for all."""
+
+
 class Spec(_Strict, frozen=True):
     """What all members of a run agree on."""
 
@@ -179,6 +159,13 @@ class Spec(_Strict, frozen=True):
     learning: Learning | None = None
     stop: Stop | None = None
     privacy: Privacy | None = None
+    noise: SumsNoise | None = None
+    """What [privacy] says in a run on sums."""
+
+    @property
+    def is_sums(self) -> bool:
+        """Whether nothing but sums over all members' rows becomes known."""
+        return self.algorithm.name == SUMS
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -211,9 +198,26 @@ class Spec(_Strict, frozen=True):
         return hash_of(self.text)
 
     @property
+    def has_two_classes(self) -> bool:
+        """Whether the kernel or the loss compares two classes, and no more."""
+        measure = self.measure
+        if isinstance(measure, Kernel | Combination):
+            return any(part.two_classes for part in measure.components)
+        return measure.name.startswith("auc-")
+
+    @property
     def measure(self) -> Kernel | Combination | Loss | GeneralLoss:
         """The kernel or the loss itself."""
-        return as_loss(self.loss) if self.kernel is None else as_kernel(self.kernel)
+        if self.kernel is None:
+            return as_loss(self.loss)
+        asked = find_order_question(self.kernel) if self.is_sums else None
+        return as_kernel(self.kernel) if asked is None else asked.like
+
+    def leaves(self) -> list[str]:
+        """Say in sentences what a run sends from a member's machine."""
+        from pairgossip.peer.spec.leaves import describe_leaves
+
+        return describe_leaves(self)
 
     def value(self, readout: FloatArray) -> float:
         """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""
@@ -236,14 +240,26 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 def parse_spec(text: str) -> Spec:
     """Make a specification of TOML text."""
     table = parse_toml(text)
-    check_table(table, {name: set(kind.__struct_fields__) for name, kind in _TABLES.items()})
+    is_sums = asks_for_sums(table)
+    tables = dict(_TABLES)
+    if is_sums:
+        tables["privacy"] = SumsNoise
+    known = {name: set(kind.__struct_fields__) for name, kind in tables.items()}
+    known[""].discard(NOISE)
+    check_table(table, known)
+    check_algorithm_keys(table, is_sums=is_sums)
+    if is_sums and "privacy" in table:
+        table = {**table, NOISE: table["privacy"], "privacy": None}
     try:
         spec = msgspec.convert(table, Spec)
     except msgspec.ValidationError as problem:
         raise wrong_kind(problem) from None
     spec = _canonical(spec)
     check_meaning(spec)
-    check_privacy(spec)
+    if spec.is_sums:
+        check_sums(spec)
+    else:
+        check_privacy(spec)
     if len(spec.text) > LARGEST_TEXT:
         raise InputError("The specification is too long to be sent: use fewer or shorter columns.")
     return spec
@@ -267,18 +283,28 @@ def _canonical(spec: Spec) -> Spec:
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
-        changes["kernel"] = as_kernel(spec.kernel).name
+        asked = find_order_question(spec.kernel) if spec.is_sums else None
+        changes["kernel"] = (asked or as_kernel(spec.kernel)).name
     if spec.loss is not None:
         changes["loss"] = as_loss(spec.loss).name
         changes["learning"] = _canonical_learning(spec.learning or Learning())
-    if spec.loss is None and spec.algorithm.mixing is None:
-        changes["algorithm"] = msgspec.structs.replace(spec.algorithm, mixing="weighted")
+    changes["algorithm"] = _canonical_algorithm(spec)
     if spec.stop is not None:
         stop = msgspec.structs.replace(spec.stop, enough=spec.stop.enough or None)
         changes["stop"] = None if stop == Stop() else stop
     if spec.privacy is not None:
         changes["privacy"] = _canonical_privacy(spec, spec.privacy)
     return msgspec.structs.replace(spec, **changes)
+
+
+def _canonical_algorithm(spec: Spec) -> Algorithm:
+    algorithm = msgspec.structs.replace(spec.algorithm, name=canonical(spec.algorithm.name))
+    if algorithm.name == SUMS:
+        rounds = algorithm.rounds or (DEFAULT_ROUNDS if spec.loss is not None else None)
+        return msgspec.structs.replace(algorithm, rounds=rounds)
+    if spec.loss is None and algorithm.mixing is None:
+        return msgspec.structs.replace(algorithm, mixing="weighted")
+    return algorithm
 
 
 def _canonical_learning(learning: Learning) -> Learning:
@@ -306,6 +332,44 @@ def _canonical_privacy(spec: Spec, privacy: Privacy) -> Privacy:
 def hash_of(text: str) -> str:
     """Return the SHA-256 of a canonical text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def program_for(
+    spec: Spec,
+    own: Rows,
+    members: Mapping[str, int],
+    generation: int = 0,
+    noise: Noise | None = None,
+) -> SumsProgram:
+    """Make what a member with these rows runs on sums.
+
+    Parameters
+    ----------
+    spec, own
+        The specification, and the member's rows.
+    members, generation
+        How many rows each member of this generation has, and its number.
+    noise
+        Returns what this member adds to the counts of a round: drawn once by `noise_law_for`, and
+        kept.
+    """
+    from pairgossip.peer.sums.programs import Generation
+
+    rows, whole = np.array(own, dtype=np.float64), Generation(members, generation)
+    if spec.loss is not None:
+        from pairgossip.peer.sums.learning import LearningProgram
+
+        return LearningProgram(spec, rows, whole)
+    from pairgossip.peer.sums.statistics import StatisticsProgram
+
+    return StatisticsProgram(spec, rows, whole, noise)
+
+
+def noise_law_for(spec: Spec, members: int) -> NoiseLaw:
+    """Return what each of so many members draws for every count of a round."""
+    from pairgossip.peer.sums.statistics import noise_law
+
+    return noise_law(spec, members)
 
 
 def _debiased(spec: Spec) -> Any:

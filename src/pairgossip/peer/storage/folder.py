@@ -24,7 +24,7 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_link, sync
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
-from pairgossip.peer.identity.members import Members, check_address
+from pairgossip.peer.identity.members import LEAST_MEMBERS, Members, check_address
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.checks import wrong_kind
 from pairgossip.peer.spec.spec import Spec, read_spec
@@ -43,6 +43,10 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to wait for the disk where a loss of power could otherwise undo an exchange."""
     metrics: str | None = None
     """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+    least_members: int = LEAST_MEMBERS
+    """Where sums are computed: contribute to none over fewer members."""
+    least_rows: int = 0
+    """Where sums are computed: contribute to none over fewer rows of all members together."""
 
 
 class Home:
@@ -149,6 +153,11 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
                 f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
                 f"127.0.0.1:9464."
             )
+    if settings.least_members < 2 or settings.least_rows < 0:
+        raise InputError(
+            "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "
+            "to hide among."
+        )
     return settings
 
 

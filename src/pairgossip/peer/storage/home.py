@@ -41,7 +41,9 @@ from pairgossip.files import LARGEST_TOML, read_bytes, sync, write_json_file
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
 from pairgossip.peer.protocol.messages import MOST_ROWS, Rows
-from pairgossip.peer.protocol.state import Save, first_state
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.rounds import first_sums
+from pairgossip.peer.protocol.state import Save, SaveSums
 from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, OperatorSettings, check_settings
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -163,6 +165,11 @@ def create_home(
     _refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
+    if spec.noise is not None:
+        raise InputError(
+            "A peer cannot keep the noise of sums yet: remove the table [privacy], or let rows be "
+            'reported with algorithm.name = "exchange".'
+        )
     rows = _contributed_rows(data_path, spec, ledger, budget)
     with _scaffold(target) as draft:
         home = Home(draft)
@@ -214,8 +221,11 @@ def _write_first_state(home: Home, identity: Identity, spec: Spec, rows: Rows) -
     try:
         about = {"peer": identity.id, "spec": spec.hash, "data": digest(rows)}
         journal.note({**about, "draw_seed": str(secrets.randbits(64))})
-        state = first_state(make_context(identity, spec, rows, Members()))
-        journal.save(Save(state, sync=True, everything=True))
+        if spec.is_sums:
+            journal.save(SaveSums(first_sums(len(rows)), sync=True, everything=True))
+        else:
+            state = first_state(make_context(identity, spec, rows, Members()))
+            journal.save(Save(state, sync=True, everything=True))
     finally:
         journal.close()
 

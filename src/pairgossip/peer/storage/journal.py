@@ -25,13 +25,16 @@ from pathlib import Path
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
+    PROOF,
+    ROWS,
     SCHEMA,
     VERSION,
     as_text,
     check_database,
+    contribution_key,
     explain_failures,
     fingerprint,
     read_notes,
@@ -54,6 +57,7 @@ _UPSERT_OUTCOME = (
     "INSERT INTO outcomes (neighbor, outcome, crc) VALUES (?, ?, ?) ON CONFLICT (neighbor) "
     "DO UPDATE SET outcome = excluded.outcome, crc = excluded.crc"
 )
+_UPSERT_ROUND = "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)"
 
 
 class SqliteJournal:
@@ -81,12 +85,12 @@ class SqliteJournal:
             self._base.close()
             raise
 
-    def load(self) -> State | None:
+    def load(self) -> State | SumsState | None:
         """Return the state last saved, or None if there is none."""
         with explain_failures(self.path):
             return read_state(self._base, self.path)
 
-    def save(self, change: Save) -> None:
+    def save(self, change: Save | SaveSums) -> None:
         """Write a change down in one transaction; after a failure nothing more is written.
 
         What the peer has in memory is then ahead of its disk, and must be dropped: it goes on
@@ -134,33 +138,30 @@ class SqliteJournal:
             self._base.close()
         self._witness.close()
 
-    def _write(self, change: Save, saves: int) -> int:
+    def _write(self, change: Save | SaveSums, saves: int) -> int:
         """Write a change, and return the fingerprint of what it leaves."""
-        state = change.state
         sums = self._sums = self._sums or _Sums(self._base)
         if change.everything:
-            for table in ("nodes", "outcomes"):
+            for table in ("nodes", "outcomes", "rounds"):
                 self._base.execute(f"DELETE FROM {table}")
-            sums.begin(len(state.nodes))
+            sums.begin(len(change.state.nodes) if isinstance(change, Save) else 0)
         if change.own is not None:
             entry = ("data", digest(change.own))
             columns = (*entry, sums.put("about", *entry))
             self._base.execute("INSERT OR REPLACE INTO about VALUES (?, ?, ?)", columns)
-        rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
-        self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
-        changed = state.outcomes if change.everything else (change.outcome_of,)
-        packed = [(who, msgspec.msgpack.encode(state.outcomes[who])) for who in changed if who]
-        self._base.executemany(
-            _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
-        )
+        if isinstance(change, Save):
+            numbers = self._write_exchange(change, sums)
+        else:
+            numbers = self._write_rounds(change, sums)
+        state, (seq, pending, exchanges, left_out) = change.state, numbers
         peer = (
             1,
             str(state.generation),
             msgspec.msgpack.encode(state.evicted),
-            state.seq,
-            msgspec.msgpack.encode(state.pending),
-            state.exchanges,
-            state.left_out,
+            seq,
+            pending,
+            exchanges,
+            left_out,
             state.notice,
             saves,
             sums.total,
@@ -168,6 +169,33 @@ class SqliteJournal:
         crc = fingerprint("peer", *peer)
         self._base.execute(_REPLACE_PEER, (*peer, crc))
         return crc
+
+    def _write_exchange(self, change: Save, sums: _Sums) -> tuple[int, bytes, int, int]:
+        """Write nodes and outcomes, and return the numbers that stand in the row of the peer."""
+        state = change.state
+        rows = range(len(state.nodes)) if change.everything else sorted(set(change.nodes))
+        self._base.executemany(_UPSERT_NODE, (self._node(sums, state, row) for row in rows))
+        changed = state.outcomes if change.everything else (change.outcome_of,)
+        packed = [(who, msgspec.msgpack.encode(state.outcomes[who])) for who in changed if who]
+        self._base.executemany(
+            _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
+        )
+        pending = msgspec.msgpack.encode(state.pending)
+        return state.seq, pending, state.exchanges, state.left_out
+
+    def _write_rounds(self, change: SaveSums, sums: _Sums) -> tuple[int, bytes, int, int]:
+        """Write contributions; the row of the peer has no numbers of theirs."""
+        state = change.state
+        added = state.contributions if change.everything else change.added
+        items: dict[str, object] = {
+            contribution_key(place): state.contributions[place] for place in added
+        }
+        items[ROWS] = state.rows
+        if state.proof is not None:
+            items[PROOF] = state.proof
+        packed = [(key, msgspec.msgpack.encode(item)) for key, item in items.items()]
+        self._base.executemany(_UPSERT_ROUND, [(*one, sums.put("rounds", *one)) for one in packed])
+        return 0, msgspec.msgpack.encode({}), 0, 0
 
     def _node(self, sums: _Sums, state: State, row: int) -> tuple[int, bytes, bytes, bytes, int]:
         node = state.nodes[row]
@@ -235,7 +263,7 @@ class _Sums:
         nodes = base.execute("SELECT crc FROM nodes ORDER BY row")
         self._nodes = array("q", (crc for (crc,) in nodes))  # there may be a million
         self._others: dict[tuple[str, str], int] = {}
-        for table, key in (("outcomes", "neighbor"), ("about", "key")):
+        for table, key in (("outcomes", "neighbor"), ("rounds", "key"), ("about", "key")):
             rows = base.execute(f"SELECT {key}, crc FROM {table}")
             self._others |= {(table, name): crc for name, crc in rows}
         self.total = self._added_up()

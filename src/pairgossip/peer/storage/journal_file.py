@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,11 +14,27 @@ from urllib.parse import quote
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.messages import BadFrame, Notice, Record, decode, generation_ordinal
-from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
+from pairgossip.peer.protocol.messages import (
+    BadFrame,
+    Contribution,
+    Notice,
+    Proof,
+    Record,
+    decode,
+    generation_ordinal,
+)
+from pairgossip.peer.protocol.state import (
+    Node,
+    Outcome,
+    Pending,
+    Place,
+    State,
+    SumsState,
+    Vector,
+)
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 7
+VERSION = 8
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -30,9 +46,15 @@ SCHEMA = (
     "private BLOB NOT NULL, crc INTEGER NOT NULL)",
     "CREATE TABLE outcomes (neighbor TEXT PRIMARY KEY, outcome BLOB NOT NULL, "
     "crc INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE rounds (key TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL) "
+    "WITHOUT ROWID",
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) "
     "WITHOUT ROWID",
 )
+
+
+ROWS, PROOF = "rows", "proof"
+"""What stands in the table of rounds beside contributions, whose keys are round and member."""
 
 
 def fingerprint(table: str, *columns: object) -> int:
@@ -135,13 +157,14 @@ def _explain(problem: sqlite3.Error, path: Path) -> InputError:
     )
 
 
-def read_state(base: sqlite3.Connection, path: Path) -> State | None:
+def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None:
     """Read the state from an open database; what does not fit together is damage."""
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
         row = base.execute("SELECT * FROM peer").fetchone()
         nodes = list(base.execute("SELECT * FROM nodes ORDER BY row"))
         outcomes = list(base.execute("SELECT * FROM outcomes"))
+        rounds = list(base.execute("SELECT * FROM rounds"))
         about = list(base.execute("SELECT * FROM about"))
     finally:
         base.rollback()
@@ -150,25 +173,57 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     try:
         _check("peer", [row])
         _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
-        tables = {"nodes": nodes, "outcomes": outcomes, "about": about}
+        tables = {"nodes": nodes, "outcomes": outcomes, "rounds": rounds, "about": about}
         if total != sum_fingerprints(_check(name, rows) for name, rows in tables.items()):
             raise ValueError("a row is missing, or is not the latest")
+        standing: dict[str, Any] = {
+            "generation": int(generation),
+            "evicted": msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
+            "notice": notice,
+            "grown": _notice(notice).grown if notice else (),
+        }
+        if rounds:
+            return _sums({key: content for key, content, _ in rounds}, standing)
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
         return State(
-            generation=int(generation),
-            evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
+            **standing,
             seq=seq,
             nodes=Vector(_node(*columns) for _, *columns, _ in nodes),
             pending=_pending(pending, len(nodes)),
             outcomes={who: msgspec.msgpack.decode(it, type=Outcome) for who, it, _ in outcomes},
             exchanges=exchanges,
             left_out=left_out,
-            notice=notice,
-            grown=_notice(notice).grown if notice else (),
         )
     except (msgspec.MsgspecError, ValueError, TypeError, struct.error) as problem:
         raise _explain(sqlite3.DatabaseError(str(problem)), path) from None
+
+
+def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState:
+    """The state of a peer that computes sums."""
+    kept = {
+        contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
+        for key, content in rounds.items()
+        if key not in (ROWS, PROOF)
+    }
+    proof = rounds.get(PROOF)
+    return SumsState(
+        **standing,
+        rows=msgspec.msgpack.decode(rounds[ROWS], type=int),
+        contributions=kept,
+        proof=None if proof is None else msgspec.msgpack.decode(proof, type=Proof),
+    )
+
+
+def contribution_key(place: Place) -> str:
+    """Return the key under which a contribution is kept."""
+    return f"{place[0]}/{place[1]}"
+
+
+def contribution_place(key: str) -> Place:
+    """Return the round and the member of a contribution that is kept under a key."""
+    number, _, member = key.partition("/")
+    return int(number), member
 
 
 def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
@@ -188,7 +243,7 @@ def read_about(path: Path) -> dict[str, str]:
         return read_notes(base, path)
 
 
-def read_saved_state(path: Path) -> tuple[State, dict[str, str]]:
+def read_saved_state(path: Path) -> tuple[State | SumsState, dict[str, str]]:
     """Return a peer's state and what is noted about the peer, also while it runs."""
     check_database(path)
     with _reading(path) as base:
@@ -205,11 +260,17 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
     """
     state, about = read_saved_state(path)
     about.pop("draw_seed", None)
-    return {
+    shown = {
         **about,
         "generation": generation_ordinal(state.generation),
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
+    }
+    if isinstance(state, SumsState):
+        places = sorted(state.contributions)
+        return shown | {"contributions": [{"round": k, "member": one} for k, one in places]}
+    return {
+        **shown,
         "seq": state.seq,
         "exchanges": state.exchanges,
         "left_out": state.left_out,

@@ -1,0 +1,443 @@
+"""Rounds of sums of which nothing but the sum becomes known, without any input or output.
+
+Theory of operation
+-------------------
+In every round each member contributes once: numbers under a mask that cancels in the sum, signed.
+Contributions spread by set union: neighbors tell each other which they have, and ask for those they
+lack. Union does not mind loss, repetition, reordering or restarts, so nothing here has to happen
+exactly once. When the contributions of all members are there, everyone adds them and knows the sum;
+what the next round asks follows from the sums so far, and is the same at every member.
+
+A contribution is durable before anyone hears of it, and what it depends on is in the transcript
+that its mask is made for (see `masks`): a peer that comes back from a crash, or from an old backup,
+contributes the same bytes or is found out. If a neighbor has its contribution to a round and it has
+sent none to anybody since it started, it asks for that one first, and stops if it is another.
+
+Round 0 is about the members: each commits to its rows, for a transcript that is the digest of the
+list of members. So members with different lists, or other rows than before, never get to a mask.
+
+Two different contributions of one member to one round are proof of a lie. It shows in the next
+round at the latest, as transcripts differ; the two are then found, kept and passed on, and the
+generation ends there. A member whose numbers differ by a rounding from the others' asks for
+something else in clear: then the round is repeated with what the member with the lowest id asked.
+
+A member that is missing stops the round. It is waited for, or evicted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.membership import Membership, RestoredBackup
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    LONGEST_PUBLIC,
+    AnyMessage,
+    Contribution,
+    Have,
+    Notice,
+    Proof,
+    Roster,
+    Want,
+    encode,
+    signed_payload,
+    with_signature,
+)
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
+from pairgossip.peer.protocol.state import (
+    ContactSoon,
+    SaveSums,
+    Send,
+    SumsAction,
+    SumsState,
+)
+
+_CARDS = Ask(Kind.CARDS, b"")
+_DIGEST = 32
+_MOST_SENT = 64
+_MOST_BYTES = 1 << 22
+"""How much one request brings at once: more would only be dropped on its way."""
+
+
+class Halt(NamedTuple):
+    """Why a generation cannot go on, and whom that is about."""
+
+    reason: str
+    members: tuple[str, ...] = ()
+
+
+@dataclass
+class Rounds(Membership[SumsState]):
+    """One peer's side of all rounds."""
+
+    round: int = 0
+    transcript: bytes = b""
+    ask: Ask | None = _CARDS
+    """What the present round asks for; None if all is known."""
+    halt: Halt | None = None
+    other_lists: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Members and rows as neighbors have them whose lists differ; empty until they tell."""
+    program: Program = field(init=False)
+    members: tuple[str, ...] = ()
+    _theirs: dict[str, Have] = field(default_factory=dict)
+    """How far neighbors are, as they last said."""
+    _wanted: int = 0
+    """Whose contributions were asked for since the last contact."""
+    _sent: dict[int, set[str]] = field(default_factory=dict)
+    """Who was sent this peer's contribution to a round, or has shown it to be the same."""
+    _repeated: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._begin()
+
+    # What a generation knows
+
+    def _begin(self) -> None:
+        """Begin from the members' list, and go as far as the contributions at hand tell."""
+        self.members = tuple(sorted(self.context.present_rows))
+        self.program = self.context.make_program(self.state.generation)
+        self.round, self.ask, self.halt, self._repeated = 0, _CARDS, None, False
+        self.transcript = self._first_transcript()
+        self._theirs.clear()
+        self._sent.clear()
+        self.other_lists.clear()
+        self._wanted = 0
+        if self.state.proof is not None:
+            self.halt = Halt("lie", (self.state.proof.first.member,))
+        while self._is_complete():
+            self._finish_round()
+
+    def _first_transcript(self) -> bytes:
+        roster = tuple(sorted(self.context.present_rows.items()))
+        named = (self.context.spec, self.state.generation, roster)
+        return hashlib.sha256(b"pairgossip list 1\x00" + msgspec.msgpack.encode(named)).digest()
+
+    def contribution(self, member: str, number: int | None = None) -> Contribution | None:
+        """Return what a member has contributed to a round, the present one unless told."""
+        return self.state.contributions.get((self.round if number is None else number, member))
+
+    @property
+    def awaited(self) -> list[str]:
+        """Members whose contributions to this round are not there yet."""
+        if self.ask is None:
+            return []
+        return [one for one in self.members if self.contribution(one) is None]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to tell any neighbor."""
+        level = (self.round, self.transcript)
+        return self.ask is None and all(
+            who in self._theirs and (self._theirs[who].round, self._theirs[who].transcript) == level
+            for who in self.present
+        )
+
+    def _is_complete(self) -> bool:
+        return self.halt is None and self.ask is not None and not self.awaited
+
+    def _finish_round(self) -> None:
+        """Take the sum, and see what comes next."""
+        assert self.ask is not None
+        ask, given = self.ask, [self.state.contributions[self.round, one] for one in self.members]
+        digests = b"".join(self._digest(one) for one in given)
+        self.transcript = hashlib.sha256(self.transcript + digests).digest()
+        self.round += 1
+        try:
+            self.ask = self._next_ask(ask, given)
+        except Disagreement as problem:
+            self.halt = Halt(f"disagreement: {problem}", (self.members[0],))
+        if self.ask is not None and self.round > self.program.most_rounds and self.halt is None:
+            self.halt = Halt("rounds")
+
+    def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
+        if ask.kind is Kind.CARDS:
+            return self.program.ask()
+        different = tuple(one.member for one in given if one.public != given[0].public)
+        if different and self._repeated:
+            self.halt = Halt("repeated", different)
+            return ask
+        self._repeated = bool(different)
+        if different:
+            self.counts["rounds repeated: members asked differently"] += 1
+            return self.program.follow(given[0].public)
+        self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
+        return self.program.ask()
+
+    def _digest(self, one: Contribution) -> bytes:
+        return hashlib.sha256(signed_payload(one, self.context.spec)).digest()
+
+    # Events
+
+    def start(self) -> list[SumsAction]:
+        """Begin, for the first time or again; the state is written down once more, all of it."""
+        hellos = [Send(neighbor, self._hello(neighbor)) for neighbor in self.present]
+        return [SaveSums(self.state, True, everything=True), *hellos, *self._proceed()]
+
+    def contact(self) -> list[SumsAction]:
+        """Tell neighbors how far this peer is, and ask again for what has not come."""
+        self._wanted = 0
+        messages: list[SumsAction] = []
+        for neighbor in self.present:
+            if neighbor not in self.agreed:
+                messages.append(Send(neighbor, self._hello(neighbor)))
+            elif self.state.proof is not None:
+                messages.append(Send(neighbor, self.state.proof))
+            elif not self._is_level(neighbor) or self.ask is not None:
+                messages.append(Send(neighbor, self._have()))
+        return messages
+
+    def begin_generation(self, notice: Notice) -> list[SumsAction]:
+        """Forget all contributions, and notify the neighbors."""
+        self.context = self.context.with_changes(notice.changes)
+        own = self.context.own if len(self.context.own) != self.state.rows else None
+        self.state = SumsState(
+            rows=len(self.context.own),
+            generation=notice.generation,
+            evicted=notice.evicted,
+            notice=encode(notice),
+            grown=notice.grown,
+        )
+        self._begin()
+        self.counts["generations begun"] += 1
+        notices = [Send(neighbor, notice) for neighbor in self.context.neighbors]
+        save = SaveSums(self.state, True, everything=True, own=own)
+        return [save, *notices, *self._proceed()]
+
+    def _handle(self, sender: str, message: AnyMessage) -> list[SumsAction]:
+        match message:
+            case Have():
+                return self._handle_have(sender, message)
+            case Want():
+                return self._handle_want(sender, message)
+            case Contribution():
+                return self._handle_contribution(sender, message)
+            case Proof():
+                return self._handle_proof(message)
+            case Roster():
+                self.other_lists[sender] = dict(message.rows)
+            case _:
+                self.counts["refused: message of another protocol"] += 1
+        return []
+
+    def _greeted_back(self, sender: str) -> list[SumsAction]:
+        return [Send(sender, self._have())] if sender in self.agreed else []
+
+    # Contributing
+
+    def _proceed(self) -> list[SumsAction]:
+        """Contribute and add up as long as all is there; then tell the neighbors."""
+        actions, before = list[SumsAction](), self.round
+        while self.halt is None and self.ask is not None:
+            actions += self._contribute()
+            if not self._is_complete():
+                break
+            self._finish_round()
+        if self.round > before:
+            self._wanted = 0
+            level = [who for who in self.present if who in self.agreed]
+            actions += [Send(who, self._have(wants_answer=False)) for who in level]
+            for who, theirs in list(self._theirs.items()):
+                actions += self._compare(who, theirs)
+        return [*actions, ContactSoon()]
+
+    def _contribute(self) -> list[SumsAction]:
+        """Make this peer's contribution, once; nothing leaves it before it is on the disk."""
+        place = self.round, self.context.me
+        if place in self.state.contributions or self.context.refusal() is not None:
+            return []
+        assert self.ask is not None
+        public, words = self.ask.public, b""
+        if self.ask.kind is Kind.CARDS:
+            public = masks.commit(self.context.agree(self.context.me), self.context.own_digest())
+        elif self.ask.kind is Kind.SUM:
+            others = [one for one in self.members if one != self.context.me]
+            secrets = {one: self.context.agree(one) for one in others}
+            hidden = masks.mask(self.context.me, secrets, self.transcript, self.ask.words)
+            words = masks.pack(self.program.contribute(self.ask) + hidden)
+        unsigned = Contribution(
+            self.state.generation, *place, self.transcript, public, words, signature=b""
+        )
+        contribution = with_signature(unsigned, self.context.spec, self.context.sign)
+        return [self._keep(contribution, sync=True)]
+
+    def _keep(self, contribution: Contribution, *, sync: bool) -> SaveSums:
+        place = contribution.round, contribution.member
+        kept = {**self.state.contributions, place: contribution}
+        self.state = replace(self.state, contributions=kept)
+        return SaveSums(self.state, sync, (place,))
+
+    # Union
+
+    def _have(self, *, wants_answer: bool = True) -> Have:
+        held = [one for one in self.members if self.contribution(one) is not None]
+        return Have(
+            self.state.generation,
+            self.round,
+            self.transcript,
+            self._pack(held),
+            wants_answer,
+        )
+
+    def _handle_have(self, sender: str, have: Have) -> list[SumsAction]:
+        self._theirs[sender] = have
+        if sender not in self.agreed:
+            return [Send(sender, self._hello(sender))]
+        actions = self._compare(sender, have)
+        is_behind = have.round < self.round or self._lacks(have)
+        if have.wants_answer and is_behind:
+            actions.append(Send(sender, self._have(wants_answer=False)))
+        return actions
+
+    def _lacks(self, have: Have) -> bool:
+        """Return whether this peer has contributions to the present round that a neighbor lacks."""
+        theirs = int.from_bytes(have.held, "little")
+        mine = int.from_bytes(self._have().held, "little")
+        return have.round == self.round and bool(mine & ~theirs)
+
+    def _compare(self, sender: str, have: Have) -> list[SumsAction]:
+        """Send a neighbor this peer's contribution, and ask for what it has and this peer lacks."""
+        if have.round < self.round:
+            return []
+        if have.round > self.round:
+            return self._request(sender, (1 << len(self.members)) - 1)
+        if have.transcript != self.transcript:
+            return self._look_into(sender, have)
+        self.other_lists.pop(sender, None)
+        theirs, own = int.from_bytes(have.held, "little"), self.contribution(self.context.me)
+        actions = self._request(sender, theirs)
+        mine = 1 << self.members.index(self.context.me)
+        sent = self._sent.setdefault(self.round, set())
+        if own is not None and not theirs & mine and sender not in sent:
+            sent.add(sender)
+            actions.append(Send(sender, own))
+        return actions
+
+    def _request(self, sender: str, offered: int) -> list[SumsAction]:
+        """Ask for what is missing here, and for one's own unless it was sent to somebody."""
+        if self.ask is None:
+            return []
+        missing = 0
+        for place, one in enumerate(self.members):
+            is_unsure = one == self.context.me and not self._sent.get(self.round)
+            if is_unsure or self.contribution(one) is None:
+                missing |= 1 << place
+        wanted = offered & missing & ~self._wanted
+        self._wanted |= wanted
+        return [Send(sender, self._want(self.round, wanted))] if wanted else []
+
+    def _want(self, number: int, members: int) -> Want:
+        packed = members.to_bytes((len(self.members) + 7) // 8, "little")
+        return Want(self.state.generation, number, packed)
+
+    def _pack(self, members: Iterable[str]) -> bytes:
+        bits = sum(1 << self.members.index(one) for one in members)
+        return bits.to_bytes((len(self.members) + 7) // 8, "little")
+
+    def _look_into(self, sender: str, have: Have) -> list[SumsAction]:
+        """Find out why a neighbor's transcript differs: another list, or a lie a round ago."""
+        if self.round == 0:
+            self.other_lists.setdefault(sender, {})
+            self.counts["refused: another list of members"] += 1
+            rows = tuple(sorted(self.context.present_rows.items()))
+            return [Send(sender, Roster(self.state.generation, rows))]
+        self.counts["transcripts that differ"] += 1
+        return [Send(sender, self._want(self.round - 1, (1 << len(self.members)) - 1))]
+
+    def _handle_want(self, sender: str, want: Want) -> list[SumsAction]:
+        bits, answers, size = int.from_bytes(want.members, "little"), list[SumsAction](), 0
+        for place, one in enumerate(self.members):
+            held = self.contribution(one, want.round) if bits >> place & 1 else None
+            if held is not None and len(answers) < _MOST_SENT and size < _MOST_BYTES:
+                answers.append(Send(sender, held))
+                size += len(held.words)
+        return answers
+
+    def _handle_contribution(self, sender: str, given: Contribution) -> list[SumsAction]:
+        if given.member not in self.members:
+            self.counts["refused: contribution of no member"] += 1
+            return []
+        if given.round > self.round or (given.round == self.round and self.ask is None):
+            self.counts["contributions ahead of this peer"] += 1
+            return []
+        known = self.contribution(given.member, given.round)
+        if known is not None and self._digest(known) == self._digest(given):
+            if given.member == self.context.me:
+                self._sent.setdefault(given.round, set()).add(sender)
+            self.counts["contributions received again"] += 1
+            return []
+        if not self._is_genuine(given):
+            self.counts["refused: contribution not genuine"] += 1
+            return []
+        if given.member == self.context.me:
+            raise RestoredBackup(sender)
+        if known is not None:
+            return self._handle_proof(Proof(self.state.generation, known, given))
+        if not self._fits(given):
+            return []
+        return [self._keep(given, sync=False), *self._proceed()]
+
+    def _fits(self, given: Contribution) -> bool:
+        """Return whether a contribution to the present round is one that can be added."""
+        if given.transcript != self.transcript:
+            self.counts["refused: contribution for another transcript"] += 1
+        elif not self._is_well_formed(given):
+            self.counts["refused: malformed"] += 1
+        else:
+            return True
+        return False
+
+    def _is_well_formed(self, given: Contribution) -> bool:
+        """Return whether lengths are those asked for, or those of another question."""
+        assert self.ask is not None
+        if self.ask.kind is Kind.CARDS:
+            return (len(given.public), given.words) == (_DIGEST, b"")
+        if given.public == self.ask.public:
+            return len(given.words) == 8 * self.ask.words
+        longest = 8 * self.program.longest
+        return (
+            len(given.words) % 8 == 0
+            and len(given.words) <= longest
+            and len(given.public) <= LONGEST_PUBLIC
+        )
+
+    def _is_genuine(self, given: Contribution) -> bool:
+        signed = signed_payload(given, self.context.spec)
+        return given.generation == self.state.generation and self.context.verify(
+            given.member, signed, given.signature
+        )
+
+    def _handle_proof(self, proof: Proof) -> list[SumsAction]:
+        """Keep two contributions that contradict each other, and pass them on."""
+        first, second = proof.first, proof.second
+        is_one = (first.member, first.round) == (second.member, second.round)
+        if self.state.proof is not None or first.member not in self.members:
+            return []
+        if not is_one or self._digest(first) == self._digest(second):
+            self.counts["refused: no proof"] += 1
+            return []
+        if not (self._is_genuine(first) and self._is_genuine(second)):
+            self.counts["refused: no proof"] += 1
+            return []
+        if first.member == self.context.me:
+            raise RestoredBackup(self.context.me)
+        self.state = replace(self.state, proof=proof)
+        self.halt = Halt("lie", (first.member,))
+        self.counts["lies proved"] += 1
+        return [SaveSums(self.state, True), *(Send(who, proof) for who in self.present)]
+
+    def _is_level(self, neighbor: str) -> bool:
+        theirs = self._theirs.get(neighbor)
+        return theirs is not None and replace(theirs, wants_answer=True) == self._have()
+
+
+def first_sums(rows: int) -> SumsState:
+    """Return the state of a peer with this many rows that has never run."""
+    return SumsState(FIRST_GENERATION, rows=rows)

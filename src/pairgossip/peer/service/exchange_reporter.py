@@ -1,0 +1,112 @@
+"""What a peer that exchanges rows reports: its estimate, how sure that is, and who is awaited."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.state import Save
+from pairgossip.peer.service.assembly import Assembly
+from pairgossip.peer.service.errors import population_error, rows_of_others
+from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.reporter import LONELY, UNANSWERED, Reporter, last_status
+from pairgossip.peer.service.status import Status, follow, status_of
+
+
+class ExchangeReporter(Reporter):
+    """Follows one peer's exchanges."""
+
+    def __init__(self, parts: Assembly, exchange: Exchange, log: Log) -> None:
+        super().__init__(parts, exchange, log)
+        self._exchange = exchange
+        before = last_status(parts)
+        self._met = {node.record.origin for node in parts.state.nodes} | set(
+            before.heard_of if before else ()
+        )
+        self._before = parts.state, self._context
+        self._uncertainty = follow(exchange.context, parts.state, before)
+
+    def _describe(self, **more: Any) -> Status:
+        """Describe the peer by its state and by what was seen of its masses."""
+        return status_of(
+            self._context,
+            self._exchange.state,
+            self._uncertainty,
+            met=self._met,
+            masses=self._uncertainty.masses,
+            spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
+            done=self._is_done(),
+            **more,
+        )
+
+    def progress(self) -> dict[str, int]:
+        """Return how many exchanges were made."""
+        return {"exchanges": self._exchange.state.exchanges}
+
+    def _last_found(self) -> Status:
+        """Describe the peer as it was before the last change."""
+        state, context = self._before
+        return status_of(context, state, self._uncertainty, met=self._met, updated=time.time())
+
+    def _after_save(self, change: Save) -> None:
+        self._before = change.state, self._context
+        if change.state.generation != self._generation:
+            self._generation = change.state.generation
+            self._met.clear()
+            context = self._exchange.context
+            self._uncertainty.renew(context.rule, change.state, rows_of_others(context))
+            self._log_generation(change.state)
+        self._uncertainty.observe(change.state, change.nodes)
+        rows = range(len(change.state.nodes)) if change.everything else change.nodes
+        if change.nodes:
+            self._changed_at = time.monotonic()
+        self._met.update(change.state.nodes[row].record.origin for row in rows)
+
+    def _is_done(self) -> bool:
+        """Return whether what the specification asks for is reached."""
+        stop, population = self._parts.spec.stop, None
+        if stop is not None and stop.enough:
+            population = population_error(self._context, self._exchange.state)
+        return self._uncertainty.should_stop(stop, population)
+
+    def _silences(
+        self, now: float, versions: Mapping[str, int], waiting: Mapping[str, float]
+    ) -> list[str]:
+        """Say which neighbors do not answer or have gone, and what that means."""
+        sentences = []
+        # An offer made just now freezes a row too, but is answered in a moment.
+        overdue = sum(seconds > UNANSWERED for seconds in waiting.values())
+        is_stuck = overdue >= len(self._exchange.state.nodes)
+        for neighbor in self._exchange.present:
+            # A neighbor never heard is reported here only if others were heard: see LONELY.
+            is_missed = bool(self._heard_at) and neighbor not in self._heard_at
+            never = LONELY if is_missed else math.inf
+            since = now - self._heard_at.get(neighbor, self._started_at)
+            name = self._names.get(neighbor, neighbor)
+            advice = f"If it is gone for good, run: pairgossip peer evict {name}."
+            if waiting.get(neighbor, 0.0) > UNANSWERED:
+                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s: "
+                sentences.append(f"{said}{self._frozen(neighbor, is_stuck)}. {advice}")
+            elif neighbor in versions:
+                continue  # it is there, and the version is what to look at
+            elif since > (UNANSWERED if neighbor in self._exchange.away else never):
+                said = f"'{name}' is away, and was not heard of for {since:.0f} s: "
+                sentences.append(f"{said}{self._going_on(neighbor, is_stuck)}. {advice}")
+        return sentences
+
+    def _frozen(self, neighbor: str, is_stuck: bool) -> str:
+        rows = len(self._exchange.state.nodes)
+        if rows == 1:
+            return "the only row of this peer waits for it, and the peer stands still until then"
+        if is_stuck:
+            return f"all {rows} rows of this peer wait for answers, and the peer stands still"
+        return f"one of {rows} rows waits for it; {self._going_on(neighbor, is_stuck)}"
+
+    def _going_on(self, neighbor: str, is_stuck: bool) -> str:
+        if is_stuck:
+            return "no row of this peer is free for the others either"
+        there = set(self._exchange.present) - self._exchange.away - {neighbor}
+        return "exchanges with the others go on" if there else "no other neighbor is there"

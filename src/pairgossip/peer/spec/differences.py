@@ -1,0 +1,65 @@
+"""How two specifications differ, in sentences.
+
+The other's text comes from a neighbor: it is read with care, and shown escaped and cut.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+NOISE = "noise"
+"""How the canonical text calls the table [privacy] of a run on sums."""
+_MOST_SHOWN = 20
+_LONGEST_SHOWN = 60
+
+
+def differences(mine: str, theirs: str) -> list[str]:
+    """Compare two canonical texts: one sentence for every key in which they differ."""
+    try:
+        other = json.loads(theirs)
+    except (ValueError, RecursionError):
+        other = None
+    if not isinstance(other, dict):
+        return ["Their specification cannot be read."]
+    ours, others = dict(_entries(json.loads(mine))), dict(_entries(other))
+    sentences = [
+        f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
+        f"but {_format(others.get(key))} there."
+        for key in sorted(ours.keys() | others.keys())
+        if not _is_same(ours.get(key), others.get(key))
+    ]
+    if (more := len(sentences) - _MOST_SHOWN) > 0:
+        return [*sentences[:_MOST_SHOWN], f"There are {more} more differences."]
+    return sentences
+
+
+def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Name every entry by its path; tables lie two deep in a specification."""
+    for name, value in table.items():
+        key = "privacy" if not prefix and name == NOISE and value is not None else name
+        if isinstance(value, dict) and depth < 2:
+            yield from _entries(value, f"{prefix}{key}.", depth + 1)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two values mean the same: null is as good as absent; true is not 1."""
+    return type(one) is type(other) and bool(one == other)
+
+
+def _format(value: Any) -> str:
+    if value is None:
+        return "absent"
+    try:
+        return _shorten(json.dumps(value))
+    except (ValueError, RecursionError):
+        return "unreadable"
+
+
+def _shorten(escaped: str) -> str:
+    """Cut JSON text, whose escapes leave nothing but delete for a terminal to obey."""
+    plain = escaped.replace("\x7f", "?")
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..."

@@ -1,0 +1,138 @@
+"""What can be wrong with the specification of a run on sums, each with its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.errors import InputError, canonical, unknown_name
+from pairgossip.kernels import as_kernel
+from pairgossip.losses import as_loss
+from pairgossip.losses.learning import is_ordering
+from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
+from pairgossip.peer.sums.questions import check_kernel, count_grades, find_order_question
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+EXCHANGE, SUMS = "exchange", "sums"
+DEFAULT_ROUNDS = 100
+_MOST_BINS = 1024
+_MOST_WORDS = 1 << 17
+"""How many numbers a contribution may have: a megabyte."""
+_MOST_GRADES = 32
+_FEWEST_ROUNDS = 3
+_OF_EXCHANGE = {
+    "mixing": "is how estimates are averaged when rows travel",
+    "rate": "is how often members exchange rows",
+}
+_OF_SUMS = ("bins", "refine", "rounds")
+
+
+def asks_for_sums(table: Mapping[str, Any]) -> bool:
+    """Return whether the text of a specification is of a run on sums."""
+    algorithm = table.get("algorithm")
+    name = algorithm.get("name") if isinstance(algorithm, Mapping) else None
+    return isinstance(name, str) and canonical(name) == SUMS
+
+
+def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
+    """Refuse keys that mean nothing to the algorithm that is chosen."""
+    algorithm = table.get("algorithm", {})
+    given = set(algorithm) if isinstance(algorithm, Mapping) else set()
+    if is_sums:
+        for key, why in _OF_EXCHANGE.items():
+            if key in given:
+                raise InputError(f"algorithm.{key} {why}, and sums have none: remove it.")
+        learning = table.get("learning")
+        if isinstance(learning, Mapping) and "step" in learning:
+            raise InputError("learning.step is not needed: sums choose their steps; remove it.")
+        if "stop" in table:
+            raise InputError("stop is not needed: a run on sums ends by itself; remove the table.")
+        return
+    for key in _OF_SUMS:
+        if key in given:
+            raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
+    name = algorithm.get("name", EXCHANGE) if isinstance(algorithm, Mapping) else EXCHANGE
+    if isinstance(name, str) and canonical(name) != EXCHANGE:
+        raise unknown_name("algorithm.name", name, (EXCHANGE, SUMS))
+
+
+def check_sums(spec: Spec) -> None:
+    """Refuse what sums cannot tell."""
+    if spec.loss is None:
+        _check_statistic(spec)
+    else:
+        _check_loss(spec)
+
+
+def _check_statistic(spec: Spec) -> None:
+    algorithm = spec.algorithm
+    if algorithm.rounds is not None:
+        raise InputError("algorithm.rounds is for a loss: remove it, or give algorithm.refine.")
+    asked = find_order_question(str(spec.kernel))
+    if asked is None:
+        check_kernel(as_kernel(spec.kernel))
+    elif spec.target == "u":
+        raise InputError(f"target is for averages over pairs, not for '{asked.name}': remove it.")
+    if algorithm.refine not in (1, 2):
+        raise InputError(f"algorithm.refine is {algorithm.refine}: choose 1 or 2 sums.")
+    if algorithm.bins is not None and not 2 <= algorithm.bins <= _MOST_BINS:
+        raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {_MOST_BINS:,}.")
+    _check_cells(spec)
+
+
+def _check_cells(spec: Spec) -> None:
+    from pairgossip.peer.sums.statistics import cells_of, count_words
+
+    binned = bool(cells_of(spec).grids)
+    words = count_words(spec) if binned or spec.noise is None else 0
+    if words > _MOST_WORDS:
+        raise InputError(
+            f"A sum would have {words:,} numbers, which is too long to send: lower algorithm.bins."
+        )
+    if not binned and (spec.algorithm.bins is not None or spec.algorithm.refine > 1):
+        raise InputError(
+            f"kernel '{spec.kernel}' is told by sums of powers, which have no bins: remove "
+            "algorithm.bins and algorithm.refine."
+        )
+    if spec.noise is None:
+        return
+    if not binned:
+        raise InputError(
+            f"[privacy]: kernel '{spec.kernel}' is told by sums of powers, and noise is for "
+            "counts: choose another kernel, such as 'gini', or remove the table."
+        )
+    if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
+        raise InputError(
+            f"privacy.epsilon is {spec.noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
+        )
+    if spec.noise.honest is not None and spec.noise.honest < 1:
+        raise InputError(f"privacy.honest is {spec.noise.honest}: give 1 member or more.")
+
+
+def _check_loss(spec: Spec) -> None:
+    algorithm = spec.algorithm
+    if algorithm.bins is not None or algorithm.refine != 1:
+        raise InputError("algorithm.bins and algorithm.refine are for a kernel: remove them.")
+    if algorithm.rounds is not None and algorithm.rounds < _FEWEST_ROUNDS:
+        raise InputError(
+            f"algorithm.rounds is {algorithm.rounds}: learning takes {_FEWEST_ROUNDS} sums at "
+            "least, and often 20 to 60."
+        )
+    if spec.noise is not None:
+        raise InputError(
+            "[privacy]: noise is for counts, and a model is learned from other sums: remove the "
+            'table, or let reports travel with algorithm.name = "exchange".'
+        )
+    if not is_ordering(as_loss(spec.loss)):
+        raise InputError(
+            f"loss '{spec.loss}' is no function of differences of scores, so that sums do not "
+            'tell its gradient: choose another, or algorithm.name = "exchange".'
+        )
+    grades = count_grades(spec)
+    if not 2 <= grades <= _MOST_GRADES:
+        raise InputError(
+            f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 2 to "
+            f"{_MOST_GRADES} grades: use fewer, or list classes."
+        )

@@ -1,0 +1,1 @@
+"""What members compute of sums of which nothing but the sum becomes known."""

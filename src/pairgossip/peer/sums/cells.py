@@ -1,0 +1,424 @@
+"""Which features of rows are added up for a statistic, on bins that follow from declared ranges.
+
+Features are those of a sketch: products of features of axes, which are bins of a column or classes
+(`Grid`, `Labels`), in blocks. Where noise hides rows, counts alone are added up, and rows count as
+spread evenly over their bins.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.errors import InputError
+from pairgossip.inference.answer import interval
+from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.order_statistics import Statistic
+from pairgossip.peer.sums.results import LEVEL
+from pairgossip.sketches import BracketingSketch, Sketch
+from pairgossip.sketches.bins import (
+    OF_ONE_COLUMN,
+    OF_SCORES,
+    GiniBins,
+    sketch_column,
+    sketch_scores,
+)
+from pairgossip.sketches.errors import find_points, sampling_errors
+from pairgossip.sketches.grids import Extent, Grid, Labels, Range
+from pairgossip.sketches.moments import Scatter, sketch_variance
+from pairgossip.sketches.samples import RankTable, SampleReadout
+from pairgossip.sketches.sketch import combine_averages, formulas
+from pairgossip.sketches.smooth import Projections, spread_directions
+from pairgossip.sketches.tables import Table, sketch_order
+
+Axis = Grid | Labels
+_EVENLY = np.array([1.0, 0.0, 1 / 12])
+"""Mean powers of the offset of numbers that are evenly in a bin."""
+_DIRECTIONS = 32
+_FEWEST_RANKS = 3
+"""A correlation of ranks takes as many rows."""
+
+
+class Found(NamedTuple):
+    """What means of features tell of a statistic; NaN where something is not known."""
+
+    value: float
+    error: float
+    """Of sampling rows."""
+    low: float = math.nan
+    high: float = math.nan
+    """An interval that allows for the error of sampling and for noise."""
+    p: float = math.nan
+    bracket: tuple[float, float] = (math.nan, math.nan)
+    """Holds the value over all rows, whatever rows are in each bin."""
+
+
+class Reading(Protocol):
+    """What means of features tell, once it is known of how many rows."""
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        """Return the statistic for means of features, shape (..., r)."""
+
+    def find(self, mean: FloatArray, noise: float) -> Found:
+        """Return the statistic with its errors; noise has this standard error."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a specification says of the columns: their ranges, and the classes of the label."""
+
+    ranges: tuple[Range, ...]
+    """Of all columns but a label whose values are known."""
+    label: Labels | None
+    bins: int
+    target: str = "v"
+
+    def scale(self, n: float) -> float:
+        """Return the factor of the target's kind."""
+        return 1.0 if self.target == "v" else n / (n - 1)
+
+    def grids(self, powers: int, bins: int | None = None) -> tuple[Grid, ...]:
+        """Return bins of every column."""
+        count = self.bins if bins is None else bins
+        return tuple(Grid.over(Extent.declared(*one), count, powers) for one in self.ranges)
+
+
+class Cells(ABC):
+    """The features of one statistic; bins may be laid anew once it is known where rows are."""
+
+    grids: tuple[Grid, ...] = ()
+    """The bins to begin with."""
+
+    @abstractmethod
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        """Return the axes whose features are multiplied, for every block of features."""
+
+    @abstractmethod
+    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+        """Return the features of rows, shape (m, r)."""
+
+    @abstractmethod
+    def reading(self, grids: tuple[Grid, ...], n: float) -> Reading:
+        """Return what means of the features of n rows tell."""
+
+    def bounds(self, grids: tuple[Grid, ...]) -> FloatArray:
+        """Return how large features are at most, shape (r,)."""
+        return np.ones(len(self.is_count(grids)))
+
+    def is_count(self, grids: tuple[Grid, ...]) -> BoolArray:
+        """Tell which features are counts."""
+        blocks = ([_counted(axis) for axis in axes] for axes in self.blocks(grids))
+        return np.concatenate(list(map(_kron, blocks))) > 0
+
+    def spread(self, counts: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+        """Return the features of rows of which counts are known, as if spread over their bins."""
+        blocks = self.blocks(grids)
+        ends = np.cumsum([math.prod(axis.bins for axis in axes) for axes in blocks])[:-1]
+        forms = (_kron([_expansion(axis) for axis in axes]) for axes in blocks)
+        parts = zip(np.split(counts, ends, axis=-1), forms, strict=True)
+        return np.concatenate([part @ form for part, form in parts], axis=-1)
+
+    def refine(self, counts: FloatArray, grids: tuple[Grid, ...]) -> tuple[Grid, ...]:
+        """Return bins that are narrower where there are more rows, given the counts of all."""
+        found: dict[int, Grid] = {}
+        start = 0
+        for axes in self.blocks(grids):
+            shape = tuple(axis.bins for axis in axes)
+            table = counts[start : start + math.prod(shape)].reshape(shape)
+            start += table.size
+            for place, axis in enumerate(axes):
+                others = tuple(at for at in range(len(shape)) if at != place)
+                if isinstance(axis, Grid) and id(axis) not in found:
+                    found[id(axis)] = _split_evenly(axis, table.sum(axis=others))
+        return tuple(found.get(id(grid), grid) for grid in grids)
+
+
+def _kron(parts: Sequence[FloatArray]) -> FloatArray:
+    product: FloatArray = np.ones(1)
+    for part in parts:
+        product = np.asarray(np.kron(product, part), dtype=np.float64)
+    return product
+
+
+def _expansion(axis: Axis) -> FloatArray:
+    """Return the mean features of the rows in each bin, if they are spread evenly."""
+    if isinstance(axis, Labels):
+        return np.eye(axis.bins)
+    return np.kron(np.eye(axis.bins), _EVENLY[: axis.powers + 1])
+
+
+def _counted(axis: Axis) -> FloatArray:
+    counted = np.zeros(len(axis.signs))
+    counted[axis.counts] = 1.0
+    return counted
+
+
+def _split_evenly(grid: Grid, counts: FloatArray) -> Grid:
+    """Return as many bins, half of them at the quantiles of the rows that these bins hold.
+
+    The others keep bins from becoming wide where few rows are: at an end of a wide bin, rows that
+    are tied would be taken to lie elsewhere in it.
+    """
+    held = np.maximum(counts, 0.0)
+    shares = held + max(float(held.sum()), 1e-300) / grid.bins
+    up_to = np.append(0.0, np.cumsum(shares) / shares.sum())
+    edges = np.interp(np.linspace(0.0, 1.0, grid.bins + 1), up_to, grid.edges)
+    edges[0], edges[-1] = grid.edges[0], grid.edges[-1]
+    return Grid(np.unique(edges), grid.powers)
+
+
+@dataclass(frozen=True)
+class _PairReading:
+    """The statistic of a kernel, from its sketch."""
+
+    sketch: Sketch
+    kernel: Kernel | Combination
+    target: str
+    n: float
+    classes: BoolArray | None
+    """Which features count the rows of each of two classes, shape (2, r)."""
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        return self.sketch.readout(mean)
+
+    def find(self, mean: FloatArray, noise: float) -> Found:
+        value, error = float(self.readout(mean)), self._error(mean)
+        spread, scale = math.hypot(error, noise), self.kernel.interval_scale
+        low, high = interval(value, spread, LEVEL, scale, self._freedom(mean))
+        bracket = (math.nan, math.nan)
+        if isinstance(self.sketch, BracketingSketch) and not noise:
+            ends = self.sketch.bracket(mean)
+            bracket = float(ends[0]), float(ends[1])
+        return Found(value, error, low, high, bracket=bracket)
+
+    def _error(self, mean: FloatArray) -> float:
+        try:
+            find_points(self.sketch, self.kernel)
+        except InputError:
+            return math.nan
+        means = mean[None]
+        return float(sampling_errors(self.sketch, self.kernel, self.target, means, self.n)[0])
+
+    def _freedom(self, mean: FloatArray) -> float:
+        """Return the degrees of freedom of the error: those of the smallest class."""
+        if self.classes is None:
+            return self.n - 1
+        return max(float((self.classes @ mean).min() * self.n) - 1, 1.0)
+
+
+@dataclass(frozen=True)
+class _OrderReading:
+    """A statistic of order, from the bins of a sample or the cells of two columns."""
+
+    part: SampleReadout | RankTable
+
+    def readout(self, mean: FloatArray) -> FloatArray:
+        return self.part.readout(mean)
+
+    def find(self, mean: FloatArray, noise: float) -> Found:
+        if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
+            return Found(math.nan, math.nan)
+        value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
+        error, low, high = (float(part[0]) for part in sampling[:3])
+        if noise:  # the interval grows as the error does; p is that of counts without noise
+            wider = math.hypot(error, noise) / error if error > 0 else math.nan
+            ends = value + wider * (low - value), value + wider * (high - value)
+            return Found(value, error, *ends)
+        p = math.nan if sampling.p is None else float(sampling.p[0])
+        return Found(value, error, low, high, p)
+
+
+class _PairCells(Cells):
+    """The features of a kernel's sketch."""
+
+    def __init__(self, columns: Columns, kernel: Kernel | Combination) -> None:
+        self.columns, self.kernel = columns, kernel
+        self.grids = self.lay()
+
+    def lay(self) -> tuple[Grid, ...]:
+        return self.columns.grids(powers=2)
+
+    @abstractmethod
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        """Return the sketch on these bins."""
+
+    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+        data = rows[:, 0] if rows.shape[1] == 1 else rows
+        return self.sketch(grids, 1.0, 1.0).features(data)
+
+    def reading(self, grids: tuple[Grid, ...], n: float) -> _PairReading:
+        scale = self.columns.scale(n)
+        sketch = self.sketch(grids, n, scale)
+        return _PairReading(sketch, self.kernel, self.columns.target, n, self.classes(grids))
+
+    def classes(self, grids: tuple[Grid, ...]) -> BoolArray | None:
+        """Tell which features count the rows of each class; None if classes are no samples."""
+        return None
+
+
+class _OneColumn(_PairCells):
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        return [grids]
+
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        return sketch_column(self.kernel, grids[0], n, scale)
+
+
+class _Scores(_PairCells):
+    """One score, or two and both together on coarser bins."""
+
+    def lay(self) -> tuple[Grid, ...]:
+        grids = self.columns.grids(powers=1)
+        if len(grids) == 1:
+            return grids
+        return grids + self.columns.grids(powers=2, bins=max(self.columns.bins // 2, 1))
+
+    @property
+    def _classes(self) -> Labels:
+        assert self.columns.label is not None
+        return self.columns.label
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        classes = self._classes
+        alone: list[tuple[Axis, ...]] = [(grid, classes) for grid in grids[:2]]
+        return alone if len(grids) == 1 else [*alone, (*grids[2:], classes)]
+
+    def classes(self, grids: tuple[Grid, ...]) -> BoolArray:
+        """Tell which features of the first score count the rows of each class."""
+        one = _counted(grids[0])
+        found = np.zeros((2, len(self.bounds(grids))), dtype=bool)
+        found[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
+        return found
+
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        joint = grids[2:] or None
+        return sketch_scores(self.kernel, grids[:2], self._classes, n, scale, joint)
+
+
+class _Order(_PairCells):
+    """Two columns, of which the second may be classes, and whether an event was seen."""
+
+    def lay(self) -> tuple[Grid, ...]:
+        return self.columns.grids(powers=2)[:2]
+
+    @property
+    def _events(self) -> bool:
+        return len(self.columns.ranges) == 3
+
+    def _axes(self, grids: tuple[Grid, ...]) -> tuple[Axis, Axis]:
+        if self.columns.label is not None:
+            return grids[0], self.columns.label
+        return grids[0], grids[1]
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        return [self._axes(grids)] * (2 if self._events else 1)
+
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        return sketch_order(self.kernel, self._axes(grids), n, scale, events=self._events)
+
+
+class _Distances(_PairCells):
+    """Bins of projections on directions, which are the same everywhere."""
+
+    def lay(self) -> tuple[Grid, ...]:
+        low, high = np.array(self.columns.ranges).T
+        axes = spread_directions(len(low), _DIRECTIONS)
+        middle, reach = axes @ (low + high) / 2, np.abs(axes) @ (high - low) / 2
+        self._axes = axes
+        ends = zip(middle - reach, middle + reach, strict=True)
+        return tuple(Grid.over(Extent.declared(a, b), self.columns.bins, 2) for a, b in ends)
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        return [(grid,) for grid in grids]
+
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        parts = tuple(GiniBins(grid, n, scale) for grid in grids)
+        return combine_averages(Projections(self._axes, parts), self.kernel)
+
+
+class _Moments(_PairCells):
+    """Powers of the distances from the middles of the ranges."""
+
+    def lay(self) -> tuple[Grid, ...]:
+        low, high = np.array(self.columns.ranges).T
+        self._middle, self._half = (low + high) / 2, (high - low) / 2
+        return ()
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        return []
+
+    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+        clusters = self.columns.label
+        if clusters is None:
+            part: Scatter = sketch_variance(float(self._middle[0]), scale, errors=True)
+        else:
+            part = Scatter(self._middle, len(self._middle), clusters.values, 2 * scale)
+        return combine_averages(part, self.kernel)
+
+    def bounds(self, grids: tuple[Grid, ...]) -> FloatArray:
+        if self.columns.label is None:
+            return np.asarray(self._half ** np.arange(1, 5))
+        each = np.concatenate([[1.0], self._half, [float(self._half @ self._half)]])
+        return np.tile(each, self.columns.label.bins)
+
+
+class SampleCells(Cells):
+    """Bins of one column, for every class apart, of a statistic of order."""
+
+    def __init__(self, columns: Columns, statistic: Statistic) -> None:
+        self._statistic, self._classes = statistic, columns.label
+        self.grids = columns.grids(powers=1)
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        """Return one block, classes first."""
+        return [grids] if self._classes is None else [(self._classes, *grids)]
+
+    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+        """Return the features of the column, in the place of the row's class."""
+        inside = grids[0].features(rows[:, 0])
+        if self._classes is None:
+            return inside
+        sides = self._classes.features(rows[:, 1])
+        return np.asarray((sides[:, :, None] * inside[:, None, :]).reshape(len(rows), -1))
+
+    def reading(self, grids: tuple[Grid, ...], n: float) -> _OrderReading:
+        """Return what the bins tell of the statistic."""
+        classes = 1 if self._classes is None else 2
+        return _OrderReading(SampleReadout(self._statistic, grids[0], classes, n))
+
+
+class RankCells(Cells):
+    """Cells of two columns, for the correlation of their ranks."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.grids = columns.grids(powers=1)
+
+    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+        """Return one block of both columns."""
+        return [grids]
+
+    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+        """Return the features of cells."""
+        return Table(grids[0], grids[1], 1.0).features(rows)
+
+    def reading(self, grids: tuple[Grid, ...], n: float) -> _OrderReading:
+        """Return what the cells tell of the correlation."""
+        return _OrderReading(RankTable(Table(grids[0], grids[1], n)))
+
+
+def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:
+    """Return what is added up for a kernel that has a sketch."""
+    asked = set(formulas(kernel))
+    if asked <= {Formula.VARIANCE} or asked <= {Formula.SCATTER_SQUARED}:
+        return _Moments(columns, kernel)
+    if asked <= OF_ONE_COLUMN:
+        return _OneColumn(columns, kernel)
+    if asked <= OF_SCORES:
+        return _Scores(columns, kernel)
+    return (_Distances if asked <= {Formula.DISTANCE} else _Order)(columns, kernel)

@@ -1,0 +1,244 @@
+"""Learning on sums: class moments, then the gradient at one model after the other, by L-BFGS.
+
+The solver asks for averages only, and every average is a sum over all members' rows here. It never
+learns a largest value, which would be somebody's row: features lie in the declared ranges, so they
+run from -1 to 1, and scores no farther than the sizes of the model add up to.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.errors import InputError
+from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
+from pairgossip.losses.loss import Margin, Phi
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.sums.fixed_point import decode, encode
+from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.questions import count_grades
+from pairgossip.peer.sums.results import are_close, known
+from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
+from pairgossip.solvers.moments import GradeMoments
+from pairgossip.solvers.polynomials import LARGEST_ORDER
+from pairgossip.solvers.scores import Agreement
+from pairgossip.solvers.solver import Agreeing, At, Averaging, Round, Rows, Solver
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+_STEP = 2.0**-40
+"""Models that are asked about are multiples of this, in units of half the features' ranges."""
+_TOLERANCE = 1e-8
+"""It ends when a step promises to gain less than this part of the zero model's objective."""
+_SLACK = 1e-9
+_MOST_BENT = 2.0
+"""The second derivative of any of the losses, or as if it were rounded off."""
+_MARGIN = 2.0
+"""How much beyond its bounds a sketch may take a function."""
+
+
+class _Question(NamedTuple):
+    """What a sum depends on."""
+
+    name: str
+    model: tuple[float, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    order: int = 0
+
+
+class LearningProgram(SumsProgram):
+    """A linear model of a loss of differences of scores.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    rows
+        This member's rows, in the order of the specification's columns, the label last.
+    generation
+        All members, and their numbers of rows.
+    """
+
+    def __init__(self, spec: Spec, rows: FloatArray, generation: Generation) -> None:
+        super().__init__(spec, generation, _describe(spec))
+        loss = as_loss(spec.loss)
+        assert isinstance(loss, Loss)
+        self._phi, self._grades, self._count = loss.phi, count_grades(spec), len(rows)
+        features = rows[:, :-1].copy()  # the solver scales them where they are
+        own = Rows(features, _grades(spec, rows[:, -1]), np.ones(len(rows)), None, 1)
+        proximal = _proximal(spec)
+        self._asking = Solver(
+            own, self._grades, self._phi, proximal, _TOLERANCE, _SLACK, _STEP
+        ).run()
+        self._name, self._at = "moments", At(np.zeros((1, 0)), Agreement(0.0, 0.0, 0))
+        self._round: Round | None = None
+        self._averaging: Averaging | None = None
+        self._advance(None)
+
+    @property
+    def longest(self) -> int:
+        """How many words a contribution has at most."""
+        return most_words(self._spec)
+
+    @property
+    def most_sums(self) -> int:
+        """How many sums become known at most."""
+        assert self._spec.algorithm.rounds is not None
+        return self._spec.algorithm.rounds
+
+    def _question(self) -> tuple[bytes, int]:
+        assert self._averaging is not None
+        (low, high, order), model = self._at.agreed, self._at.models.ravel().tolist()
+        asked = _Question(self._name, tuple(model), float(low), float(high), order)
+        return msgspec.msgpack.encode(asked), self._averaging.sums.shape[1]
+
+    def _add_up(self) -> Words:
+        assert self._averaging is not None
+        return encode(self._averaging.sums, self._bounds(), self._bits, self._count)
+
+    def _follow(self, public: bytes) -> None:
+        mine, theirs = msgspec.msgpack.decode(self._question()[0], type=_Question), _read(public)
+        numbers = [[one.low, one.high, *one.model] for one in (mine, theirs)]
+        is_same = (mine.name, mine.order) == (theirs.name, theirs.order)
+        if not is_same or len(numbers[0]) != len(numbers[1]):
+            raise Disagreement(f"{theirs.name} is asked for there, and {mine.name} here")
+        if not all(map(are_close, *numbers)):
+            raise Disagreement("another model is asked about there than here")
+        if mine.name == "scores":
+            agreed = Agreement(theirs.low, theirs.high, theirs.order)
+            self._advance(At(np.array([theirs.model]), agreed))
+        if self._rounds >= self.most_sums:
+            self._conclude(is_finished=False)
+
+    def _take(self, total: Words) -> None:
+        sums = decode(total, self._bounds(), self._bits)[None, :]
+        if self._name == "moments" and not self._has_pairs(sums):
+            self.result = self._state(finished=False)
+            return
+        reach = self._at.agreed.high
+        self._advance((sums, np.full((1, 2), reach if self._name == "scores" else math.inf)))
+        # An evaluation takes two sums.
+        left = self.most_sums - self._rounds
+        if self.result is None and left < (2 if self._name == "scores" else 1):
+            self._conclude(is_finished=False)
+
+    def _has_pairs(self, moments: FloatArray) -> bool:
+        """Return whether rows of two grades are there."""
+        return int((moments.reshape(self._grades, -1)[:, 0] > 0).sum()) > 1
+
+    def _bounds(self) -> FloatArray:
+        """Return how large a row's part in each of the sums is at most."""
+        assert self._averaging is not None
+        size, d = self._averaging.sums.shape[1], len(self._spec.columns)
+        if self._name != "gradient":
+            return np.ones(size)
+        apart = 2.0 * self._at.agreed.high
+        margins = np.array([-apart, apart])
+        value = float(np.abs(self._phi.value(margins)).max())
+        slope = float(np.abs(self._phi.derivative(margins)).max())
+        bounds = np.full(size, _MARGIN * _MOST_BENT)
+        bounds[:d], bounds[d : d + 3] = slope, (value, slope, 2.0 * slope + 1.0)
+        bounds[: d + 3] *= _MARGIN
+        return bounds
+
+    def _advance(self, answer: Any) -> None:
+        """Let the solver go on until it needs a sum, or is done."""
+        try:
+            while not self._needs_sum(asked := self._asking.send(answer)):
+                answer = self._answer(asked)
+        except StopIteration:
+            self._conclude(is_finished=True)
+            return
+        assert isinstance(asked, Averaging)
+        self._averaging = asked
+        if asked.at is not None:
+            self._name, self._at = "scores", asked.at
+        elif self._name == "scores":
+            self._name = "gradient"
+
+    @staticmethod
+    def _needs_sum(asked: object) -> bool:
+        return isinstance(asked, Averaging) and asked.sums.shape[1] > 0
+
+    def _answer(self, asked: Averaging | Agreeing | Round) -> Any:
+        """Answer what members know without asking others."""
+        if isinstance(asked, Agreeing):
+            return asked.proposals[0]
+        if isinstance(asked, Round):
+            self._round = asked
+            return None
+        ends = asked.largest.shape[1]
+        if ends == 2 * len(self._spec.columns):
+            low, high = np.array([self._spec.ranges[name] for name in self._spec.columns]).T
+            return None, np.concatenate([-low, high])[None, :]
+        return None, np.full((1, ends), math.inf)
+
+    def _conclude(self, *, is_finished: bool) -> None:
+        assert self._round is not None
+        model, objective = self._round.models[0], float(self._round.objective[0])
+        self.result = self._state(
+            model=tuple(float(f"{one:.12g}") for one in model.tolist()),
+            objective=known(objective),
+            finished=is_finished,
+        )
+
+
+def most_words(spec: Spec) -> int:
+    """Return how many numbers a member contributes to a sum at most."""
+    loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
+    assert isinstance(loss, Loss)
+    moments = GradeMoments(grades, d, True).size
+    return max(moments + d + 3, grades * largest_sketch(loss.phi))
+
+
+def largest_sketch(phi: Margin) -> int:
+    """Return how many numbers tell the scores of a grade at most."""
+    return (
+        LARGEST_ORDER if phi.code in (Phi.LOGISTIC, Phi.SQUARED) else ScoreBins.parts * LARGEST_BINS
+    )
+
+
+def _read(public: bytes) -> _Question:
+    try:
+        return msgspec.msgpack.decode(public, type=_Question)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        raise Disagreement("a question that cannot be read") from None
+
+
+def _proximal(spec: Spec) -> Proximal:
+    assert spec.learning is not None
+    radius, l2 = spec.learning.radius, spec.learning.l2
+    return as_proximal(
+        None if radius is None else Ball(radius), None if l2 is None else SquaredL2(l2)
+    )
+
+
+def _grades(spec: Spec, labels: FloatArray) -> IntArray:
+    """Return the grade of every row; raise `InputError` for labels that are none."""
+    count, low, high = count_grades(spec), *spec.ranges[str(spec.label)]
+    if spec.classes is not None or not spec.has_two_classes:
+        values = math.ceil(low) + np.arange(float(count))
+    else:
+        values = np.array([low, high])
+    places = np.clip(np.searchsorted(values, labels), 0, count - 1)
+    if not (values[places] == labels).all():
+        named = join_names([f"{one:g}" for one in values[:8]], "or")
+        raise InputError(
+            f"Column '{spec.label}' holds other values than {named}, which are those of this run: "
+            "correct the rows, or agree on another range."
+        )
+    return places
+
+
+def _describe(spec: Spec) -> str:
+    return (
+        f"the linear score of {join_names(spec.columns)} that orders rows by {spec.label}, by the "
+        f"loss {spec.loss}, over the rows of all members"
+    )

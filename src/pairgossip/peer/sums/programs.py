@@ -1,0 +1,132 @@
+"""What all programs on sums share: rounds of sums, and then a statement that all members sign."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pairgossip import __version__
+from pairgossip.peer.protocol.program import Ask, Found, Kind, Words
+from pairgossip.peer.sums.fixed_point import choose_bits
+from pairgossip.peer.sums.results import Result, follow_result
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+
+class Generation(NamedTuple):
+    """Whose rows a program is about."""
+
+    members: Mapping[str, int]
+    """How many rows each member has."""
+    number: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows all members have."""
+        return sum(self.members.values())
+
+
+class SumsProgram(ABC):
+    """Sums over the rows of all members, round after round, and the result they tell."""
+
+    def __init__(self, spec: Spec, generation: Generation, question: str) -> None:
+        self._spec, self._generation, self._asked = spec, generation, question
+        self._bits = choose_bits(generation.rows)
+        self._rounds = 0
+        self.result: Result | None = None
+        """Once it is known; all members state it."""
+        self.is_stated = False
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """How many words a contribution has at most."""
+
+    @property
+    @abstractmethod
+    def most_sums(self) -> int:
+        """How many sums become known at most."""
+
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds there are at most: cards, sums, and the statement, once repeated."""
+        return self.most_sums + 3
+
+    @abstractmethod
+    def _question(self) -> tuple[bytes, int]:
+        """Return what the next sum depends on, and how many words it has."""
+
+    @abstractmethod
+    def _add_up(self) -> Words:
+        """Return the words of this member's rows."""
+
+    @abstractmethod
+    def _follow(self, public: bytes) -> None:
+        """Take another member's question for this one's; raise `Disagreement` if it is another."""
+
+    @abstractmethod
+    def _take(self, total: Words) -> None:
+        """Go on with the sum of all members' words."""
+
+    @property
+    def found(self) -> Found | None:
+        """What is found by now; None before the sums that tell it."""
+        result = self.result
+        if result is None or (result.model is None and result.value is None):
+            return None
+        return Found(
+            result.model or (result.value,),  # type: ignore[arg-type]
+            result.sampling_error,
+            result.interval,
+            result.bracket,
+            None if result.noise is None else result.noise.error,
+        )
+
+    def ask(self) -> Ask | None:
+        """Return what the next round asks for; None if all is known."""
+        if self.is_stated:
+            return None
+        if self.result is not None:
+            return Ask(Kind.STATEMENT, self.result.encode())
+        public, words = self._question()
+        return Ask(Kind.SUM, public, words)
+
+    def contribute(self, ask: Ask) -> Words:
+        """Return this member's numbers."""
+        return self._add_up()
+
+    def follow(self, public: bytes) -> Ask:
+        """Return the same question as another member asks it."""
+        if self.result is not None:
+            self.result = follow_result(self.result, public)
+        else:
+            self._rounds += 1
+            self._follow(public)
+        ask = self.ask()
+        assert ask is not None
+        return ask
+
+    def take(self, ask: Ask, total: Words) -> None:
+        """Go on with the sum of all members' numbers."""
+        if ask.kind is Kind.STATEMENT:
+            self.is_stated = True
+            return
+        self._rounds += 1
+        self._take(total)
+
+    def _state(self, **found: Any) -> Result:
+        """Return the result with all that it is about."""
+        spec, generation = self._spec, self._generation
+        return Result(
+            question=self._asked,
+            members=dict(sorted(generation.members.items())),
+            rows=generation.rows,
+            generation=generation.number,
+            specification=spec.text,
+            hash=spec.hash,
+            versions={"pairgossip": __version__},
+            rounds=self._rounds,
+            **found,
+        )

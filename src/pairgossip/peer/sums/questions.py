@@ -1,0 +1,104 @@
+"""What sums can tell: kernels that have a sketch, and statistics of order by their names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pairgossip.errors import InputError, canonical
+from pairgossip.kernels import CATALOG, Combination, Kernel, as_kernel
+from pairgossip.kernels.named_tests import NAMED_TESTS
+from pairgossip.order_statistics import (
+    ClassTest,
+    HodgesLehmann,
+    Quantile,
+    Shift,
+    Statistic,
+    TrimmedMean,
+    WinsorizedMean,
+)
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+SPEARMAN = "spearman"
+_WITH_SHARE = re.compile(r"(quantile|trimmed-mean|winsorized-mean)-(0?\.[0-9]{1,6})")
+_OF_SHARE: dict[str, Callable[[float], Statistic]] = {
+    "quantile": Quantile,
+    "trimmed-mean": TrimmedMean,
+    "winsorized-mean": WinsorizedMean,
+}
+_OF_ONE_SAMPLE = ("value",)
+_LIKE = {("value",): "gini", ("value", "label"): "auc", ("x", "y"): "kendall"}
+"""Kernels that take the same columns."""
+
+
+@dataclass(frozen=True)
+class OrderQuestion:
+    """A statistic that is no average over pairs."""
+
+    name: str
+    columns: tuple[str, ...]
+    statistic: Statistic | None
+    """None for the correlation of ranks."""
+
+    @property
+    def like(self) -> Kernel | Combination:
+        """A kernel that takes the same columns, and checks them."""
+        return as_kernel(_LIKE[self.columns])
+
+
+def find_order_question(name: str) -> OrderQuestion | None:
+    """Return the statistic of order of this name; None if there is none."""
+    plain = canonical(name)
+    if plain == "median":
+        return OrderQuestion("median", _OF_ONE_SAMPLE, Quantile(0.5))
+    if plain == "hodges-lehmann":
+        return OrderQuestion(plain, _OF_ONE_SAMPLE, HodgesLehmann())
+    if plain == "shift":
+        return OrderQuestion(plain, ("value", "label"), Shift())
+    if (known := _WITH_SHARE.fullmatch(plain)) is not None:
+        share = float(known[2])
+        return OrderQuestion(f"{known[1]}-{share:g}", _OF_ONE_SAMPLE, _OF_SHARE[known[1]](share))
+    test = NAMED_TESTS.get(plain)
+    if test is None or test.sketch is None:
+        return None
+    return OrderQuestion(plain, test.columns, None if plain == SPEARMAN else ClassTest(plain))
+
+
+def check_kernel(kernel: Kernel | Combination) -> None:
+    """Raise `InputError` if no sums tell a kernel."""
+    from pairgossip.sketches import default_sketch
+
+    try:
+        default_sketch(kernel)
+    except InputError:
+        raise InputError(
+            f"kernel '{kernel.name}' is not told by sums over rows: choose another (with "
+            f"{', '.join(_sketched())} it works), or let rows travel with algorithm.name = "
+            '"exchange".'
+        ) from None
+
+
+def _sketched() -> list[str]:
+    from pairgossip.sketches import default_sketch
+
+    def has_sketch(name: str) -> bool:
+        try:
+            default_sketch(as_kernel(name))
+        except InputError:
+            return False
+        return True
+
+    return sorted(name for name in CATALOG if has_sketch(name))
+
+
+def count_grades(spec: Spec) -> int:
+    """Return how many values the label of a run with a loss has."""
+    if spec.classes is not None or spec.has_two_classes:
+        return len(spec.classes or (0, 1))
+    low, high = spec.ranges[str(spec.label)]
+    return math.floor(high) - math.ceil(low) + 1

@@ -1,0 +1,115 @@
+"""The result of a run on sums: what all members sign, in bytes that are the same everywhere."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from pairgossip.peer.protocol.program import Disagreement
+
+LEVEL = 0.95
+"""Of all intervals."""
+_DIGITS = 12
+"""To which numbers are rounded: those that members compute may differ in the last ones."""
+_CLOSE = 1e-9
+
+
+class AddedNoise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was added to the counts, and what it does."""
+
+    epsilon: float
+    """Of all rounds together."""
+    honest: int
+    """How many members must have added their part for that."""
+    variance: float
+    """Of the noise of one count."""
+    error: float | None
+    """The standard error of the value that comes from it; None if it cannot be told."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What members have computed, and of what."""
+
+    question: str
+    """In words."""
+    members: dict[str, int]
+    """How many rows of each member it covers."""
+    rows: int
+    generation: int
+    specification: str
+    hash: str
+    versions: dict[str, str]
+    rounds: int
+    """How many sums became known."""
+    value: float | None = None
+    sampling_error: float | None = None
+    """How far the value over all rows may be from that of the population; noise not counted."""
+    interval: tuple[float, float] | None = None
+    """Covers the population's value in 95 % of all samples; it allows for noise."""
+    p: float | None = None
+    """Of a test."""
+    bracket: tuple[float, float] | None = None
+    """Holds the value over all rows for sure, whatever rows are in each bin."""
+    noise: AddedNoise | None = None
+    model: tuple[float, ...] | None = None
+    objective: float | None = None
+    finished: bool = True
+    """Whether the model was at its best before the rounds were used up."""
+
+    def encode(self) -> bytes:
+        """Return the canonical bytes."""
+        return msgspec.json.encode(self, order="sorted")
+
+
+def decode_result(public: bytes) -> Result:
+    """Read canonical bytes; raise `Disagreement` if they are none."""
+    try:
+        result = msgspec.json.decode(public, type=Result)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as problem:
+        raise Disagreement(f"a result that cannot be read ({problem})") from None
+    if result.encode() != public:
+        raise Disagreement("a result that is not in its canonical form")
+    return result
+
+
+def follow_result(mine: Result, public: bytes) -> Result:
+    """Return another member's result if it is the same but for rounding, and for its version."""
+    theirs = decode_result(public)
+    for name in Result.__struct_fields__:
+        one, other = getattr(mine, name), getattr(theirs, name)
+        if name != "versions" and not _is_close(one, other):
+            raise Disagreement(f"{name} is {_show(one)} here and {_show(other)} there")
+    return theirs
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    if isinstance(one, msgspec.Struct) and isinstance(other, msgspec.Struct):
+        return _is_close(msgspec.structs.astuple(one), msgspec.structs.astuple(other))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_is_close, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return are_close(one, other)
+    return bool(one == other)
+
+
+def are_close(one: float, other: float) -> bool:
+    """Return whether two numbers differ by no more than rounding does."""
+    return abs(one - other) <= _CLOSE * max(1.0, abs(one))
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def known(number: float) -> float | None:
+    """Return a number of a result, rounded; None for NaN and the infinite."""
+    return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
+
+
+def known_ends(low: float, high: float) -> tuple[float, float] | None:
+    """Return an interval; None if an end is not known."""
+    first, second = known(low), known(high)
+    return None if first is None or second is None else (first, second)

@@ -1,0 +1,56 @@
+"""All members of a run on sums in one process: what they would find, without masks and network.
+
+Masks cancel and frames change nothing, so the result is the one of real peers, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pairgossip.arrays import IntArray
+from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.program import Kind, Words
+from pairgossip.peer.spec.spec import Spec, noise_law_for, program_for
+from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.results import Result
+
+
+def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
+    """Make the programs of members with these rows; noise is drawn once for each round."""
+    members = {name: len(own) for name, own in rows.items()}
+
+    def start(own: Rows) -> SumsProgram:
+        kept: dict[tuple[str, int], IntArray] = {}
+
+        def noise(name: str, words: int) -> IntArray:
+            if (name, words) not in kept:
+                kept[name, words] = noise_law_for(spec, len(members)).draw(words)
+            return kept[name, words]
+
+        return program_for(spec, own, members, noise=None if spec.noise is None else noise)
+
+    return [start(own) for own in rows.values()]
+
+
+def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = None) -> Result:
+    """Let members add up their contributions until they state a result; note all ``totals``."""
+    asks = [program.ask() for program in programs]
+    while asks[0] is not None:
+        ask = asks[0]
+        if any(other != ask for other in asks):
+            asks = [program.follow(ask.public) for program in programs]
+            continue
+        total = np.zeros(ask.words, dtype=np.uint64)
+        if ask.kind is Kind.SUM:
+            for program in programs:
+                total += program.contribute(ask)
+            if totals is not None:
+                totals.append(total)
+        for program in programs:
+            program.take(ask, total)
+        asks = [program.ask() for program in programs]
+    result = programs[0].result
+    assert result is not None
+    return result

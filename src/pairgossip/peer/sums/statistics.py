@@ -1,0 +1,257 @@
+"""Statistics on sums: one round adds up the cells of all rows, a second one may use finer bins."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.errors import InputError
+from pairgossip.kernels import as_kernel
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.sums.cells import (
+    Cells,
+    Columns,
+    RankCells,
+    Reading,
+    SampleCells,
+    cells_of_kernel,
+)
+from pairgossip.peer.sums.fixed_point import decode, encode
+from pairgossip.peer.sums.noise import Noise, NoiseLaw
+from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.questions import find_order_question
+from pairgossip.peer.sums.results import AddedNoise, are_close, known, known_ends
+from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.text import join_names
+
+if TYPE_CHECKING:
+    from pairgossip.peer.spec.spec import Spec
+
+_ROWS_AT_ONCE = 1 << 10
+_MOST_LABELS = 64
+_PLAIN_BINS, _TABLE_BINS = 64, 16
+"""How many bins a column has, and two columns that are binned together have each."""
+
+
+class StatisticsProgram(SumsProgram):
+    """A kernel's statistic, or one of order, from one or two sums.
+
+    Parameters
+    ----------
+    spec
+        The specification.
+    rows
+        This member's rows, in the order of the specification's columns, the label last.
+    generation
+        All members, and their numbers of rows.
+    noise
+        What this member adds to its counts, where the specification asks for noise.
+    """
+
+    def __init__(
+        self, spec: Spec, rows: FloatArray, generation: Generation, noise: Noise | None = None
+    ) -> None:
+        super().__init__(spec, generation, describe_question(spec))
+        if spec.noise is not None and noise is None:
+            raise InputError("The specification asks for noise: give what draws and keeps it.")
+        self._cells = cells_of(spec)
+        self._grids = self._cells.grids
+        self._rows, self._noise = rows, noise
+        self._taken = 0
+        _check_labels(spec, rows)
+
+    @property
+    def longest(self) -> int:
+        """How many words a contribution has at most."""
+        return count_words(self._spec)
+
+    @property
+    def most_sums(self) -> int:
+        """How many sums become known at most: each once, and again if members ask differently."""
+        return (1 if self._spec.noise else 2) * self._spec.algorithm.refine
+
+    def _question(self) -> tuple[bytes, int]:
+        name = f"cells {self._taken}"
+        edges = [grid.edges.tolist() for grid in self._grids]
+        return msgspec.msgpack.encode((name, edges)), self._width()
+
+    def _width(self) -> int:
+        if self._noise is not None:
+            return 1 + int(self._cells.is_count(self._grids).sum())
+        return 1 + len(self._cells.bounds(self._grids))
+
+    def _add_up(self) -> Words:
+        """Return the number of rows, and the sums of their features or their counts."""
+        bits = 0 if self._noise is not None else self._bits
+        total = np.zeros(self._width(), dtype=np.uint64)
+        total[0] = len(self._rows)
+        for start in range(0, len(self._rows), _ROWS_AT_ONCE):
+            total[1:] += self._encode(self._rows[start : start + _ROWS_AT_ONCE], bits)
+        if self._noise is not None:
+            drawn = self._noise(f"cells {self._taken}", len(total) - 1)
+            total[1:] += drawn.astype(np.int64).view(np.uint64)
+        return total
+
+    def _encode(self, rows: FloatArray, bits: int) -> Words:
+        features = self._cells.features(rows, self._grids)
+        bounds = self._cells.bounds(self._grids)
+        if self._noise is not None:
+            counted = self._cells.is_count(self._grids)
+            features, bounds = features[:, counted], bounds[counted]
+        return encode(features, bounds, bits)
+
+    def _follow(self, public: bytes) -> None:
+        if self._noise is not None:
+            raise Disagreement("noise hides rows once only, so that no sum of counts is repeated")
+        self._grids = _follow_grids(self._question()[0], public, self._grids)
+
+    def _take(self, total: Words) -> None:
+        n = float(total[0])
+        if n != self._generation.rows:
+            raise Disagreement(
+                f"members have {self._generation.rows:,} rows by their list, but counted {n:,.0f}"
+            )
+        self._taken += 1
+        cells, grids = self._cells, self._grids
+        if self._noise is None:
+            means = decode(total[1:], cells.bounds(grids), self._bits) / n
+            counts = means[cells.is_count(grids)] if grids else means
+        else:
+            counts = decode(total[1:], np.ones(1), 0) / n
+            means = cells.spread(counts, grids)
+        if self._taken < self._spec.algorithm.refine:
+            self._grids = cells.refine(counts, grids)
+        else:
+            self._conclude(means, counts, n)
+
+    def _conclude(self, means: FloatArray, counts: FloatArray, n: float) -> None:
+        reading = self._cells.reading(self._grids, n)
+        with np.errstate(all="ignore"):
+            noise = self._describe_noise(reading, counts, n)
+            error = 0.0 if noise is None else math.nan if noise.error is None else noise.error
+            found = reading.find(means, error)
+        self.result = self._state(
+            value=known(found.value),
+            sampling_error=known(found.error),
+            interval=known_ends(found.low, found.high),
+            p=known(found.p),
+            bracket=known_ends(*found.bracket),
+            noise=noise,
+        )
+
+    def _describe_noise(self, reading: Reading, counts: FloatArray, n: float) -> AddedNoise | None:
+        """Return what noise does to the value, by the delta method: slopes along every count."""
+        asked, members = self._spec.noise, len(self._generation.members)
+        if asked is None:
+            return None
+        law = noise_law(self._spec, members)
+        variance = law.variance(members)
+        step = max(1.0, math.sqrt(variance)) / n
+        moved = [counts + side * step * np.eye(len(counts)) for side in (1, -1)]
+        above, below = (reading.readout(self._cells.spread(one, self._grids)) for one in moved)
+        slopes = (above - below) / (2 * step * n)
+        return AddedNoise(
+            epsilon=asked.epsilon,
+            honest=law.honest,
+            variance=float(f"{variance:.12g}"),
+            # Where a value is at the end of what it can be, slopes say nothing.
+            error=known(math.sqrt(variance * float(slopes @ slopes)) or math.nan),
+        )
+
+
+def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[Grid, ...]:
+    """Return bins as another member lays them, if they are the same but for rounding."""
+    name, edges = msgspec.msgpack.decode(mine, type=_Question)
+    try:
+        other, others = msgspec.msgpack.decode(theirs, type=_Question)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        raise Disagreement("a question that cannot be read") from None
+    sizes = [list(map(len, lists)) for lists in (edges, others)]
+    if name != other or sizes[0] != sizes[1]:
+        raise Disagreement("another number of bins")
+    for one, two in zip(edges, others, strict=True):
+        reach = abs(one[-1]) + abs(one[0])
+        if not all(are_close(a / reach, b / reach) for a, b in zip(one, two, strict=True)):
+            raise Disagreement("bins that are elsewhere")
+    return tuple(Grid(np.array(e), g.powers) for e, g in zip(others, grids, strict=True))
+
+
+_Question = tuple[str, list[list[float]]]
+
+
+def columns_of(spec: Spec) -> Columns:
+    """Return what a specification says of the columns of a statistic."""
+    label = _known_labels(spec)
+    names = spec.observed if label is None else spec.columns
+    bins = spec.algorithm.bins or default_bins(spec)
+    return Columns(tuple(spec.ranges[name] for name in names), label, bins, spec.target)
+
+
+def default_bins(spec: Spec) -> int:
+    """Return how many bins a column has unless the specification says."""
+    return _PLAIN_BINS if len(spec.columns) == 1 else _TABLE_BINS
+
+
+def _known_labels(spec: Spec) -> Labels | None:
+    """Return the values of the label, from classes or the range; None if there is no label."""
+    if spec.label is None:
+        return None
+    if spec.classes is not None:
+        return Labels(np.arange(float(len(spec.classes))))
+    low, high = spec.ranges[spec.label]
+    if spec.has_two_classes:
+        return Labels(np.array([low, high]))
+    values = np.arange(math.ceil(low), math.floor(high) + 1.0)
+    if not 1 <= len(values) <= _MOST_LABELS:
+        raise InputError(
+            f"ranges.{spec.label} holds {len(values):,} whole numbers, but sums are made for 1 "
+            f"to {_MOST_LABELS} of them: number the labels 0, 1, ..., or list classes."
+        )
+    return Labels(values)
+
+
+def cells_of(spec: Spec) -> Cells:
+    """Return what is added up for a specification with a kernel."""
+    columns, asked = columns_of(spec), find_order_question(str(spec.kernel))
+    if asked is None:
+        return cells_of_kernel(columns, as_kernel(spec.kernel))
+    return RankCells(columns) if asked.statistic is None else SampleCells(columns, asked.statistic)
+
+
+def count_words(spec: Spec) -> int:
+    """Return how many numbers a member contributes to a sum."""
+    cells = cells_of(spec)
+    if spec.noise is not None:
+        return 1 + int(cells.is_count(cells.grids).sum())
+    return 1 + len(cells.bounds(cells.grids))
+
+
+def noise_law(spec: Spec, members: int) -> NoiseLaw:
+    """Return what each of so many members adds to a count in one of the rounds."""
+    assert spec.noise is not None
+    cells = cells_of(spec)
+    honest = min(spec.noise.honest or members, members)
+    epsilon = spec.noise.epsilon / spec.algorithm.refine
+    return NoiseLaw(epsilon, len(cells.blocks(cells.grids)), honest)
+
+
+def _check_labels(spec: Spec, rows: FloatArray) -> None:
+    labels = _known_labels(spec)
+    if labels is not None and not np.isin(rows[:, -1], labels.values).all():
+        named = join_names([f"{one:g}" for one in labels.values[:8]], "or")
+        raise InputError(
+            f"Column '{spec.label}' holds other values than {named}, which are those of this run: "
+            "correct the rows, or agree on another range."
+        )
+
+
+def describe_question(spec: Spec) -> str:
+    """Say in words what is asked."""
+    of = join_names(spec.columns)
+    by = "" if spec.label is None else f" by {spec.label}"
+    kind = ", own pairs left out" if spec.target == "u" else ""
+    return f"{spec.kernel} of {of}{by}, over the rows of all members{kind}"

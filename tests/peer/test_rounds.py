@@ -1,0 +1,335 @@
+"""Rounds of masked sums over random schedules: the plain sums, bit for bit, or nothing at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+import pairgossip as pg
+from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.membership import RestoredBackup
+from pairgossip.peer.protocol.messages import Contribution, with_signature
+from pairgossip.peer.protocol.program import Ask, Kind, Program, Words
+from pairgossip.peer.protocol.rounds import Halt, Rounds
+from pairgossip.peer.protocol.state import SaveSums, Send, SumsAction
+from tests.peer.audit import Violated
+from tests.peer.contexts import SPEC, name_of, seal
+from tests.peer.sums import SUMS, Powers, SumsDisk, SumsWorld, plain, run_sums_schedule
+
+BLOCKS, PER_BLOCK = 20, 25
+"""Five hundred schedules; `benchmarks.peer_simulation` runs any number."""
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_schedule_gives_another_sum(block: int) -> None:
+    for seed in range(block * PER_BLOCK, (block + 1) * PER_BLOCK):
+        run_sums_schedule(seed)
+
+
+def test_the_schedules_are_as_bad_as_they_claim() -> None:
+    happened: Counter[str] = Counter()
+    for seed in range(1000, 1030):
+        happened += run_sums_schedule(seed).counts
+    assert set(happened) >= {
+        "power failures",
+        "kills",
+        "partitions",
+        "freezes",
+        "evictions",
+        "growths",
+        "generations begun",
+        "contributions received again",
+        "rounds repeated: members asked differently",
+    }
+
+
+def make_world(n: int = 4, **more: object) -> SumsWorld:
+    values = [[float(k + 1), float(2 * k)] for k in range(n)]
+    return SumsWorld(pg.graphs.complete(n), values, 0, disk_class=SumsDisk, **more)  # type: ignore[arg-type]
+
+
+def test_members_find_the_plain_sums_on_a_line() -> None:
+    world = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
+    world.finish()
+    world.check_sums()
+    found = world.rounds(name_of(0)).program
+    assert isinstance(found, Powers)
+    assert found.sums[0] == (3, 8, 30)
+
+
+def test_the_middle_of_a_line_may_die_again_and_again() -> None:
+    """The sums are the same bits, and so is every contribution."""
+    calm = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
+    calm.finish()
+    world = SumsWorld(pg.graphs.path(3), [[1.0], [2.0], [5.0]], 0, disk_class=SumsDisk)
+    for _ in range(10):
+        world.run(world.now + 0.05)
+        world.stop(name_of(1), power=True)
+        world.run(world.now + 0.3)
+        world.start(name_of(1))
+    world.finish()
+    world.check_sums()
+    for name in world.names:
+        assert world.rounds(name).state.contributions == calm.rounds(name).state.contributions
+
+
+def test_one_members_words_look_like_random_ones() -> None:
+    """Chi-square over the bytes of one member's masked words, in many rounds and runs."""
+    secrets = {name_of(k): hashlib.sha256(bytes([k])).digest() for k in range(1, 4)}
+    rounds = [
+        masks.mask(name_of(0), secrets, hashlib.sha256(str(t).encode()).digest(), 64)
+        for t in range(400)
+    ]
+    shown = np.frombuffer(b"".join(masks.pack(one + np.uint64(7)) for one in rounds), np.uint8)
+    counts = np.bincount(shown, minlength=256)
+    assert chisquare(counts).pvalue > 1e-3
+    assert len({one.tobytes() for one in rounds}) == len(rounds)
+
+
+def test_masks_cancel() -> None:
+    names = [name_of(k) for k in range(5)]
+
+    def secret(one: str, other: str) -> bytes:
+        return hashlib.sha256("/".join(sorted((one, other))).encode()).digest()
+
+    total = np.zeros(9, dtype=np.uint64)
+    for me in names:
+        shared = {other: secret(me, other) for other in names if other != me}
+        total += masks.mask(me, shared, b"transcript", 9)
+    assert not total.any()
+
+
+# What a liar can do
+
+
+class TwoFaced(Rounds):
+    """Tells one neighbor something else than the others."""
+
+    def _compare(self, sender: str, have: object) -> list[SumsAction]:
+        actions = super()._compare(sender, have)  # type: ignore[arg-type]
+        if sender != self.present[0] or self.ask is None or self.ask.kind is not Kind.SUM:
+            return actions
+        return [self._other(one) if isinstance(one, Send) else one for one in actions]
+
+    def _handle_contribution(self, sender: str, given: Contribution) -> list[SumsAction]:
+        # It knows what it has said.
+        return (
+            [] if given.member == self.context.me else super()._handle_contribution(sender, given)
+        )
+
+    def _handle_proof(self, proof: object) -> list[SumsAction]:
+        return []
+
+    def _other(self, sent: Send) -> Send:
+        told = sent.message
+        if not isinstance(told, Contribution) or told.member != self.context.me:
+            return sent
+        words = masks.pack(np.frombuffer(told.words, dtype="<u8") + np.uint64(1))
+        unsigned = Contribution(
+            told.generation, told.round, told.member, told.transcript, told.public, words, b""
+        )
+        return Send(sent.to, with_signature(unsigned, SPEC, lambda said: seal(told.member, said)))
+
+
+def test_two_contributions_to_one_round_are_proof_of_a_lie() -> None:
+    liar = name_of(3)
+    world = make_world(liars={liar: TwoFaced})
+    with pytest.raises(Violated, match="stands in round"):
+        world.finish(60.0)
+        world.check_sums()
+    for name in world.names[:3]:
+        rounds = world.rounds(name)
+        assert rounds.halt == Halt("lie", (liar,))
+        proof = rounds.state.proof
+        assert proof is not None
+        assert proof.first.words != proof.second.words
+        assert proof.first.member == proof.second.member == liar
+    # Evicting it begins a generation without it, which comes to its end.
+    world.evict(name_of(0), [liar])
+    world.gone.add(liar)
+    world.finish()
+    world.check_sums()
+
+
+def test_a_proof_outlives_a_restart() -> None:
+    world = make_world(liars={name_of(3): TwoFaced})
+    world.finish(60.0)
+    world.stop(name_of(0))
+    world.start(name_of(0))
+    assert world.rounds(name_of(0)).halt == Halt("lie", (name_of(3),))
+
+
+def test_another_list_of_members_is_seen_before_any_mask_is_used() -> None:
+    world = make_world(3)
+    context = world.contexts[name_of(2)]
+    object.__setattr__(context, "rows", {**context.rows, "peer-99": 4})
+    world.stop(name_of(2), power=False)
+    world.start(name_of(2))
+    world.run(20.0)
+    told = world.rounds(name_of(0))
+    assert told.round == 0
+    assert told.other_lists[name_of(2)]["peer-99"] == 4
+    assert not any(one.words for one in told.state.contributions.values())
+
+
+def test_an_old_backup_contributes_the_same_bytes() -> None:
+    world = make_world(3)
+    world.finish()
+    before = dict(world.rounds(name_of(1)).state.contributions)
+    world.stop(name_of(1), power=False)
+    disk = world.disks[name_of(1)]
+    del disk.commits[1:]
+    disk.safe = 1
+    world.start(name_of(1))
+    world.run(world.now + 60.0)
+    assert world.rounds(name_of(1)).state.contributions == before
+    world.check_sums()
+
+
+def test_a_backup_with_other_rows_is_found_out_before_it_contributes() -> None:
+    world = make_world(3)
+    world.finish()
+    me = name_of(1)
+    world.stop(me, power=False)
+    disk = world.disks[me]
+    del disk.commits[1:]
+    disk.safe = 1
+    world.own[me] = ((8.0,), (8.0,))
+    object.__setattr__(world.contexts[me], "own", world.own[me])
+    with pytest.raises(Violated, match="restored backup"):
+        world.start(me)
+        world.run(world.now + 60.0)
+
+
+# Planted defects
+
+
+def one_mask_for_all(peer: Rounds) -> list[SumsAction]:
+    """Masks that depend on nothing but the pair."""
+    kept, peer.transcript = peer.transcript, bytes(32)
+    try:
+        actions = Rounds._contribute(peer)
+    finally:
+        peer.transcript = kept
+    for action in actions:
+        assert isinstance(action, SaveSums)
+        (place,) = action.added
+        contribution = action.state.contributions[place]
+        honest = Contribution(
+            contribution.generation,
+            contribution.round,
+            contribution.member,
+            kept,
+            contribution.public,
+            contribution.words,
+            b"",
+        )
+        signed = with_signature(honest, SPEC, peer.context.sign)
+        return [peer._keep(signed, sync=True)]
+    return actions
+
+
+class ReusedMask(Rounds):
+    def _contribute(self) -> list[SumsAction]:
+        return one_mask_for_all(self)
+
+
+class ShownFirst(Rounds):
+    def _contribute(self) -> list[SumsAction]:
+        saves = super()._contribute()
+        own = self.contribution(self.context.me)
+        shown = [Send(who, own) for who in self.present] if saves and own is not None else []
+        return [*shown, *saves]
+
+
+class NotSynced(Rounds):
+    def _contribute(self) -> list[SumsAction]:
+        return [
+            one._replace(sync=False) if isinstance(one, SaveSums) else one
+            for one in super()._contribute()
+        ]
+
+
+class MissingIgnored(Rounds):
+    @property
+    def awaited(self) -> list[str]:
+        missing = super().awaited
+        return missing if len(missing) > 1 else []
+
+    def _finish_round(self) -> None:
+        me = self.contribution(self.context.me)
+        assert me is not None
+        for one in super().awaited:
+            empty = Contribution(
+                me.generation, me.round, one, me.transcript, me.public, bytes(len(me.words)), b""
+            )
+            self._keep(empty, sync=False)
+        super()._finish_round()
+
+
+class AsksUnseen(Rounds):
+    def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
+        if ask.kind is not Kind.SUM:
+            return super()._next_ask(ask, given)
+        self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
+        return self.program.ask()
+
+
+class SecondAccepted(Rounds):
+    def _handle_proof(self, proof: object) -> list[SumsAction]:
+        return []
+
+
+@dataclass
+class DrawnAgain:
+    """Adds noise that is drawn anew whenever it is needed."""
+
+    program: Powers
+    draws = iter(range(10**9))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.program, name)
+
+    def contribute(self, ask: Ask) -> Words:
+        return self.program.contribute(ask) + np.uint64(next(self.draws))
+
+
+DEFECTS: dict[str, tuple[type[Rounds], Callable[[Program], Program] | None]] = {
+    "a mask is used in two rounds": (ReusedMask, None),
+    "a contribution is shown before it is stored": (ShownFirst, None),
+    "a contribution is shown before it is safe": (NotSynced, None),
+    "a missing member is left out": (MissingIgnored, None),
+    "nobody notices that members ask for different things": (AsksUnseen, None),
+    "noise is drawn again": (NotSynced, DrawnAgain),  # type: ignore[dict-item]
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_planted_defects_are_caught(defect: str) -> None:
+    rounds_class, wrap = DEFECTS[defect]
+    for seed in range(60):
+        try:
+            run_sums_schedule(seed, rounds_class, wrap)
+        except (Violated, AssertionError, RestoredBackup):
+            return
+    pytest.fail(f"not caught: {defect}")
+
+
+def test_a_second_contribution_must_not_be_ignored() -> None:
+    """Without proofs members would stand still, each with another sum, and nobody would know."""
+    world = make_world(liars={name_of(3): TwoFaced}, rounds_class=SecondAccepted)
+    world.finish(60.0)
+    assert not world.is_finished()
+    sums = {tuple(world.rounds(name).program.sums) for name in world.names[:3]}  # type: ignore[attr-defined]
+    assert len(sums) > 1
+
+
+def test_the_test_program_is_right() -> None:
+    assert plain([((1.0,),), ((2.0,), (5.0,))])[0] == (3, 8, 30)
+    assert len(plain([((1.0,),)])) == SUMS + 1

@@ -1,0 +1,231 @@
+"""Peers that compute sums, with real folders, keys and databases, and a network in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.peer.result_page import write_page
+from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.signed_result import check_signed, sign_result, write_signed
+from pairgossip.peer.storage.folder import Home, find_member, request_eviction
+from pairgossip.peer.storage.home import request_growth
+from tests.peer.homes import introduce_each_other, make_home
+from tests.peer.test_service import Running, Switchboard, running
+from tests.peer.zenoh_people import until
+
+SUMS = """
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 100]
+[algorithm]
+name = "sums"
+"""
+ROWS = ([3.25, 8.5, 41.0, 77.125], [12.0, 93.5], [5.0, 66.0625, 20.0])
+PLANTED = "61.73205080756887"
+
+
+def make_homes(tmp_path: Path, rows: tuple[list[float], ...] = ROWS) -> list[Home]:
+    homes = [
+        make_home(tmp_path, f"clinic-{k}", given, SUMS, f"tls/127.0.0.1:{7450 + k}")
+        for k, given in enumerate(rows)
+    ]
+    introduce_each_other(homes)
+    return homes
+
+
+def is_complete(one: Running) -> bool:
+    rounds = one.status().rounds if one.home.status.exists() else None
+    return rounds is not None and rounds.is_finished
+
+
+def run_all(homes: list[Home], board: Switchboard | None = None) -> None:
+    with running(*homes, board=board or Switchboard()) as peers:
+        assert until(lambda: all(map(is_complete, peers)))
+
+
+def test_members_find_the_statistic_of_all_rows(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS]), "gini")
+    found = [read_snapshot(home).status() for home in homes]
+    assert len({status.estimate for status in found}) == 1
+    for status in found:
+        assert status.estimate is not None
+        assert status.rounds is not None
+        assert status.estimate[0] == pytest.approx(truth, rel=0.02)
+        assert status.sampling_error is not None
+        assert (status.covers.members, status.covers.of_rows) == (3, 9)
+        assert status.rounds.awaited == ()
+
+
+class Tap(Switchboard):
+    """A network that keeps every frame."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frames: list[bytes] = []
+
+    def connect(self, parts, on_frame):  # type: ignore[no-untyped-def]
+        line = super().connect(parts, on_frame)
+        send = line.send
+
+        def tapped(to: str, frame: bytes) -> None:
+            self.frames.append(frame)
+            send(to, frame)
+
+        line.send = tapped  # type: ignore[method-assign]
+        return line
+
+
+def test_no_row_is_on_anybody_elses_machine(tmp_path: Path) -> None:
+    """A value that only one member has is in no frame, and in no file of the others."""
+    planted = float(PLANTED)
+    homes = make_homes(tmp_path, ([planted, 2.0], [12.0, 93.5], [5.0, 66.0625]))
+    board = Tap()
+    run_all(homes, board)
+    packed = (PLANTED.encode(), np.float64(planted).tobytes(), np.float64(planted).tobytes()[::-1])
+    others = [path for home in homes[1:] for path in home.folder.rglob("*") if path.is_file()]
+    contents = [*board.frames, *(path.read_bytes() for path in others)]
+    assert len(others) > 10
+    assert not any(value in content for content in contents for value in packed)
+    own = homes[0].data.read_bytes()
+    assert PLANTED.encode() in own, "the search finds what is there"
+
+
+def awaits(one: Running, *names: str) -> bool:
+    rounds = one.status().rounds if one.home.status.exists() else None
+    return rounds is not None and rounds.awaited == names
+
+
+def test_a_peer_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Members wait for one that is not there; nobody contributes twice."""
+    homes = make_homes(tmp_path)
+    with running(*homes[:2], board=Switchboard()) as (first, _):
+        assert until(lambda: awaits(first, "clinic-2"))
+    run_all(homes)
+    before = [read_snapshot(home).saved for home in homes]
+    run_all(homes)
+    assert [read_snapshot(home).saved for home in homes] == before
+
+
+def is_in_second_generation(one: Running) -> bool:
+    return is_complete(one) and one.status().generation == 2
+
+
+def test_an_eviction_begins_a_generation_without_the_member(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, (*ROWS, [50.0]))
+    run_all(homes)
+    with running(*homes[:3], board=Switchboard()) as peers:
+        members = homes[0].read_members()
+        request_eviction(homes[0], find_member(members, "clinic-0", "clinic-3"))
+        assert until(
+            lambda: all(one.status().generation == 2 and is_complete(one) for one in peers)
+        )
+        status = peers[0].status()
+    assert status.covers.of_members == 3
+    assert len(status.ended) == 1
+    truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS]), "gini")
+    assert status.estimate is not None
+    assert status.estimate[0] == pytest.approx(truth, rel=0.02)
+
+
+def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    more = tmp_path / "more.csv"
+    more.write_text("income\n1.5\n99.0\n")
+    request_growth(homes[1], more)
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(
+            lambda: all(one.status().generation == 2 and is_complete(one) for one in peers)
+        )
+    assert read_snapshot(homes[0]).status().covers.of_rows == 11
+
+
+def test_too_few_members_are_told_and_contribute_nothing(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, ROWS[:2])
+    with running(*homes, board=Switchboard()) as (first, _):
+        assert until(lambda: first.home.status.exists() and first.status().problems != ())
+        (problem,) = first.status().problems
+    assert problem == (
+        "Only 2 members take part, and this peer contributes among 3 or more: wait for others to "
+        "join, or change least_members in peer.toml."
+    )
+    state = read_snapshot(homes[0]).saved
+    assert not state.contributions  # type: ignore[union-attr]
+
+
+def test_an_operator_may_allow_two_members(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, ROWS[:2])
+    for home in homes:
+        settings = home.peer.read_text().replace("least_members = 3", "least_members = 2")
+        home.peer.write_text(settings)
+    run_all(homes)
+
+
+def test_all_members_sign_the_result(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    seen = read_snapshot(homes[0])
+    signed = sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+    file, page = tmp_path / "result.json", tmp_path / "result.html"
+    write_signed(signed, file)
+    write_page(signed, page)
+    checked = check_signed(file)
+    assert set(checked.signed.values()) == {"clinic-0", "clinic-1", "clinic-2"}
+    assert checked.missing == []
+    text = page.read_text()
+    assert all(name in text for name in checked.signed.values())
+    assert f"{checked.result.value:.4g}" in text
+
+
+@pytest.mark.parametrize("change", ["value", "rows", "members", "signature"])
+def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    seen = read_snapshot(homes[0])
+    file = tmp_path / "result.json"
+    write_signed(sign_result(seen.context, seen.saved), file)  # type: ignore[arg-type]
+    table = json.loads(file.read_text())
+    one = next(iter(table["signatures"]))
+    if change == "value":
+        table["result"]["value"] += 0.01
+    elif change == "rows":
+        table["result"]["rows"] += 1
+    elif change == "members":
+        del table["result"]["members"][one]
+    else:
+        other = next(key for key in table["signatures"] if key != one)
+        table["signatures"][one]["signature"] = table["signatures"][other]["signature"]
+    file.write_text(json.dumps(table))
+    with pytest.raises(InputError, match="was altered"):
+        check_signed(file)
+
+
+def test_a_result_that_is_not_stated_yet_cannot_be_signed(tmp_path: Path) -> None:
+    seen = read_snapshot(make_homes(tmp_path)[0])
+    with pytest.raises(InputError, match="have not stated their result yet"):
+        sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+
+
+def test_the_database_of_a_peer_tells_no_rows(tmp_path: Path) -> None:
+    """Not even its own: what is saved of a round is masked."""
+    planted = float(PLANTED)
+    homes = make_homes(tmp_path, ([planted, 2.0], [12.0, 93.5], [5.0, 66.0625]))
+    run_all(homes)
+    content = homes[0].state.read_bytes()
+    assert np.float64(planted).tobytes() not in content
+    with ExitStack() as stack:
+        parts = assemble(homes[0])
+        stack.callback(parts.close)
+        assert parts.saved.rows == 2
+    assert os.stat(homes[0].state).st_mode & 0o077 == 0

@@ -1,0 +1,32 @@
+"""Deals rows to members and runs their programs without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pairgossip.peer.protocol.program import Words
+from pairgossip.peer.spec.spec import Spec
+from pairgossip.peer.sums import simulation
+from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.results import Result
+
+
+def start_programs(spec: Spec, parts: Sequence[np.ndarray]) -> list[SumsProgram]:
+    dealt = [tuple(map(tuple, part.reshape(len(part), -1).tolist())) for part in parts]
+    return simulation.start_programs(spec, {f"member {k}": own for k, own in enumerate(dealt)})
+
+
+def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = None) -> Result:
+    kept: list[Words] = [] if totals is None else totals
+    result = simulation.run_programs(programs, kept)
+    assert all(program.result == result for program in programs)
+    assert max(map(len, kept), default=0) <= programs[0].longest
+    assert len(kept) + 2 <= programs[0].most_rounds
+    return result
+
+
+def deal(rows: np.ndarray, members: int, seed: int = 0) -> list[np.ndarray]:
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return [rows[part] for part in np.array_split(order, members)]

@@ -1,0 +1,37 @@
+"""Specifications of runs on sums."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pairgossip.peer.spec.spec import Spec, parse_spec
+
+
+def sums_text(
+    measure: str,
+    columns: Sequence[str],
+    label: str | None = None,
+    *,
+    ranges: Sequence[float] = (0, 1),
+    top: str = "",
+    algorithm: str = "",
+    tables: str = "",
+) -> str:
+    named = [*columns, *([] if label is None else [label])]
+    lines = [
+        measure,
+        f"columns = {json.dumps(list(columns))}",
+        "" if label is None else f'label = "{label}"',
+        top,
+        '[algorithm]\nname = "sums"',
+        algorithm,
+        tables,
+        "[ranges]",
+        *(f"{name} = {[0, 1] if name == label else list(ranges)}" for name in named),
+    ]
+    return "\n".join(lines)
+
+
+def kernel_spec(kernel: str, columns: Sequence[str], label: str | None = None, **more: str) -> Spec:
+    return parse_spec(sums_text(f'kernel = "{kernel}"', columns, label, **more))  # type: ignore[arg-type]

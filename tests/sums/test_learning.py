@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.spec.spec import Spec, parse_spec, program_for
+from pairgossip.peer.sums.programs import SumsProgram
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import sums_text
+
+FEATURES, LABELS = pg.datasets.breast_cancer_wisconsin()
+ROWS = np.column_stack([FEATURES, LABELS])
+COLUMNS = [f"x{k}" for k in range(FEATURES.shape[1])]
+
+
+def loss_spec(loss: str = "auc-logistic", tables: str = "", **more: str) -> Spec:
+    ranges = (1, 10)
+    text = sums_text(f'loss = "{loss}"', COLUMNS, "y", ranges=ranges, tables=tables, **more)
+    return parse_spec(text)
+
+
+def objective(model: np.ndarray, loss: str, l2: float = 0.0) -> float:
+    scores = FEATURES @ model
+    margins = np.subtract.outer(scores[LABELS == 1], scores[LABELS == 0])
+    values = {
+        "auc-logistic": np.logaddexp(0, -margins),
+        "auc-squared-hinge": np.maximum(0, 1 - margins) ** 2,
+        "auc-squared": (1 - margins) ** 2,
+    }[loss]
+    return float(values.sum()) / len(LABELS) ** 2 + l2 * float(model @ model)
+
+
+@pytest.mark.parametrize(
+    ("loss", "l2"), [("auc-logistic", 0.0), ("auc-squared-hinge", 1e-3), ("auc-squared", 0.0)]
+)
+def test_the_model_is_within_a_hundred_thousandth_of_the_best(loss: str, l2: float) -> None:
+    spec = loss_spec(loss, f"[learning]\nl2 = {l2}" if l2 else "")
+    result = run_programs(start_programs(spec, deal(ROWS, 5)))
+    penalty = pg.SquaredL2(l2) if l2 else None
+    best = pg.minimize(
+        FEATURES, LABELS, loss=loss, penalty=penalty, method="sketch", tolerance=1e-12,
+        engine="plain", iterations=300,
+    )  # fmt: skip
+    assert result.model is not None and result.objective is not None
+    assert result.finished and result.rounds <= 40
+    reached = objective(np.array(result.model), loss, l2)
+    assert reached <= objective(best.model, loss, l2) + 1e-8
+    assert result.objective == pytest.approx(reached, abs=1e-8)
+
+
+def test_several_grades_are_ordered() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, size=(300, 2))
+    grades = np.clip(np.floor(4 * (x[:, 0] + 0.2 * rng.normal(size=300))), 0, 2)
+    text = sums_text('loss = "ranking-logistic"', ["a", "b"], "g").replace(
+        "g = [0, 1]", "g = [0, 2]"
+    )
+    result = run_programs(start_programs(parse_spec(text), deal(np.column_stack([x, grades]), 3)))
+    best = pg.minimize(
+        x, grades, loss="ranking-logistic", method="sketch", tolerance=1e-12, engine="plain"
+    )
+    assert result.model == pytest.approx(tuple(best.model), rel=1e-3)
+
+
+def test_no_more_sums_become_known_than_are_agreed_on() -> None:
+    for rounds in (3, 4, 7):
+        totals: list[Words] = []
+        spec = loss_spec(algorithm=f"rounds = {rounds}")
+        result = run_programs(start_programs(spec, deal(ROWS, 3)), totals)
+        assert not result.finished and result.model is not None
+        assert len(totals) == result.rounds <= rounds
+
+
+def test_no_extreme_of_the_rows_matters() -> None:
+    # Far-off rows within the ranges change sums, but not where anybody looks.
+    spec = loss_spec()
+    one, other = (
+        program_for(spec, tuple(map(tuple, part.tolist())), {"a": 20, "b": 20})
+        for part in (ROWS[:20], ROWS[40:60])
+    )
+    for _ in range(3):
+        asks = [program.ask() for program in (one, other)]
+        assert asks[0] == asks[1] and asks[0] is not None
+        total = one.contribute(asks[0]) + other.contribute(asks[0])
+        for program in (one, other):
+            program.take(asks[0], total)
+
+
+def at_scores(part: np.ndarray) -> tuple[SumsProgram, bytes]:
+    """Return a program that asks for scores at a model, and its question."""
+    (program,) = start_programs(loss_spec(), [part])
+    ask = program.ask()
+    assert ask is not None
+    program.take(ask, program.contribute(ask))
+    ask = program.ask()
+    assert ask is not None
+    return program, ask.public
+
+
+def test_all_take_the_model_of_one_member_if_theirs_differ_by_a_rounding() -> None:
+    program, public = at_scores(ROWS)
+    name, model, *rest = msgspec.msgpack.decode(public)
+    assert name == "scores" and [one * 2**40 % 1 for one in model] == [0.0] * len(model)
+    before = program.contribute(program.ask())  # type: ignore[arg-type]
+    moved = msgspec.msgpack.encode((name, [model[0] + 2.0**-35, *model[1:]], *rest))
+    followed = program.follow(moved)
+    assert followed.public == moved
+    assert (program.contribute(followed) != before).any()
+    again, _ = at_scores(ROWS)
+    assert (again.contribute(again.follow(moved)) == program.contribute(followed)).all()
+
+
+def test_another_model_is_a_disagreement() -> None:
+    program, public = at_scores(ROWS)
+    name, model, low, high, order = msgspec.msgpack.decode(public)
+    wrong = [
+        (name, [model[0] + 1e-3, *model[1:]], low, high, order),
+        (name, model, low, high, order + 1),
+        (name, model, low, 2 * high, order),
+        (name, model[1:], low, high, order),
+        ("gradient", model, low, high, order),
+    ]
+    for one in wrong:
+        with pytest.raises(Disagreement):
+            program.follow(msgspec.msgpack.encode(one))
+    with pytest.raises(Disagreement):
+        program.follow(b"\xc1")
+
+
+def test_labels_that_are_no_grades_are_refused() -> None:
+    with pytest.raises(InputError, match="Column 'y' holds other values than 0 or 1"):
+        program_for(loss_spec(), ((1.0,) * 9 + (0.5,),), {"a": 1})
+
+
+def test_rows_of_one_class_have_no_model() -> None:
+    result = run_programs(start_programs(loss_spec(), deal(ROWS[LABELS == 0][:30], 3)))
+    assert (result.model, result.objective, result.finished) == (None, None, False)

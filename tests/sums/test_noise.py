@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.peer.spec.spec import noise_law_for
+from pairgossip.peer.sums import noise
+from pairgossip.peer.sums.noise import NoiseLaw
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec
+
+DRAWS = 100_000
+RNG = np.random.default_rng(5)
+LABELS = (RNG.random(3000) < 0.4).astype(float)
+SCORES = 1 / (1 + np.exp(-RNG.normal(size=3000) - LABELS))
+SCORED = np.column_stack([SCORES, LABELS])
+
+
+@pytest.mark.parametrize(("epsilon", "members"), [(1.0, 3), (5.0, 2)])
+def test_the_sum_of_all_parts_is_discrete_laplace(epsilon: float, members: int) -> None:
+    law = NoiseLaw(epsilon, 1, members)
+    total = np.sum([law.draw(DRAWS) for _ in range(members)], axis=0)
+    q = np.exp(-epsilon / 2)
+    reach = int(np.log(20 / DRAWS * (1 + q) / (1 - q)) / np.log(q))
+    inner = np.arange(-reach, reach + 1)
+    share = np.append((1 - q) / (1 + q) * q ** np.abs(inner), 2 * q ** (reach + 1) / (1 + q))
+    seen = np.append([(total == k).sum() for k in inner], (np.abs(total) > reach).sum())
+    assert share.sum() == pytest.approx(1)
+    chi_square, freedom = ((seen - DRAWS * share) ** 2 / (DRAWS * share)).sum(), len(share) - 1
+    assert chi_square < freedom + 8 * np.sqrt(2 * freedom) + 20  # by chance once in 10^7 runs
+    assert total.var() == pytest.approx(law.variance(members), rel=0.1)
+
+
+def test_one_member_adds_a_part_of_the_noise_only() -> None:
+    law = NoiseLaw(1.0, 1, 4)
+    assert law.draw(20_000).var() == pytest.approx(law.variance(4) / 4, rel=0.25)
+
+
+def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(noise, "_CLOSE", 2.0)
+    kept = noise._is_kept(np.full(4000, 3), 3)
+    chance = 1 * 4 * 7 / (3 * 6 * 9)
+    assert abs(kept.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / 4000)
+
+
+@pytest.mark.parametrize("refine", [1, 2])
+def test_a_noisy_value_is_as_far_off_as_it_says(refine: int) -> None:
+    spec = kernel_spec(
+        "auc", ["a"], "l", algorithm=f"bins = 16\nrefine = {refine}",
+        tables="[privacy]\nepsilon = 1",
+    )  # fmt: skip
+    off, law = [], noise_law_for(spec, 4)
+    for _ in range(10):
+        result = run_programs(start_programs(spec, deal(SCORED, 4)))
+        assert result.noise is not None and result.noise.error is not None
+        assert (result.noise.epsilon, result.noise.honest) == (1.0, 4)
+        assert result.noise.variance == pytest.approx(law.variance(4))
+        assert result.value is not None and result.bracket is None
+        off.append((result.value - pg.exact(SCORED, "auc")) / result.noise.error)
+    assert 0.1 < np.sqrt(np.mean(np.square(off))) < 2.5
+
+
+@pytest.mark.parametrize(
+    ("kernel", "columns", "label"),
+    [("gini", ["a"], None), ("median", ["a"], None), ("mann-whitney", ["a"], "l")],
+)
+def test_other_statistics_are_near_with_little_noise(
+    kernel: str, columns: list[str], label: str | None
+) -> None:
+    spec = kernel_spec(kernel, columns, label, tables="[privacy]\nepsilon = 50")
+    rows = SCORES if label is None else SCORED
+    noisy = run_programs(start_programs(spec, deal(rows, 3)))
+    plain = run_programs(start_programs(kernel_spec(kernel, columns, label), deal(rows, 3)))
+    assert noisy.value == pytest.approx(plain.value, abs=3e-3)
+    assert noisy.noise is not None and noisy.noise.error == pytest.approx(0, abs=1e-4)
+
+
+def test_a_row_in_several_tables_is_hidden_in_all_of_them() -> None:
+    noisy = "[privacy]\nepsilon = 1"
+    one = noise_law_for(kernel_spec("auc", ["a"], "l", tables=noisy), 3)
+    three = noise_law_for(kernel_spec("auc-difference", ["a", "b"], "l", tables=noisy), 3)
+    halved = kernel_spec("auc", ["a"], "l", algorithm="refine = 2", tables=noisy)
+    assert (one.cells, three.cells) == (1, 3)
+    assert noise_law_for(halved, 3).epsilon == 0.5
+    honest = kernel_spec("auc", ["a"], "l", tables=noisy + "\nhonest = 2")
+    assert noise_law_for(honest, 5).honest == 2
+
+
+def test_a_sum_with_noise_is_never_repeated() -> None:
+    spec = kernel_spec("gini", ["a"], tables="[privacy]\nepsilon = 1")
+    (program,) = start_programs(spec, [SCORES])
+    ask = program.ask()
+    assert ask is not None
+    assert (program.contribute(ask) == program.contribute(ask)).all()
+    with pytest.raises(Disagreement, match="once only"):
+        program.follow(ask.public)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.kernels import as_kernel
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.spec.spec import program_for
+from pairgossip.peer.sums.results import decode_result
+from pairgossip.peer.sums.statistics import cells_of
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import kernel_spec
+
+RNG = np.random.default_rng(3)
+N = 600
+LABELS = (RNG.random(N) < 0.4).astype(float)
+SCORES = 1 / (1 + np.exp(-RNG.normal(size=N) - LABELS))
+OTHERS = 1 / (1 + np.exp(-RNG.normal(size=N) - 0.5 * LABELS - 0.5 * SCORES))
+SCORED = np.column_stack([SCORES, LABELS])
+BOTH = np.column_stack([SCORES, OTHERS, LABELS])
+TWO = np.column_stack([SCORES, OTHERS])
+EVENTS = np.column_stack([SCORES, OTHERS, LABELS])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "columns", "label", "off"),
+    [
+        ("auc", SCORED, ["a"], "l", 2e-3),
+        ("auc-difference", BOTH, ["a", "b"], "l", 2e-3),
+        ("gini", SCORES, ["a"], None, 1e-5),
+        ("gini-coefficient", SCORES, ["a"], None, 1e-5),
+        ("variance", SCORES, ["a"], None, 1e-9),
+        ("kendall", TWO, ["a", "b"], None, 5e-3),
+        ("kendall-b", TWO, ["a", "b"], None, 5e-3),
+        ("somers-d", TWO, ["a", "b"], None, 5e-3),
+        ("ranking-risk", SCORED, ["a"], "l", 2e-3),
+        ("distance", TWO, ["a", "b"], None, 2e-3),
+        ("within-cluster-scatter", BOTH, ["a", "b"], "l", 1e-9),
+        ("concordance", TWO, ["a", "b"], None, 5e-3),
+        ("concordance", EVENTS, ["a", "b", "e"], None, 5e-3),
+    ],
+)
+def test_members_find_the_statistic_of_all_rows(
+    kernel: str, rows: np.ndarray, columns: list[str], label: str | None, off: float
+) -> None:
+    spec = kernel_spec(kernel, columns, label)
+    result = run_programs(start_programs(spec, deal(rows, 5)))
+    exact = pg.exact(rows, kernel)
+    assert result.value == pytest.approx(exact, abs=off)
+    assert (result.rows, len(result.members), result.rounds) == (N, 5, 1)
+    if result.bracket is not None:
+        assert result.bracket[0] <= exact <= result.bracket[1]
+    if kernel in ("distance", "within-cluster-scatter"):
+        assert result.sampling_error is None
+        return
+    answer = pg.exact(rows, kernel, interval=0.95)
+    assert result.sampling_error == pytest.approx(answer.error, rel=0.03)
+    assert result.interval == pytest.approx(
+        (answer.low, answer.high), abs=2 * off + 0.05 * answer.error
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns", "label"),
+    [
+        ("median", SCORES, ["a"], None),
+        ("quantile-0.9", SCORES, ["a"], None),
+        ("trimmed-mean-0.1", SCORES, ["a"], None),
+        ("winsorized-mean-0.1", SCORES, ["a"], None),
+        ("hodges-lehmann", SCORES, ["a"], None),
+        ("shift", SCORED, ["a"], "l"),
+    ],
+)
+def test_members_find_statistics_of_order(
+    name: str, rows: np.ndarray, columns: list[str], label: str | None
+) -> None:
+    exact = {
+        "median": lambda: pg.quantile(SCORES, 0.5, interval=0.95),
+        "quantile-0.9": lambda: pg.quantile(SCORES, 0.9, interval=0.95),
+        "trimmed-mean-0.1": lambda: pg.trimmed_mean(SCORES, 0.1, interval=0.95),
+        "winsorized-mean-0.1": lambda: pg.winsorized_mean(SCORES, 0.1, interval=0.95),
+        "hodges-lehmann": lambda: pg.hodges_lehmann(SCORES, interval=0.95),
+        "shift": lambda: pg.hodges_lehmann(SCORES, labels=LABELS, interval=0.95),
+    }[name]()
+    result = run_programs(start_programs(kernel_spec(name, columns, label), deal(rows, 3)))
+    assert result.value == pytest.approx(float(exact), abs=5e-3)
+    assert result.sampling_error == pytest.approx(exact.error, rel=0.15)
+    assert result.interval == pytest.approx((exact.low, exact.high), abs=1e-2)
+
+
+@pytest.mark.parametrize("name", ["mann-whitney", "brunner-munzel", "wilcoxon-rank-sum"])
+def test_members_test_two_classes(name: str) -> None:
+    result = run_programs(start_programs(kernel_spec(name, ["a"], "l"), deal(SCORED, 3)))
+    exact = pg.test(SCORES, name, labels=LABELS)
+    assert result.value == pytest.approx(exact.value, rel=5e-3)
+    assert result.sampling_error == pytest.approx(exact.error, rel=0.03)
+    assert np.log(result.p or 1) == pytest.approx(np.log(exact.p), rel=0.05)
+
+
+def test_members_test_whether_columns_go_together() -> None:
+    result = run_programs(start_programs(kernel_spec("spearman", ["a", "b"]), deal(TWO, 3)))
+    exact = pg.test(TWO, "spearman")
+    assert result.value == pytest.approx(exact.value, abs=5e-3)
+    assert result.p is not None and result.bracket is None
+
+
+def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
+    spec, seen = kernel_spec("auc", ["a"], "l"), []
+    for members in (1, 2, 7):
+        totals: list[Words] = []
+        run_programs(start_programs(spec, deal(SCORED, members)), totals)
+        seen.append(totals[0])
+    assert (seen[0] == seen[1]).all() and (seen[0] == seen[2]).all()
+    assert seen[0][0] == N
+
+
+def test_sums_are_those_of_the_sketch_that_simulations_average() -> None:
+    cells = cells_of(kernel_spec("auc", ["a"], "l", algorithm="bins = 16"))
+    recipe = pg.sketches.Bins(16, range=(0, 1))
+    sketch = recipe.fit(pg.kernels.Pairs(SCORED, as_kernel("auc")))
+    assert (cells.features(SCORED, cells.grids) == sketch.features(SCORED)).all()
+    run = pg.estimate(
+        SCORES, "auc", labels=LABELS, groups=np.arange(N) % 5, method="sketch", schedule="tree",
+        sketch=recipe, engine="plain", seed=0,
+    )  # fmt: skip
+    spec = kernel_spec("auc", ["a"], "l", algorithm="bins = 16")
+    result = run_programs(start_programs(spec, deal(SCORED, 5)))
+    assert result.value == pytest.approx(float(run.mean[-1]), abs=1e-9)
+
+
+def test_a_second_sum_on_better_bins_narrows_the_bracket() -> None:
+    skewed = np.column_stack([SCORES**8, LABELS])
+    widths = []
+    for refine in (1, 2):
+        spec = kernel_spec("auc", ["a"], "l", algorithm=f"bins = 16\nrefine = {refine}")
+        result = run_programs(start_programs(spec, deal(skewed, 5)))
+        assert result.rounds == refine and result.bracket is not None
+        low, high = result.bracket
+        assert low <= pg.exact(skewed, "auc") <= high
+        widths.append(high - low)
+    assert widths[1] < widths[0] / 2
+
+
+def test_two_columns_and_two_scores_are_refined_too() -> None:
+    for kernel, rows, label in (("kendall", TWO**4, None), ("auc-difference", BOTH, "l")):
+        spec = kernel_spec(kernel, ["a", "b"], label, algorithm="refine = 2")
+        result = run_programs(start_programs(spec, deal(rows, 3)))
+        assert result.value == pytest.approx(pg.exact(rows, kernel), abs=5e-3)
+
+
+def test_a_u_statistic_needs_no_number_of_rows() -> None:
+    spec = kernel_spec("gini", ["a"], top='target = "u"')
+    result = run_programs(start_programs(spec, deal(SCORES, 3)))
+    assert result.value == pytest.approx(pg.exact(SCORES, "gini", "u"), abs=1e-5)
+
+
+def test_labels_that_are_not_agreed_on_are_refused() -> None:
+    spec = kernel_spec("auc", ["a"], "l")
+    with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
+        program_for(spec, ((0.5, 0.5),), {"a": 1})
+
+
+def test_rows_that_nobody_listed_stop_the_run() -> None:
+    spec = kernel_spec("gini", ["a"])
+    program = program_for(spec, ((0.5,),), {"a": 1, "b": 1})
+    ask = program.ask()
+    assert ask is not None
+    with pytest.raises(Disagreement, match="2 rows by their list, but counted 1"):
+        program.take(ask, program.contribute(ask))
+
+
+def test_bins_that_differ_by_a_rounding_are_followed_and_others_are_not() -> None:
+    spec = kernel_spec("gini", ["a"])
+    program = program_for(spec, ((0.5,),), {"a": 1})
+    ask = program.ask()
+    assert ask is not None
+    name, edges = msgspec.msgpack.decode(ask.public)
+    for by, is_same in ((1e-13, True), (1e-3, False)):
+        moved = [[edges[0][0], edges[0][1] + by, *edges[0][2:]]]
+        public = msgspec.msgpack.encode((name, moved))
+        if is_same:
+            assert program.follow(public).public == public
+        else:
+            with pytest.raises(Disagreement, match="elsewhere"):
+                program.follow(public)
+    for public in (b"", msgspec.msgpack.encode((name, [[0.0, 1.0]]))):
+        with pytest.raises(Disagreement):
+            program.follow(public)
+
+
+def test_a_result_is_followed_if_it_is_the_same_but_for_rounding_and_version() -> None:
+    (program,) = start_programs(kernel_spec("gini", ["a"]), [SCORES])
+    ask = program.ask()
+    assert ask is not None
+    program.take(ask, program.contribute(ask))
+    mine = program.result
+    assert mine is not None and mine.value is not None
+    assert decode_result(mine.encode()) == mine
+    near = msgspec.structs.replace(mine, value=mine.value + 1e-13, versions={"pairgossip": "9"})
+    assert program.follow(near.encode()).public == near.encode()
+    far = msgspec.structs.replace(mine, value=mine.value + 1e-6)
+    with pytest.raises(Disagreement, match="value is"):
+        program.follow(far.encode())
+    with pytest.raises(Disagreement, match="canonical"):
+        program.follow(b" " + near.encode())
+    with pytest.raises(Disagreement, match="cannot be read"):
+        program.follow(b"{}")
+
+
+def test_what_rows_do_not_tell_is_left_out() -> None:
+    apart = [np.array([[0.1, 0.0], [0.2, 0.0]]), np.array([[0.8, 1.0], [0.9, 1.0]])]
+    separated = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart))
+    assert (separated.value, separated.sampling_error, separated.interval) == (1.0, None, None)
+    alone = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart[:1]))
+    assert (alone.value, alone.bracket) == (None, None)
+    few = run_programs(start_programs(kernel_spec("spearman", ["a", "b"]), apart[:1]))
+    assert few.value is None
+
+
+def test_better_bins_do_not_move_rows_that_are_tied() -> None:
+    tied = np.full(30, 0.5)
+    spec = kernel_spec("median", ["a"], algorithm="refine = 2")
+    assert run_programs(start_programs(spec, deal(tied, 3))).value == pytest.approx(0.5, abs=0.02)

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import pytest
+
+from pairgossip.errors import InputError
+from pairgossip.peer.spec.spec import differences, parse_spec
+from tests.peer.homes import AUC, GINI
+from tests.sums.specs import kernel_spec, sums_text
+
+SUMS = sums_text('kernel = "auc"', ["score"], "ill")
+LEARN = sums_text('loss = "auc-logistic"', ["x", "y"], "ill")
+
+
+def replaced(text: str, **added: str) -> str:
+    """Return a specification with lines added under the table of that name, or above all."""
+    for table, lines in added.items():
+        if table == "top":
+            text = f"{lines}\n{text}"
+        elif f"[{table}]" in text:
+            text = text.replace(f"[{table}]", f"[{table}]\n{lines}")
+        else:
+            text = f"{text}\n[{table}]\n{lines}"
+    return text
+
+
+def test_a_run_on_sums_is_read() -> None:
+    spec = parse_spec(SUMS)
+    assert spec.is_sums and spec.noise is None and spec.privacy is None
+    assert (spec.algorithm.refine, spec.algorithm.bins, spec.algorithm.rounds) == (1, None, None)
+    assert parse_spec(LEARN).algorithm.rounds == 100
+    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    assert noisy.noise is not None and noisy.noise.epsilon == 1 and noisy.privacy is None
+    assert not parse_spec(AUC).is_sums
+    assert parse_spec(AUC + '[algorithm]\nname = "exchange"').hash == parse_spec(AUC).hash
+
+
+def test_names_of_statistics_of_order_are_written_one_way() -> None:
+    assert kernel_spec("Median", ["a"]).kernel == "median"
+    assert kernel_spec("quantile-.25", ["a"]).hash == kernel_spec("quantile-0.250", ["a"]).hash
+    assert kernel_spec("mann_whitney", ["a"], "l").kernel == "mann-whitney"
+
+
+def test_differences_name_the_keys_of_the_file() -> None:
+    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    (sentence, *_) = differences(noisy.text, parse_spec(SUMS).text)
+    assert "privacy.epsilon is 1.0 here but absent there." in sentence
+    other = parse_spec(replaced(SUMS, algorithm="bins = 8"))
+    assert differences(other.text, parse_spec(SUMS).text) == [
+        "algorithm.bins is 8 here but absent there."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (replaced(SUMS, algorithm="mixing = 'paper'"), "algorithm.mixing is how .*: remove it"),
+        (replaced(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
+        (replaced(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
+        (replaced(SUMS, algorithm="refine = 3"), "algorithm.refine is 3: choose 1 or 2"),
+        (replaced(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
+        (replaced(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
+        (replaced(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
+        (replaced(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
+        (replaced(SUMS, privacy="epsilon = 1\nbins = 4"), "Unknown key 'bins' of .privacy."),
+        (replaced(SUMS, noise="epsilon = 1"), "'noise'"),
+        (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
+        (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
+        (SUMS.replace("auc", "median"), "label is given but"),
+        (
+            sums_text('kernel = "variance"', ["a"], tables="[privacy]\nepsilon = 1"),
+            "kernel 'variance' is told by sums of powers, and noise is for counts",
+        ),
+        (sums_text('kernel = "variance"', ["a"], algorithm="bins = 4"), "which have no bins"),
+        (
+            sums_text('kernel = "kendall"', ["a", "b"], algorithm="bins = 200"),
+            "A sum would have 360,001 numbers",
+        ),
+        (
+            sums_text('kernel = "median"', ["a"], top='target = "u"'),
+            "target is for averages over pairs",
+        ),
+        (replaced(LEARN, algorithm="bins = 4"), "algorithm.bins and algorithm.refine are for"),
+        (replaced(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
+        (replaced(LEARN, learning="step = 0.1"), "learning.step is not needed"),
+        (replaced(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
+        (LEARN.replace("auc-logistic", "metric-hinge"), "is no function of differences"),
+        (
+            LEARN.replace("auc-", "ranking-").replace("ill = [0, 1]", "ill = [0, 99]"),
+            "holds 100 whole numbers, but sums are made for 2 to 32 grades",
+        ),
+        (
+            SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 99]"),
+            "holds 100 whole numbers, but sums are made for 1 to 64",
+        ),
+        (GINI + "[algorithm]\nbins = 4", 'algorithm.bins is for algorithm.name = "sums"'),
+        (GINI.replace("gini", "median"), "median"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        parse_spec(text)
+
+
+def test_what_leaves_the_machine_is_said_in_words() -> None:
+    assert "Your rows travel" in parse_spec(AUC).leaves()[0]
+    private = parse_spec(AUC + "[privacy]\nepsilon = 2\nbins = 4\nclasses = [0, 1]")
+    assert "Reports of your rows" in private.leaves()[0]
+    assert "epsilon 2" in private.leaves()[0]
+    sums = parse_spec(SUMS).leaves()
+    assert sums[0].startswith("No row leaves this machine")
+    assert "1 sum of 257 numbers" in sums[1]
+    assert "at most 100 sums of at most 768 numbers" in parse_spec(LEARN).leaves()[1]
+    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1")).leaves()
+    assert "counts only" in noisy[1] and "epsilon 1" in noisy[-1]
+    assert "powers" in kernel_spec("variance", ["a"]).leaves()[1]
