@@ -127,8 +127,9 @@ def test_another_model_is_a_disagreement() -> None:
     for one in wrong:
         with pytest.raises(Disagreement):
             program.follow(msgspec.msgpack.encode(one))
-    with pytest.raises(Disagreement):
-        program.follow(b"\xc1")
+    for unreadable in (b"\xc1", b"\x91\xa2\xff\xfe"):  # the second is not UTF-8
+        with pytest.raises(Disagreement):
+            program.follow(unreadable)
 
 
 def test_labels_that_are_no_grades_are_refused() -> None:

@@ -208,7 +208,7 @@ def largest_sketch(phi: Margin) -> int:
 def _read(public: bytes) -> _Question:
     try:
         return msgspec.msgpack.decode(public, type=_Question)
-    except (msgspec.ValidationError, msgspec.DecodeError):
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
         raise Disagreement("a question that cannot be read") from None
 
 

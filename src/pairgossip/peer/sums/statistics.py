@@ -168,7 +168,7 @@ def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[
     name, edges = msgspec.msgpack.decode(mine, type=_Question)
     try:
         other, others = msgspec.msgpack.decode(theirs, type=_Question)
-    except (msgspec.ValidationError, msgspec.DecodeError):
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
         raise Disagreement("a question that cannot be read") from None
     sizes = [list(map(len, lists)) for lists in (edges, others)]
     if name != other or sizes[0] != sizes[1]:
