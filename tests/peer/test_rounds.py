@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -14,13 +15,20 @@ from scipy.stats import chisquare
 import pairgossip as pg
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.membership import RestoredBackup
-from pairgossip.peer.protocol.messages import Contribution, with_signature
+from pairgossip.peer.protocol.messages import (
+    Contribution,
+    Have,
+    Hello,
+    Want,
+    encode,
+    with_signature,
+)
 from pairgossip.peer.protocol.program import Ask, Kind, Program, Words
-from pairgossip.peer.protocol.rounds import Halt, Rounds
+from pairgossip.peer.protocol.rounds import Halt, Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, Send, SumsAction
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of, seal
-from tests.peer.sums import SUMS, Powers, SumsDisk, SumsWorld, plain, run_sums_schedule
+from tests.peer.sums import SUMS, Powers, SumsContext, SumsDisk, SumsWorld, plain, run_sums_schedule
 
 BLOCKS, PER_BLOCK = 20, 25
 """Five hundred schedules; `benchmarks.peer_simulation` runs any number."""
@@ -123,7 +131,7 @@ class TwoFaced(Rounds):
             [] if given.member == self.context.me else super()._handle_contribution(sender, given)
         )
 
-    def _handle_proof(self, proof: object) -> list[SumsAction]:
+    def _handle_proof(self, sender: str, proof: object) -> list[SumsAction]:
         return []
 
     def _other(self, sent: Send) -> Send:
@@ -176,6 +184,114 @@ def test_another_list_of_members_is_seen_before_any_mask_is_used() -> None:
     assert told.round == 0
     assert told.other_lists[name_of(2)]["peer-99"] == 4
     assert not any(one.words for one in told.state.contributions.values())
+
+
+def set_lists(world: SumsWorld, rows: dict[str, int]) -> None:
+    """Let all members begin again with this list; one that is not on it runs as a stranger."""
+    for name in world.names:
+        world.stop(name, power=False)
+        object.__setattr__(world.contexts[name], "rows", {**rows, name: 2})
+    for name in world.names:
+        world.start(name)
+
+
+def test_a_member_may_be_listed_after_the_others_have_begun() -> None:
+    """All have said who they are for a shorter list, and say it again: that is no lie."""
+    world = make_world(4)
+    whole = dict(world.rows)
+    for name in world.names:
+        world.disks[name].commits[:] = world.disks[name].commits[:1]
+        world.disks[name].safe = 1
+    set_lists(world, {name: whole[name] for name in world.names[:2]})
+    world.run(world.now + 0.01)
+    assert world.rounds(name_of(0)).contribution(name_of(0)) is not None
+    set_lists(world, whole)
+    world.finish()
+    world.check_sums()
+
+
+def test_nobody_is_listed_any_more_once_there_is_a_sum() -> None:
+    """The two sums would tell what the new one contributes."""
+    world = make_world(4)
+    whole = dict(world.rows)
+    for name in world.names:
+        world.disks[name].commits[:] = world.disks[name].commits[:1]
+        world.disks[name].safe = 1
+    set_lists(world, {name: whole[name] for name in world.names[:3]})
+    world.run(world.now + 20.0)
+    assert world.rounds(name_of(0)).ask is None
+    set_lists(world, whole)
+    world.run(world.now + 20.0)
+    for name in world.names[:3]:
+        assert world.rounds(name).halt == Halt("list")
+    assert world.rounds(name_of(3)).round == 0
+
+
+class Insists(Rounds):
+    """Asks for something else than the others, a little, in every round."""
+
+    def _contribute(self) -> list[SumsAction]:
+        kept = self.ask
+        if kept is not None and kept.kind is Kind.SUM:
+            self.ask = kept._replace(public=str(int(kept.public) + 1).encode())
+        actions = super()._contribute()
+        self.ask = kept
+        return actions
+
+
+@pytest.mark.parametrize("liar", [0, 3])
+def test_who_asks_differently_again_is_named_and_nobody_else(liar: int) -> None:
+    world = make_world(4, liars={name_of(liar): Insists})
+    world.finish(60.0)
+    for name in world.names:
+        if name != name_of(liar):
+            assert world.rounds(name).halt == Halt("repeated", (name_of(liar),))
+
+
+def signed(member: str, like: Contribution, **changes: object) -> Contribution:
+    given = msgspec.structs.replace(like, **changes)
+    return with_signature(given, SPEC, lambda said: seal(member, said))
+
+
+def test_a_second_contribution_is_no_proof_if_nobody_else_could_be_sent_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would halt one peer, for which all others would then wait."""
+    monkeypatch.setattr(SumsContext, "frame_limit", 1 << 20)
+    world = make_world(4)
+    world.finish()
+    rounds, liar = world.rounds(name_of(0)), name_of(3)
+    known = rounds.contribution(liar, 0)
+    assert known is not None
+    for changes in (
+        {"public": bytes(1 << 19)},
+        {"words": bytes(8 * 9)},
+        {"transcript": bytes(99)},
+        {"transcript": rounds.transcript},
+    ):
+        frame = encode(signed(liar, known, **changes))
+        assert rounds.receive(liar, frame) == []
+    assert rounds.state.proof is None
+    assert rounds.contribution(liar, 0) == known
+    assert rounds.counts["refused: malformed"] == 3
+
+
+def test_nobody_keeps_a_peer_from_asking_the_others() -> None:
+    """A neighbor that offers all, first of all, and sends nothing, does not stop a round."""
+    graph = pg.Graph(4, [(0, 1), (0, 2), (2, 3), (1, 3)])
+    world = SumsWorld(graph, [[1.0]] * 4, 0, disk_class=SumsDisk)
+    rounds = Rounds(world.contexts[name_of(0)], first_sums(1))
+    rounds.start()
+    asked = set()
+    for _ in range(2):
+        rounds.contact()
+        for who in (name_of(1), name_of(2)):
+            rounds.receive(who, encode(Hello(SPEC, "", 0, False)))
+            offer = Have(0, 0, rounds.transcript, bytes([0b1000]), False)
+            for action in rounds.receive(who, encode(offer)):
+                if isinstance(action, Send) and isinstance(action.message, Want):
+                    asked.add(action.to)
+    assert asked == {name_of(1), name_of(2)}
 
 
 def test_an_old_backup_contributes_the_same_bytes() -> None:
@@ -282,7 +398,7 @@ class AsksUnseen(Rounds):
 
 
 class SecondAccepted(Rounds):
-    def _handle_proof(self, proof: object) -> list[SumsAction]:
+    def _handle_proof(self, sender: str, proof: object) -> list[SumsAction]:
         return []
 
 

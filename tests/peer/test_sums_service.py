@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import check_signed, sign_result, write_signed
@@ -101,6 +103,17 @@ def test_no_row_is_on_anybody_elses_machine(tmp_path: Path) -> None:
     assert PLANTED.encode() in own, "the search finds what is there"
 
 
+def test_silence_after_the_last_round_is_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairgossip.peer.service.reporter.LONELY", 0.5)
+    with running(*make_homes(tmp_path), board=Switchboard()) as peers:
+        assert until(lambda: all(map(is_complete, peers)))
+        ended = peers[0].status().updated
+        assert until(lambda: peers[0].status().updated > ended + 2.0)
+        assert peers[0].status().problems == ()
+
+
 def awaits(one: Running, *names: str) -> bool:
     rounds = one.status().rounds if one.home.status.exists() else None
     return rounds is not None and rounds.awaited == names
@@ -121,7 +134,10 @@ def is_in_second_generation(one: Running) -> bool:
     return is_complete(one) and one.status().generation == 2
 
 
-def test_an_eviction_begins_a_generation_without_the_member(tmp_path: Path) -> None:
+def test_an_eviction_begins_a_generation_without_the_member(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     homes = make_homes(tmp_path, (*ROWS, [50.0]))
     run_all(homes)
     with running(*homes[:3], board=Switchboard()) as peers:
@@ -133,6 +149,8 @@ def test_an_eviction_begins_a_generation_without_the_member(tmp_path: Path) -> N
         status = peers[0].status()
     assert status.covers.of_members == 3
     assert len(status.ended) == 1
+    ended = [one.fields["round"] for one in caplog.records if "round" in one.message]  # type: ignore[attr-defined]
+    assert ended and min(ended) >= 0
     truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS]), "gini")
     assert status.estimate is not None
     assert status.estimate[0] == pytest.approx(truth, rel=0.02)
@@ -209,6 +227,24 @@ def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
     file.write_text(json.dumps(table))
     with pytest.raises(InputError, match="was altered"):
         check_signed(file)
+
+
+def test_what_another_member_states_is_not_this_peers_result(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    seen = read_snapshot(homes[0])
+    state = seen.saved
+    assert isinstance(state, SumsState)
+    last = max(number for number, _ in state.contributions)
+    honest = sign_result(seen.context, state)
+    liar = next(one for _, one in state.contributions if one != seen.context.me)
+    stated = state.contributions[last, liar]
+    lie = replace(stated, public=replace(honest.result, value=0.9).encode())
+    # The first in the table, as the one with the lowest id is.
+    others = {at: one for at, one in state.contributions.items() if at != (last, liar)}
+    given = sign_result(seen.context, replace(state, contributions={(last, liar): lie, **others}))
+    assert given.result == honest.result
+    assert given.signatures.keys() == honest.signatures.keys() - {liar}
 
 
 def test_a_result_that_is_not_stated_yet_cannot_be_signed(tmp_path: Path) -> None:

@@ -67,14 +67,17 @@ class Checked(NamedTuple):
 
 
 def sign_result(context: PeerContext, state: SumsState) -> SignedResult:
-    """Put together the result of a peer's last round; raise `InputError` if it is not there yet."""
+    """Put together what this peer has stated in the last round, and who has stated the same.
+
+    Raise `InputError` if it is not there yet.
+    """
     last = max((number for number, _ in state.contributions), default=0)
-    given = [one for (number, _), one in state.contributions.items() if number == last]
+    own = state.contributions.get((last, context.me))
     try:
-        result = decode_result(given[0].public) if given else None
+        result = None if own is None else decode_result(own.public)
     except Disagreement:
         result = None
-    if result is None:
+    if own is None or result is None:
         raise InputError(
             "Members have not stated their result yet: run the peer until its status says that "
             "the sums are complete."
@@ -87,7 +90,8 @@ def sign_result(context: PeerContext, state: SumsState) -> SignedResult:
             one.member: Signature(
                 context.certificate_of(one.member), _text(one.transcript), _text(one.signature)
             )
-            for one in given
+            for (number, _), one in sorted(state.contributions.items())
+            if number == last and one.public == own.public
         },
     )
 

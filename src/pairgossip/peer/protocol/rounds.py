@@ -15,9 +15,11 @@ sent none to anybody since it started, it asks for that one first, and stops if 
 
 Round 0 is about the members: each commits to its rows, for a transcript that is the digest of the
 list of members. So members with different lists, or other rows than before, never get to a mask.
+A list may grow until there is a sum: members then commit again. Once there is one it may not, for
+two sums over lists that differ by one member tell what that member has contributed.
 
-Two different contributions of one member to one round are proof of a lie. It shows in the next
-round at the latest, as transcripts differ; the two are then found, kept and passed on, and the
+Two different contributions of one member for one transcript are proof of a lie. It shows in the
+next round at the latest, as transcripts differ; the two are then found, kept and passed on, and the
 generation ends there. A member whose numbers differ by a rounding from the others' asks for
 something else in clear: then the round is repeated with what the member with the lowest id asked.
 
@@ -38,7 +40,6 @@ from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.membership import Membership, RestoredBackup
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
-    LONGEST_PUBLIC,
     AnyMessage,
     Contribution,
     Have,
@@ -47,6 +48,7 @@ from pairgossip.peer.protocol.messages import (
     Roster,
     Want,
     encode,
+    longest_public,
     signed_payload,
     with_signature,
 )
@@ -90,6 +92,7 @@ class Rounds(Membership[SumsState]):
     """How far neighbors are, as they last said."""
     _wanted: int = 0
     """Whose contributions were asked for since the last contact."""
+    _contacts: int = 0
     _sent: dict[int, set[str]] = field(default_factory=dict)
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
     _repeated: bool = False
@@ -112,6 +115,8 @@ class Rounds(Membership[SumsState]):
         self._wanted = 0
         if self.state.proof is not None:
             self.halt = Halt("lie", (self.state.proof.first.member,))
+        elif self._is_of_another_list():
+            self._forget_other_list()
         while self._is_complete():
             self._finish_round()
 
@@ -119,6 +124,17 @@ class Rounds(Membership[SumsState]):
         roster = tuple(sorted(self.context.present_rows.items()))
         named = (self.context.spec, self.state.generation, roster)
         return hashlib.sha256(b"pairgossip list 1\x00" + msgspec.msgpack.encode(named)).digest()
+
+    def _is_of_another_list(self) -> bool:
+        """Return whether members had committed to their rows for another list than the present."""
+        cards = [self.contribution(one, 0) for one in self.members]
+        return any(one is not None and one.transcript != self.transcript for one in cards)
+
+    def _forget_other_list(self) -> None:
+        if any(one.words for one in self.state.contributions.values()):
+            self.halt = Halt("list")
+        else:
+            self.state = replace(self.state, contributions={})
 
     def contribution(self, member: str, number: int | None = None) -> Contribution | None:
         """Return what a member has contributed to a round, the present one unless told."""
@@ -153,19 +169,19 @@ class Rounds(Membership[SumsState]):
         try:
             self.ask = self._next_ask(ask, given)
         except Disagreement as problem:
-            self.halt = Halt(f"disagreement: {problem}", (self.members[0],))
-        if self.ask is not None and self.round > self.program.most_rounds and self.halt is None:
+            self.halt = Halt(f"disagreement: {problem}", _ask_otherwise(ask, given))
+        if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
             self.halt = Halt("rounds")
 
     def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
         if ask.kind is Kind.CARDS:
             return self.program.ask()
-        different = tuple(one.member for one in given if one.public != given[0].public)
-        if different and self._repeated:
-            self.halt = Halt("repeated", different)
+        is_different = any(one.public != given[0].public for one in given)
+        if is_different and self._repeated:
+            self.halt = Halt("repeated", _ask_otherwise(ask, given))
             return ask
-        self._repeated = bool(different)
-        if different:
+        self._repeated = is_different
+        if is_different:
             self.counts["rounds repeated: members asked differently"] += 1
             return self.program.follow(given[0].public)
         self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
@@ -184,6 +200,7 @@ class Rounds(Membership[SumsState]):
     def contact(self) -> list[SumsAction]:
         """Tell neighbors how far this peer is, and ask again for what has not come."""
         self._wanted = 0
+        self._contacts += 1
         messages: list[SumsAction] = []
         for neighbor in self.present:
             if neighbor not in self.agreed:
@@ -220,9 +237,10 @@ class Rounds(Membership[SumsState]):
             case Contribution():
                 return self._handle_contribution(sender, message)
             case Proof():
-                return self._handle_proof(message)
+                return self._handle_proof(sender, message)
             case Roster():
-                self.other_lists[sender] = dict(message.rows)
+                if self.round == 0:
+                    self.other_lists[sender] = dict(message.rows)
             case _:
                 self.counts["refused: message of another protocol"] += 1
         return []
@@ -329,7 +347,10 @@ class Rounds(Membership[SumsState]):
             is_unsure = one == self.context.me and not self._sent.get(self.round)
             if is_unsure or self.contribution(one) is None:
                 missing |= 1 << place
-        wanted = offered & missing & ~self._wanted
+        # One that offers all and sends nothing keeps nobody from asking the others: each of them
+        # is asked in its turn, whoever was asked before.
+        has_turn = sender == self.present[self._contacts % len(self.present)]
+        wanted = offered & missing & (-1 if has_turn else ~self._wanted)
         self._wanted |= wanted
         return [Send(sender, self._want(self.round, wanted))] if wanted else []
 
@@ -357,7 +378,7 @@ class Rounds(Membership[SumsState]):
             held = self.contribution(one, want.round) if bits >> place & 1 else None
             if held is not None and len(answers) < _MOST_SENT and size < _MOST_BYTES:
                 answers.append(Send(sender, held))
-                size += len(held.words)
+                size += len(held.words) + len(held.public)
         return answers
 
     def _handle_contribution(self, sender: str, given: Contribution) -> list[SumsAction]:
@@ -373,15 +394,18 @@ class Rounds(Membership[SumsState]):
                 self._sent.setdefault(given.round, set()).add(sender)
             self.counts["contributions received again"] += 1
             return []
+        if self._is_too_long(given):
+            self.counts["refused: malformed"] += 1
+            return []
         if not self._is_genuine(given):
             self.counts["refused: contribution not genuine"] += 1
             return []
+        if known is not None and known.transcript == given.transcript:
+            return self._handle_proof(sender, Proof(self.state.generation, known, given))
+        if known is not None or self.halt is not None or not self._fits(given):
+            return []
         if given.member == self.context.me:
             raise RestoredBackup(sender)
-        if known is not None:
-            return self._handle_proof(Proof(self.state.generation, known, given))
-        if not self._fits(given):
-            return []
         return [self._keep(given, sync=False), *self._proceed()]
 
     def _fits(self, given: Contribution) -> bool:
@@ -401,11 +425,14 @@ class Rounds(Membership[SumsState]):
             return (len(given.public), given.words) == (_DIGEST, b"")
         if given.public == self.ask.public:
             return len(given.words) == 8 * self.ask.words
-        longest = 8 * self.program.longest
+        return len(given.words) % 8 == 0
+
+    def _is_too_long(self, given: Contribution) -> bool:
+        """Return whether a contribution is longer than any; no frame might hold two such."""
         return (
-            len(given.words) % 8 == 0
-            and len(given.words) <= longest
-            and len(given.public) <= LONGEST_PUBLIC
+            len(given.words) > 8 * self.program.longest
+            or len(given.public) > longest_public(len(self.members))
+            or len(given.transcript) != _DIGEST
         )
 
     def _is_genuine(self, given: Contribution) -> bool:
@@ -414,20 +441,20 @@ class Rounds(Membership[SumsState]):
             given.member, signed, given.signature
         )
 
-    def _handle_proof(self, proof: Proof) -> list[SumsAction]:
+    def _handle_proof(self, sender: str, proof: Proof) -> list[SumsAction]:
         """Keep two contributions that contradict each other, and pass them on."""
         first, second = proof.first, proof.second
-        is_one = (first.member, first.round) == (second.member, second.round)
+        places = [(one.member, one.round, one.transcript) for one in (first, second)]
         if self.state.proof is not None or first.member not in self.members:
             return []
-        if not is_one or self._digest(first) == self._digest(second):
+        if places[0] != places[1] or self._digest(first) == self._digest(second):
             self.counts["refused: no proof"] += 1
             return []
         if not (self._is_genuine(first) and self._is_genuine(second)):
             self.counts["refused: no proof"] += 1
             return []
         if first.member == self.context.me:
-            raise RestoredBackup(self.context.me)
+            raise RestoredBackup(sender)
         self.state = replace(self.state, proof=proof)
         self.halt = Halt("lie", (first.member,))
         self.counts["lies proved"] += 1
@@ -436,6 +463,11 @@ class Rounds(Membership[SumsState]):
     def _is_level(self, neighbor: str) -> bool:
         theirs = self._theirs.get(neighbor)
         return theirs is not None and replace(theirs, wants_answer=True) == self._have()
+
+
+def _ask_otherwise(ask: Ask, given: Iterable[Contribution]) -> tuple[str, ...]:
+    """Return the members that ask for something else than this peer does."""
+    return tuple(one.member for one in given if one.public != ask.public)
 
 
 def first_sums(rows: int) -> SumsState:

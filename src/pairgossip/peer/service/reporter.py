@@ -97,6 +97,11 @@ class Reporter(ABC):
         """Say who does not answer or has gone, and what that means."""
 
     @property
+    def _is_quiet(self) -> bool:
+        """Whether neighbors have nothing left to say."""
+        return False
+
+    @property
     def _context(self) -> PeerContext:
         context = self._protocol.context
         assert isinstance(context, PeerContext)
@@ -231,7 +236,8 @@ class Reporter(ABC):
         for neighbor, text in self._protocol.disagreeing.items():
             problems.append(self._disagreement(neighbor, text))
         last = max(self._heard_at.values(), default=self._started_at)
-        if now - last > LONELY and len(versions) < len(self._protocol.context.neighbors):
+        is_alone = now - last > LONELY and not self._is_quiet
+        if is_alone and len(versions) < len(self._protocol.context.neighbors):
             lonely = (
                 f"No neighbor was heard of for {now - last:.0f} seconds: see that they run, that "
                 "they have joined this peer and not evicted it, and that the addresses in "

@@ -270,12 +270,10 @@ class RoundsRuntime(Runtime[Rounds]):
     def start(self, now: float) -> None:
         """Begin, or go on after a restart."""
         self._carry_out(self.protocol.start(), now)
-        self._follow(now)
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
         """Take a frame from a neighbor."""
         self._carry_out(self.protocol.receive(sender, frame), now)
-        self._follow(now)
 
     def due(self) -> float:
         """When neighbors are to be contacted."""
@@ -307,8 +305,9 @@ class RoundsRuntime(Runtime[Rounds]):
         self._wait = _FIRST_CONTACT
         self.contacts_at = min(self.contacts_at, now + _SOON * self.chance.uniform(0.75, 1.25))
 
-    def _follow(self, now: float) -> None:
-        """Note when a round began."""
+    def _carry_out(self, actions: list[Any], now: float) -> None:
+        """Carry out actions, and note when a round began."""
+        super()._carry_out(actions, now)
         place = self.protocol.state.generation, self.protocol.round
         if place != self._round:
             self._round, self._since = place, now

@@ -12,7 +12,7 @@ from pairgossip.peer.service.assembly import Assembly
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
-from pairgossip.text import join_names
+from pairgossip.text import clean_text, join_names
 
 _MOST_NAMED = 5
 
@@ -33,6 +33,10 @@ class SumsReporter(Reporter):
         """Return in which round the peer is."""
         return {"round": self._rounds.round}
 
+    @property
+    def _is_quiet(self) -> bool:
+        return self._rounds.is_settled
+
     def _last_found(self) -> Status:
         """Describe the peer as it was when a round last ended."""
         return self._found
@@ -43,6 +47,7 @@ class SumsReporter(Reporter):
         if change.state.generation != self._generation:
             self._generation = change.state.generation
             self._log_generation(change.state)
+            self._round, self._found = 0, self._describe(updated=time.time())
         if self._rounds.round != self._round:
             self._round = self._rounds.round
             self._found = self._describe(updated=time.time())
@@ -78,6 +83,10 @@ class SumsReporter(Reporter):
         mine = {self._parts.identity.id: self._parts.settings.name}
         return {**self._names, **mine}.get(member, member)
 
+    def _show(self, member: str) -> str:
+        """Name a member that a neighbor has told, whatever that is."""
+        return clean_text(self._name(member), 64)
+
     def _explain(self, halt: Halt) -> str:
         """Say why a generation stands still, and what to do."""
         who = join_names([f"'{self._name(one)}'" for one in halt.members[:_MOST_NAMED]])
@@ -97,8 +106,20 @@ class SumsReporter(Reporter):
                 f"{who} asks for something else than the others in one round after another: see "
                 "that all run the same version of pairgossip, or evict that member."
             )
+        if halt.reason == "list":
+            return (
+                "Sums over another list of members may be known: with those over the present one "
+                "everybody could tell what the new ones contribute. Put the list of members "
+                "back, or let all begin again from new folders."
+            )
+        why = clean_text(halt.reason, 200)  # it may quote what a member has sent
+        if not halt.members:
+            return (
+                f"The sum cannot be that of the members' rows ({why}): one of them has "
+                "contributed something else, and a sum does not tell who."
+            )
         return (
-            f"{who} asks for something else than this peer computes ({halt.reason}): see that all "
+            f"{who} asks for something else than this peer computes ({why}): see that all "
             "run the same version of pairgossip."
         )
 
@@ -114,7 +135,7 @@ class SumsReporter(Reporter):
             "rows differ for": {one for one in mine.keys() & theirs if mine[one] != theirs[one]},
         }
         parts = [
-            f"{what} {join_names([self._name(one) for one in sorted(ids)[:_MOST_NAMED]])}"
+            f"{what} {join_names([self._show(one) for one in sorted(ids)[:_MOST_NAMED]])}"
             for what, ids in different.items()
             if ids
         ]
