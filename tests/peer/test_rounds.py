@@ -25,7 +25,7 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.protocol.program import Ask, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Halt, Rounds, first_sums
-from pairgossip.peer.protocol.state import SaveSums, Send, SumsAction
+from pairgossip.peer.protocol.state import SaveSums, Send, SumsAction, SumsState
 from tests.peer.audit import Violated
 from tests.peer.contexts import SPEC, name_of, seal
 from tests.peer.sums import SUMS, Powers, SumsContext, SumsDisk, SumsWorld, plain, run_sums_schedule
@@ -111,6 +111,36 @@ def test_masks_cancel() -> None:
         shared = {other: secret(me, other) for other in names if other != me}
         total += masks.mask(me, shared, b"transcript", 9)
     assert not total.any()
+
+
+class AsksLater(Rounds):
+    """Asks for something else by a rounding, as after a restart with another library."""
+
+    def _contribute(self) -> list[SumsAction]:
+        kept = self.ask
+        if kept is not None and kept.kind is Kind.SUM:
+            self.ask = kept._replace(public=b"2")
+        actions = super()._contribute()
+        self.ask = kept
+        return actions
+
+
+def test_another_question_has_another_mask() -> None:
+    """Two vectors of one member for one transcript would tell their difference under one mask."""
+    world = make_world(3)
+    world.finish()
+    state = world.rounds(name_of(0)).state
+    cards = {place: one for place, one in state.contributions.items() if place[0] == 0}
+    hidden = []
+    for rounds_class in (Rounds, AsksLater):
+        begun = SumsState(0, rows=2, contributions=cards)
+        rounds = rounds_class(world.contexts[name_of(0)], begun)
+        rounds.start()
+        given = rounds.contribution(name_of(0))
+        assert given is not None and given.round == 1
+        plain_words = Powers(world.own[name_of(0)]).contribute(Ask(Kind.SUM, given.public, 3))
+        hidden.append((np.frombuffer(given.words, dtype="<u8") - plain_words).tobytes())
+    assert hidden[0] != hidden[1]
 
 
 # What a liar can do

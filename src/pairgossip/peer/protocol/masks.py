@@ -5,9 +5,10 @@ adds the stream to its numbers, the other subtracts it. Whoever lacks one of a m
 cannot tell its numbers from random words: that takes all other members together.
 
 A mask must never hide two different vectors, whose difference it would show. So its stream is made
-for a transcript: the digest of the list of members, of the digests of their rows, and of all that
-was contributed in the rounds before, on which the numbers of a round depend. Other rows, or other
-sums so far, have another mask.
+for a transcript and a question: the digest of the list of members, of the digests of their rows, of
+all that was contributed in the rounds before, and of what the round asks for. Other rows, other
+sums so far, or a question that is off by a rounding, have another mask. Masks of members that ask
+differently do not cancel, so that nobody learns such a sum.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ _NONCE = bytes(16)
 """Each key makes one stream, so that one nonce is enough."""
 
 
-def mask(me: str, secrets: Mapping[str, bytes], transcript: bytes, words: int) -> Words:
-    """Return the mask of one member for a round; ``secrets`` are shared with the others by id."""
+def mask(me: str, secrets: Mapping[str, bytes], asked: bytes, words: int) -> Words:
+    """Return the mask of one member for a round; ``secrets`` are shared with the others by id.
+
+    ``asked`` is the digest of transcript and question.
+    """
     total = np.zeros(words, dtype=np.uint64)
     for other, secret in secrets.items():
-        stream = _stream(secret, transcript, min(me, other), max(me, other), words)
+        stream = _stream(secret, asked, min(me, other), max(me, other), words)
         if me < other:
             total += stream
         else:
@@ -41,9 +45,9 @@ def mask(me: str, secrets: Mapping[str, bytes], transcript: bytes, words: int) -
     return total
 
 
-def _stream(secret: bytes, transcript: bytes, low: str, high: str, words: int) -> Words:
+def _stream(secret: bytes, asked: bytes, low: str, high: str, words: int) -> Words:
     info = _MASK + low.encode() + b"/" + high.encode()
-    key = HKDF(SHA256(), 32, salt=transcript, info=info).derive(secret)
+    key = HKDF(SHA256(), 32, salt=asked, info=info).derive(secret)
     stream = Cipher(ChaCha20(key, _NONCE), mode=None).encryptor().update(bytes(8 * words))
     return np.frombuffer(stream, dtype="<u8").astype(np.uint64, copy=False)
 

@@ -8,10 +8,10 @@ lack. Union does not mind loss, repetition, reordering or restarts, so nothing h
 exactly once. When the contributions of all members are there, everyone adds them and knows the sum;
 what the next round asks follows from the sums so far, and is the same at every member.
 
-A contribution is durable before anyone hears of it, and what it depends on is in the transcript
-that its mask is made for (see `masks`): a peer that comes back from a crash, or from an old backup,
-contributes the same bytes or is found out. If a neighbor has its contribution to a round and it has
-sent none to anybody since it started, it asks for that one first, and stops if it is another.
+A contribution is durable before anyone hears of it, and what it depends on is in the transcript and
+the question that its mask is made for (see `masks`): a peer that comes back from a crash, or from
+an old backup, contributes the same bytes or is found out. If it has sent its contribution to nobody
+since it started, it asks the first neighbor that has it for it, and stops if it is another.
 
 Round 0 is about the members: each commits to its rows, for a transcript that is the digest of the
 list of members. So members with different lists, or other rows than before, never get to a mask.
@@ -278,7 +278,8 @@ class Rounds(Membership[SumsState]):
         elif self.ask.kind is Kind.SUM:
             others = [one for one in self.members if one != self.context.me]
             secrets = {one: self.context.agree(one) for one in others}
-            hidden = masks.mask(self.context.me, secrets, self.transcript, self.ask.words)
+            asked = hashlib.sha256(self.transcript + self.ask.public).digest()
+            hidden = masks.mask(self.context.me, secrets, asked, self.ask.words)
             words = masks.pack(self.program.contribute(self.ask) + hidden)
         unsigned = Contribution(
             self.state.generation, *place, self.transcript, public, words, signature=b""
