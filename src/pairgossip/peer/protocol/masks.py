@@ -2,7 +2,8 @@
 
 Any two members share a secret. Each round makes a stream of words of it; the one with the lower id
 adds the stream to its numbers, the other subtracts it. Whoever lacks one of a member's secrets
-cannot tell its numbers from random words: that takes all other members together.
+cannot tell its numbers in a round from random words: that takes all other members together. Sums of
+two generations that differ by one member tell that member's numbers, masks or not.
 
 A mask must never hide two different vectors, whose difference it would show. So its stream is made
 for a transcript and a question: the digest of the list of members, of the digests of their rows, of
