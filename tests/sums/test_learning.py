@@ -123,6 +123,7 @@ def test_another_model_is_a_disagreement() -> None:
         (name, model, low, 2 * high, order),
         (name, model[1:], low, high, order),
         ("gradient", model, low, high, order),
+        (name, [float("nan"), *model[1:]], low, high, order),
     ]
     for one in wrong:
         with pytest.raises(Disagreement):
@@ -130,6 +131,24 @@ def test_another_model_is_a_disagreement() -> None:
     for unreadable in (b"\xc1", b"\x91\xa2\xff\xfe"):  # the second is not UTF-8
         with pytest.raises(Disagreement):
             program.follow(unreadable)
+
+
+def test_moments_are_asked_for_in_one_way_only() -> None:
+    (program,) = start_programs(loss_spec(), [ROWS])
+    name, model, low, high, order = msgspec.msgpack.decode(program.ask().public)  # type: ignore[union-attr]
+    with pytest.raises(Disagreement):
+        program.follow(msgspec.msgpack.encode((name, model, low, high + 1e-12, order)))
+
+
+def test_sums_of_no_rows_stop_the_run_with_a_sentence() -> None:
+    text = sums_text('loss = "ranking-logistic"', ["a"], "g").replace("g = [0, 1]", "g = [0, 2]")
+    (program,) = start_programs(parse_spec(text), [np.array([[0.2, 0.0], [0.7, 1.0]])])
+    ask = program.ask()
+    assert ask is not None
+    total = program.contribute(ask)
+    total[2 * (ask.words // 3) :][:1] -= total[:1] + total[:1]  # grades of 1, 1 and -2 rows
+    with pytest.raises(Disagreement, match="the sums are those of no rows"):
+        program.take(ask, total)
 
 
 def test_labels_that_are_no_grades_are_refused() -> None:

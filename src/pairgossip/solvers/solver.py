@@ -29,6 +29,8 @@ _ROUNDING = 1e-9
 """How far below 0 rounding takes a loss, relative to that of the zero model."""
 _DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
 _LOCAL_STEPS = 200
+_DIGITS_OF_ENDS = 20
+"""To how many binary digits the ends of ranges are rounded, where nodes compute apart."""
 _FEW_FEATURES = 16
 """Up to this many features the sum of a model's sizes is about the range of its scores."""
 _BENT_EACH_TIME = 64
@@ -110,8 +112,8 @@ class Solver:
     slack
         Relative differences of values that may be those of averaging.
     step
-        Models are evaluated at multiples of this, so that nodes that compute apart agree; 0 for
-        wherever they are.
+        Models are evaluated at multiples of this, and ranges of scores are rounded too, so that
+        nodes that compute apart agree; 0 for wherever they are.
     """
 
     def __init__(
@@ -189,7 +191,7 @@ class Solver:
             is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
             known, tried, bent = yield from self._evaluate(
                 at,
-                Agreement(-agreed[0], agreed[1], int(agreed[2])),
+                self._widen(Agreement(-agreed[0], agreed[1], int(agreed[2]))),
                 self._layout if is_bent else None,
             )
             if solver is None:
@@ -205,6 +207,15 @@ class Solver:
 
     def _round(self, models: FloatArray) -> FloatArray:
         return np.rint(models / self._step) * self._step if self._step else models
+
+    def _widen(self, agreed: Agreement) -> Agreement:
+        """Round the ends of a range outward, where models are rounded too."""
+        if not self._step:
+            return agreed
+        ends = np.array([-agreed.low, agreed.high])
+        places = np.frexp(ends)[1] - _DIGITS_OF_ENDS
+        low, high = np.ldexp(np.ceil(np.ldexp(ends, -places)), places).tolist()
+        return Agreement(-low, high, agreed.order)
 
     def _find_range(self, models: FloatArray) -> _Asked:
         """Return the ends of the first scores; features that are few bound them well enough."""

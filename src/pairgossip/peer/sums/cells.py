@@ -43,6 +43,12 @@ _EVENLY = np.array([1.0, 0.0, 1 / 12])
 _DIRECTIONS = 32
 _FEWEST_RANKS = 3
 """A correlation of ranks takes as many rows."""
+_STEPS = 26
+"""Edges of bins are rounded to the range divided by 2 to this power, or a bit more.
+
+Members' machines compute them with other last digits, yet all must have the same bins: a sum with
+noise cannot be repeated.
+"""
 
 
 class Found(NamedTuple):
@@ -80,13 +86,15 @@ class Columns:
     target: str = "v"
 
     def scale(self, n: float) -> float:
-        """Return the factor of the target's kind."""
-        return 1.0 if self.target == "v" else n / (n - 1)
+        """Return the factor of the target's kind; NaN if there is no pair of different rows."""
+        if self.target == "v":
+            return 1.0
+        return n / (n - 1) if n > 1 else math.nan
 
     def grids(self, powers: int, bins: int | None = None) -> tuple[Grid, ...]:
         """Return bins of every column."""
         count = self.bins if bins is None else bins
-        return tuple(Grid.over(Extent.declared(*one), count, powers) for one in self.ranges)
+        return tuple(_lay_alike(one, count, powers) for one in self.ranges)
 
 
 class Cells(ABC):
@@ -169,8 +177,25 @@ def _split_evenly(grid: Grid, counts: FloatArray) -> Grid:
     shares = held + max(float(held.sum()), 1e-300) / grid.bins
     up_to = np.append(0.0, np.cumsum(shares) / shares.sum())
     edges = np.interp(np.linspace(0.0, 1.0, grid.bins + 1), up_to, grid.edges)
-    edges[0], edges[-1] = grid.edges[0], grid.edges[-1]
-    return Grid(np.unique(edges), grid.powers)
+    return _align(edges, float(grid.edges[0]), float(grid.edges[-1]), grid.powers)
+
+
+def _lay_alike(declared: Range, bins: int, powers: int) -> Grid:
+    """Lay bins over a range, the same on every machine."""
+    grid = Grid.over(Extent.declared(*declared), bins, powers)
+    return _align(grid.edges, *declared, powers)
+
+
+def _align(edges: FloatArray, low: float, high: float, powers: int) -> Grid:
+    """Return bins between two ends, with all other edges rounded."""
+    step = _step_of(high - low)
+    inner = np.rint(edges[1:-1] / step) * step
+    return Grid(np.unique(np.concatenate([[low], np.clip(inner, low, high), [high]])), powers)
+
+
+def _step_of(width: float) -> float:
+    """Return the power of 2 to which numbers in a range of this width are rounded."""
+    return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
 
 
 @dataclass(frozen=True)
@@ -331,8 +356,11 @@ class _Distances(_PairCells):
         axes = spread_directions(len(low), _DIRECTIONS)
         middle, reach = axes @ (low + high) / 2, np.abs(axes) @ (high - low) / 2
         self._axes = axes
-        ends = zip(middle - reach, middle + reach, strict=True)
-        return tuple(Grid.over(Extent.declared(a, b), self.columns.bins, 2) for a, b in ends)
+        step = _step_of(float(np.linalg.norm(high - low)))
+        first = np.floor((middle - reach) / step) * step
+        last = np.ceil((middle + reach) / step) * step
+        ends = zip(first.tolist(), last.tolist(), strict=True)
+        return tuple(_lay_alike(one, self.columns.bins, 2) for one in ends)
 
     def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
         return [(grid,) for grid in grids]

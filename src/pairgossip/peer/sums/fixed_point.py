@@ -11,7 +11,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Words
 
-_FEWEST_BITS, _MOST_BITS = 32, 40
+_FEWEST_BITS, _MOST_BITS = 32, 52
 _WORD = 63
 """How many bits a sum has besides its sign."""
 

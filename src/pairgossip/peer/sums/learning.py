@@ -21,7 +21,7 @@ from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.questions import count_grades
-from pairgossip.peer.sums.results import are_close, known
+from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
 from pairgossip.solvers.moments import GradeMoments
 from pairgossip.solvers.polynomials import LARGEST_ORDER
@@ -39,8 +39,14 @@ _TOLERANCE = 1e-8
 _SLACK = 1e-9
 _MOST_BENT = 2.0
 """The second derivative of any of the losses, or as if it were rounded off."""
+_NEAR = 1e-5
+"""How far models may be apart, relative to their size, that members compute from the same sums:
+where a feature is the sum of others, rounding moves them along it by as much."""
 _MARGIN = 2.0
 """How much beyond its bounds a sketch may take a function."""
+
+
+_NO_ROWS = "the sums are those of no rows: some member's numbers are wrong"
 
 
 class _Question(NamedTuple):
@@ -105,15 +111,17 @@ class LearningProgram(SumsProgram):
 
     def _follow(self, public: bytes) -> None:
         mine, theirs = msgspec.msgpack.decode(self._question()[0], type=_Question), _read(public)
-        numbers = [[one.low, one.high, *one.model] for one in (mine, theirs)]
+        numbers = [np.array([one.low, one.high, *one.model]) for one in (mine, theirs)]
         is_same = (mine.name, mine.order) == (theirs.name, theirs.order)
-        if not is_same or len(numbers[0]) != len(numbers[1]):
-            raise Disagreement(f"{theirs.name} is asked for there, and {mine.name} here")
-        if not all(map(are_close, *numbers)):
+        # The model of a gradient is that of the scores before it, which all have agreed on.
+        if not is_same or mine.name != "scores" or len(numbers[0]) != len(numbers[1]):
+            raise Disagreement(f"{theirs.name[:20]!r} is asked for there, and {mine.name!r} here")
+        apart = np.abs(numbers[0] - numbers[1]).max()
+        if not (apart <= _NEAR * np.abs(numbers[0]).max() and theirs.low <= theirs.high):
             raise Disagreement("another model is asked about there than here")
-        if mine.name == "scores":
-            agreed = Agreement(theirs.low, theirs.high, theirs.order)
-            self._advance(At(np.array([theirs.model]), agreed))
+        self._advance(
+            At(np.array([theirs.model]), Agreement(theirs.low, theirs.high, theirs.order))
+        )
         if self._rounds >= self.most_sums:
             self._conclude(is_finished=False)
 
@@ -122,8 +130,14 @@ class LearningProgram(SumsProgram):
         if self._name == "moments" and not self._has_pairs(sums):
             self.result = self._state(finished=False)
             return
-        reach = self._at.agreed.high
-        self._advance((sums, np.full((1, 2), reach if self._name == "scores" else math.inf)))
+        reach = self._at.agreed.high if self._name == "scores" else math.inf
+        try:
+            with np.errstate(all="ignore"):
+                self._advance((sums, np.full((1, 2), reach)))
+        except (ValueError, ArithmeticError):
+            raise Disagreement(_NO_ROWS) from None
+        if self._averaging is not None and not np.isfinite(self._averaging.sums).all():
+            raise Disagreement(_NO_ROWS)
         # An evaluation takes two sums.
         left = self.most_sums - self._rounds
         if self.result is None and left < (2 if self._name == "scores" else 1):
@@ -183,6 +197,8 @@ class LearningProgram(SumsProgram):
     def _conclude(self, *, is_finished: bool) -> None:
         assert self._round is not None
         model, objective = self._round.models[0], float(self._round.objective[0])
+        if not np.isfinite(model).all():
+            raise Disagreement(_NO_ROWS)
         self.result = self._state(
             model=tuple(float(f"{one:.12g}") for one in model.tolist()),
             objective=known(objective),

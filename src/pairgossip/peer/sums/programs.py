@@ -100,7 +100,9 @@ class SumsProgram(ABC):
     def follow(self, public: bytes) -> Ask:
         """Return the same question as another member asks it."""
         if self.result is not None:
-            self.result = follow_result(self.result, public)
+            ranges = (self._spec.ranges[name] for name in self._spec.columns)
+            widths = [high - low for low, high in ranges]
+            self.result = follow_result(self.result, public, widths)
         else:
             self._rounds += 1
             self._follow(public)

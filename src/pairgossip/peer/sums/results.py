@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +15,11 @@ LEVEL = 0.95
 _DIGITS = 12
 """To which numbers are rounded: those that members compute may differ in the last ones."""
 _CLOSE = 1e-9
+"""How far members' numbers may be apart, relative to their size."""
+_CLOSE_MODEL = 1e-5
+"""The same of models: where a feature is the sum of others, rounding moves them along it."""
+_ALIKE = ("value", "sampling_error", "interval", "bracket")
+"""What is in the units of the value."""
 
 
 class AddedNoise(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -74,29 +80,52 @@ def decode_result(public: bytes) -> Result:
     return result
 
 
-def follow_result(mine: Result, public: bytes) -> Result:
-    """Return another member's result if it is the same but for rounding, and for its version."""
+def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> Result:
+    """Return another member's result if it is the same but for rounding, and for its version.
+
+    ``widths`` are those of the ranges of a model's features.
+    """
     theirs = decode_result(public)
+    size = max(abs(part) for name in _ALIKE for part in _numbers(getattr(mine, name)))
+    # A loss is measured by that of the zero model, which is about 1.
+    near = {**dict.fromkeys(_ALIKE, _CLOSE * size), "noise": _CLOSE * size, "objective": _CLOSE}
     for name in Result.__struct_fields__:
         one, other = getattr(mine, name), getattr(theirs, name)
-        if name != "versions" and not _is_close(one, other):
+        if name == "model" and one is not None and other is not None:
+            is_close = _are_models_close(one, other, widths)
+        else:
+            is_close = name == "versions" or _is_close(one, other, near.get(name, 0.0))
+        if not is_close:
             raise Disagreement(f"{name} is {_show(one)} here and {_show(other)} there")
     return theirs
 
 
-def _is_close(one: Any, other: Any) -> bool:
+def _numbers(part: float | tuple[float, ...] | None) -> tuple[float, ...]:
+    """Return the numbers of a part of a result; 0 if there are none."""
+    if part is None:
+        return (0.0,)
+    return part if isinstance(part, tuple) else (part,)
+
+
+def _is_close(one: Any, other: Any, near: float) -> bool:
     if isinstance(one, msgspec.Struct) and isinstance(other, msgspec.Struct):
-        return _is_close(msgspec.structs.astuple(one), msgspec.structs.astuple(other))
+        return _is_close(msgspec.structs.astuple(one), msgspec.structs.astuple(other), near)
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_is_close, one, other))
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_is_close(*pair, near) for pair in pairs)
     if isinstance(one, float) and isinstance(other, float):
-        return are_close(one, other)
+        return abs(one - other) <= max(near, _CLOSE * abs(one))
     return bool(one == other)
 
 
-def are_close(one: float, other: float) -> bool:
-    """Return whether two numbers differ by no more than rounding does."""
-    return abs(one - other) <= _CLOSE * max(1.0, abs(one))
+def _are_models_close(
+    one: tuple[float, ...], other: tuple[float, ...], widths: Sequence[float]
+) -> bool:
+    """Return whether two models give all rows about the same scores."""
+    if not len(one) == len(other) == len(widths):
+        return False
+    apart = sum(abs(a - b) * width for a, b, width in zip(one, other, widths, strict=True))
+    return apart <= _CLOSE_MODEL * sum(abs(a) * b for a, b in zip(one, widths, strict=True))
 
 
 def _show(value: Any) -> str:

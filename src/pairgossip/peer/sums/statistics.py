@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,7 +25,7 @@ from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.questions import find_order_question
-from pairgossip.peer.sums.results import AddedNoise, are_close, known, known_ends
+from pairgossip.peer.sums.results import AddedNoise, known, known_ends
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.text import join_names
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 1 << 10
 _MOST_LABELS = 64
+_CLOSE = 1e-7
+"""How far the edges of another member's bins may be from this one's, as a part of the range."""
 _PLAIN_BINS, _TABLE_BINS = 64, 16
 """How many bins a column has, and two columns that are binned together have each."""
 
@@ -174,9 +177,11 @@ def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[
     if name != other or sizes[0] != sizes[1]:
         raise Disagreement("another number of bins")
     for one, two in zip(edges, others, strict=True):
-        reach = abs(one[-1]) + abs(one[0])
-        if not all(are_close(a / reach, b / reach) for a, b in zip(one, two, strict=True)):
+        near = _CLOSE * (one[-1] - one[0])
+        if not all(abs(a - b) <= near for a, b in zip(one, two, strict=True)):
             raise Disagreement("bins that are elsewhere")
+        if not all(a < b for a, b in pairwise(two)):
+            raise Disagreement("bins that are empty")
     return tuple(Grid(np.array(e), g.powers) for e, g in zip(others, grids, strict=True))
 
 
