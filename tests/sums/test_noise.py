@@ -57,7 +57,7 @@ def test_a_noisy_value_is_as_far_off_as_it_says(refine: int) -> None:
     for _ in range(10):
         result = run_programs(start_programs(spec, deal(SCORED, 4)))
         assert result.noise is not None and result.noise.error is not None
-        assert (result.noise.epsilon, result.noise.honest) == (1.0, 4)
+        assert (result.noise.epsilon, result.noise.honest) == (1.0, 3)
         assert result.noise.variance == pytest.approx(law.variance(4))
         assert result.value is not None and result.bracket is None
         off.append((result.value - pg.exact(SCORED, "auc")) / result.noise.error)
@@ -88,6 +88,16 @@ def test_a_row_in_several_tables_is_hidden_in_all_of_them() -> None:
     assert noise_law_for(halved, 3).epsilon == 0.5
     honest = kernel_spec("auc", ["a"], "l", tables=noisy + "\nhonest = 2")
     assert noise_law_for(honest, 5).honest == 2
+
+
+def test_a_member_that_knows_its_own_noise_learns_no_more_than_epsilon() -> None:
+    law = noise_law_for(kernel_spec("auc", ["a"], "l", tables="[privacy]\nepsilon = 1"), 3)
+    q, k = np.exp(-0.5), np.arange(1, 400)
+    part = 2 / law.honest  # of the two others
+    falls = np.cumsum(np.log((k - 1 + part) / k * q))
+    polya = np.exp(np.append(0.0, falls))
+    left = np.convolve(polya, polya[::-1])[250:-250]
+    assert 2 * np.abs(np.diff(np.log(left))).max() < 1 + 1e-6
 
 
 def test_a_sum_with_noise_is_never_repeated() -> None:

@@ -138,7 +138,8 @@ class SumsNoise(_Strict, frozen=True):
     epsilon: float
     """What all sums together may tell about a row."""
     honest: _Whole | None = None
-    """How many members add their part of the noise at least; None for all."""
+    """How many members add their part of the noise at least that whoever looks does not know; None
+    for all but one."""
 
 
 class Spec(_Strict, frozen=True):

@@ -1,7 +1,8 @@
 """Noise that members add to counts, each a part, so that the sum of the parts is discrete Laplace.
 
 A member adds the difference of two Polya(1/m, q) draws to every count, m the number of members
-that are honest at least. The sum of m such differences is discrete Laplace: k has the probability
+that are honest at least, besides the one that looks at the sum and knows its own part. The sum of m
+such differences is discrete Laplace: k has the probability
 (1 - q) / (1 + q) q^|k|. If one row is replaced, no more than two counts of a table change, each by
 one, so tables have epsilon-differential privacy with q = exp(-epsilon / 2).
 

@@ -239,7 +239,8 @@ def noise_law(spec: Spec, members: int) -> NoiseLaw:
     """Return what each of so many members adds to a count in one of the rounds."""
     assert spec.noise is not None
     cells = cells_of(spec)
-    honest = min(spec.noise.honest or members, members)
+    # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
+    honest = min(spec.noise.honest or max(members - 1, 1), members)
     epsilon = spec.noise.epsilon / spec.algorithm.refine
     return NoiseLaw(epsilon, len(cells.blocks(cells.grids)), honest)
 
