@@ -52,6 +52,20 @@ def test_the_model_is_within_a_hundred_thousandth_of_the_best(loss: str, l2: flo
     assert result.objective == pytest.approx(reached, abs=1e-8)
 
 
+def test_a_model_that_sums_do_not_tell_is_not_called_the_best() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100, 20))
+    labels = (x.sum(axis=1) + 4 * rng.normal(size=100) > 0).astype(float)
+    names = [f"x{k}" for k in range(20)]
+    text = sums_text(
+        'loss = "auc-logistic"', names, "l", ranges=(-100, 100), algorithm="rounds = 9"
+    )
+    result = run_programs(start_programs(parse_spec(text), deal(np.column_stack([x, labels]), 3)))
+    assert result.model is not None
+    assert (result.objective, result.finished) == (None, False)
+    assert "declare narrower ranges" in result.describe_lack()
+
+
 def test_several_grades_are_ordered() -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, size=(300, 2))
@@ -72,6 +86,7 @@ def test_no_more_sums_become_known_than_are_agreed_on() -> None:
         spec = loss_spec(algorithm=f"rounds = {rounds}")
         result = run_programs(start_programs(spec, deal(ROWS, 3)), totals)
         assert not result.finished and result.model is not None
+        assert result.describe_lack().startswith("the sums were used up")
         assert len(totals) == result.rounds <= rounds
 
 
@@ -105,6 +120,7 @@ def test_all_take_the_model_of_one_member_if_theirs_differ_by_a_rounding() -> No
     program, public = at_scores(ROWS)
     name, model, *rest = msgspec.msgpack.decode(public)
     assert name == "scores" and [one * 2**40 % 1 for one in model] == [0.0] * len(model)
+    assert [np.frexp(one)[0] * 2**20 % 1 for one in rest[:2]] == [0.0, 0.0]
     before = program.contribute(program.ask())  # type: ignore[arg-type]
     moved = msgspec.msgpack.encode((name, [model[0] + 2.0**-35, *model[1:]], *rest))
     followed = program.follow(moved)

@@ -49,6 +49,8 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if result.model is not None:
         facts.append(("model", ", ".join(format_value(one) for one in result.model)))
         facts.append(("objective", format_value(result.objective)))
+        if not result.finished:
+            facts.append(("not at its best", result.describe_lack()))
     return [
         *facts,
         ("members", format_value(len(result.members))),

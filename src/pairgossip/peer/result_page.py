@@ -90,6 +90,8 @@ def _facts(signed: SignedResult) -> list[tuple[str, str]]:
         facts.append(("noise", f"epsilon {noise.epsilon:g}; its standard error is {error}"))
     if result.model is not None:
         facts.append(("model", ", ".join(f"{entry:.6g}" for entry in result.model)))
+        if not result.finished:
+            facts.append(("not at its best", result.describe_lack()))
     return [
         *facts,
         ("what was shared", f"{format_count(result.rounds, 'sum')} over all members; no row"),

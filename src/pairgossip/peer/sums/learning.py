@@ -39,6 +39,8 @@ _TOLERANCE = 1e-8
 _SLACK = 1e-9
 _MOST_BENT = 2.0
 """The second derivative of any of the losses, or as if it were rounded off."""
+_COARSE = 0.1
+"""How far slopes may be off, relative to the mean slope, before a model counts as not found."""
 _NEAR = 1e-5
 """How far models may be apart, relative to their size, that members compute from the same sums:
 where a feature is the sum of others, rounding moves them along it by as much."""
@@ -199,6 +201,8 @@ class LearningProgram(SumsProgram):
         model, objective = self._round.models[0], float(self._round.objective[0])
         if not np.isfinite(model).all():
             raise Disagreement(_NO_ROWS)
+        if self._round.gradient_error > _COARSE:
+            objective, is_finished = math.nan, False
         self.result = self._state(
             model=tuple(float(f"{one:.12g}") for one in model.tolist()),
             objective=known(objective),

@@ -62,7 +62,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: tuple[float, ...] | None = None
     objective: float | None = None
     finished: bool = True
-    """Whether the model was at its best before the rounds were used up."""
+    """Whether the model is at its best. If not, rounds were used up, or the objective is None:
+    scores may lie so far apart by the ranges that the sums do not tell it."""
+
+    def describe_lack(self) -> str:
+        """Say why a model is not at its best, and what to do."""
+        more = "agree on more with algorithm.rounds"
+        if self.objective is None:
+            return (
+                "scores may lie too far apart for the sums to tell: declare narrower ranges, give "
+                f"learning.l2, or {more}"
+            )
+        return f"the sums were used up: {more}"
 
     def encode(self) -> bytes:
         """Return the canonical bytes."""
