@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
+from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import decode_result
 from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.running import deal, run_programs, start_programs
@@ -157,10 +160,13 @@ def test_a_u_statistic_needs_no_number_of_rows() -> None:
     assert result.value == pytest.approx(pg.exact(SCORES, "gini", "u"), abs=1e-5)
 
 
-def test_labels_that_are_not_agreed_on_are_refused() -> None:
+def test_labels_that_are_not_agreed_on_are_refused(tmp_path: Path) -> None:
     spec = kernel_spec("auc", ["a"], "l")
     with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
         program_for(spec, ((0.5, 0.5),), {"a": 1})
+    (tmp_path / "rows.csv").write_text("a,l\n0.1,0\n0.2,0.5\n")
+    with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
+        read_rows(tmp_path / "rows.csv", spec)
 
 
 def test_rows_that_nobody_listed_stop_the_run() -> None:

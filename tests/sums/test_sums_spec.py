@@ -92,6 +92,10 @@ def test_differences_name_the_keys_of_the_file() -> None:
             SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 99]"),
             "holds 100 whole numbers, but sums are made for 1 to 64",
         ),
+        (
+            SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 1e13]"),
+            "holds 10,000,000,000,001 whole numbers",
+        ),
         (GINI + "[algorithm]\nbins = 4", 'algorithm.bins is for algorithm.name = "sums"'),
         (GINI.replace("gini", "median"), "median"),
     ],

@@ -14,13 +14,12 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.errors import InputError
 from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proximal
 from pairgossip.losses.loss import Margin, Phi
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.programs import Generation, SumsProgram
-from pairgossip.peer.sums.questions import count_grades
+from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
 from pairgossip.solvers.moments import GradeMoments
@@ -242,19 +241,8 @@ def _proximal(spec: Spec) -> Proximal:
 
 def _grades(spec: Spec, labels: FloatArray) -> IntArray:
     """Return the grade of every row; raise `InputError` for labels that are none."""
-    count, low, high = count_grades(spec), *spec.ranges[str(spec.label)]
-    if spec.classes is not None or not spec.has_two_classes:
-        values = math.ceil(low) + np.arange(float(count))
-    else:
-        values = np.array([low, high])
-    places = np.clip(np.searchsorted(values, labels), 0, count - 1)
-    if not (values[places] == labels).all():
-        named = join_names([f"{one:g}" for one in values[:8]], "or")
-        raise InputError(
-            f"Column '{spec.label}' holds other values than {named}, which are those of this run: "
-            "correct the rows, or agree on another range."
-        )
-    return places
+    check_labels(spec, labels)
+    return np.searchsorted(label_values(spec), labels)
 
 
 def _describe(spec: Spec) -> str:

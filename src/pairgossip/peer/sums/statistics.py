@@ -24,7 +24,12 @@ from pairgossip.peer.sums.cells import (
 from pairgossip.peer.sums.fixed_point import decode, encode
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.programs import Generation, SumsProgram
-from pairgossip.peer.sums.questions import find_order_question
+from pairgossip.peer.sums.questions import (
+    check_labels,
+    count_grades,
+    find_order_question,
+    label_values,
+)
 from pairgossip.peer.sums.results import AddedNoise, known, known_ends
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.text import join_names
@@ -65,7 +70,8 @@ class StatisticsProgram(SumsProgram):
         self._grids = self._cells.grids
         self._rows, self._noise = rows, noise
         self._taken = 0
-        _check_labels(spec, rows)
+        if spec.label is not None:
+            check_labels(spec, rows[:, -1])
 
     @property
     def longest(self) -> int:
@@ -205,18 +211,13 @@ def _known_labels(spec: Spec) -> Labels | None:
     """Return the values of the label, from classes or the range; None if there is no label."""
     if spec.label is None:
         return None
-    if spec.classes is not None:
-        return Labels(np.arange(float(len(spec.classes))))
-    low, high = spec.ranges[spec.label]
-    if spec.has_two_classes:
-        return Labels(np.array([low, high]))
-    values = np.arange(math.ceil(low), math.floor(high) + 1.0)
-    if not 1 <= len(values) <= _MOST_LABELS:
+    count = count_grades(spec)
+    if not 1 <= count <= _MOST_LABELS:
         raise InputError(
-            f"ranges.{spec.label} holds {len(values):,} whole numbers, but sums are made for 1 "
-            f"to {_MOST_LABELS} of them: number the labels 0, 1, ..., or list classes."
+            f"ranges.{spec.label} holds {count:,} whole numbers, but sums are made for 1 to "
+            f"{_MOST_LABELS} of them: number the labels 0, 1, ..., or list classes."
         )
-    return Labels(values)
+    return Labels(label_values(spec))
 
 
 def cells_of(spec: Spec) -> Cells:
@@ -243,16 +244,6 @@ def noise_law(spec: Spec, members: int) -> NoiseLaw:
     honest = min(spec.noise.honest or max(members - 1, 1), members)
     epsilon = spec.noise.epsilon / spec.algorithm.refine
     return NoiseLaw(epsilon, len(cells.blocks(cells.grids)), honest)
-
-
-def _check_labels(spec: Spec, rows: FloatArray) -> None:
-    labels = _known_labels(spec)
-    if labels is not None and not np.isin(rows[:, -1], labels.values).all():
-        named = join_names([f"{one:g}" for one in labels.values[:8]], "or")
-        raise InputError(
-            f"Column '{spec.label}' holds other values than {named}, which are those of this run: "
-            "correct the rows, or agree on another range."
-        )
 
 
 def describe_question(spec: Spec) -> str:
