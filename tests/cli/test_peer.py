@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pairgossip.cli.peer.status import describe_ended
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import assemble, read_snapshot
@@ -349,3 +350,11 @@ def test_a_model_is_one_that_score_reads(
     assert (model["columns"], model["classes"]) == (["a", "b"], [0.0, 1.0])
     scored = cli("score", "model.json", "labeled.csv", "--label", "class")
     assert (scored.code, scored.out) == (0, "1.0\n")
+
+
+def test_a_generation_of_sums_ends_with_no_word_of_exchanges() -> None:
+    covers = Coverage(members=3, of_members=3, of_rows=1200)
+    sums = Ended(1, (0.5,), 0, covers, (), 0.0)
+    assert describe_ended(sums) == "0.5 (from sums over all 3 members, 1,200 rows together)"
+    rows = Ended(1, (0.5,), 7, covers, (), 0.0)
+    assert "(after 7 exchanges, with records of 3 of 3 members" in describe_ended(rows)

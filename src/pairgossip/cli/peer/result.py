@@ -106,6 +106,11 @@ def _now(seen: PeerSnapshot) -> Ended:
         met = shown.heard_of if shown.generation == generation else ()
         status = status_of(context, seen.state, follow(context, seen.state, shown), met=met)
     found = ended_generation(status)
+    if found is None and status.rounds is not None and status.rounds.is_finished:
+        raise InputError(
+            "All sums are known, but the rows of all members do not tell the result: there may be "
+            "one class only."
+        )
     if found is None and shown.ended:
         last = shown.ended[-1].generation
         raise InputError(

@@ -103,6 +103,8 @@ def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
 
 def _estimate(status: Status) -> str:
     if status.estimate is None and status.rounds is not None:
+        if status.rounds.is_finished:
+            return "unknown: the rows of all members do not tell it"
         return "unknown: not all members have contributed yet"
     if status.estimate is None:
         return "unknown: no exchange yet"
@@ -166,11 +168,13 @@ def describe_ended(ended: Ended) -> str:
     errors = {"gossip error": ended.gossip_error, "sampling error": ended.sampling_error}
     known = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
     found, covers = ", ".join([_found(ended.estimate), *known]), ended.covers
-    return (
-        f"{found} (after {format_value(ended.exchanges)} exchanges, with records of "
-        f"{covers.members} of {covers.of_members} members, {format_value(covers.of_rows)} rows "
-        "together)"
-    )
+    how = f"from sums over all {covers.of_members} members"  # which take no exchange
+    if ended.exchanges:
+        how = (
+            f"after {format_value(ended.exchanges)} exchanges, with records of {covers.members} of "
+            f"{covers.of_members} members"
+        )
+    return f"{found} ({how}, {format_value(covers.of_rows)} rows together)"
 
 
 def _ended(status: Status) -> list[tuple[str, str]]:
