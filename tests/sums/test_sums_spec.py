@@ -114,6 +114,8 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     assert sums[0].startswith("No row leaves this machine")
     assert "1 sum of 257 numbers" in sums[1]
     assert "at most 100 sums of at most 768 numbers" in parse_spec(LEARN).leaves()[1]
+    many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
+    assert "of at most 3,005 numbers" in parse_spec(many).leaves()[1]
     noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1")).leaves()
     assert "counts only" in noisy[1] and "epsilon 1" in noisy[-1]
     assert "powers" in kernel_spec("variance", ["a"]).leaves()[1]

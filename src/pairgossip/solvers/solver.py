@@ -94,6 +94,13 @@ Asking = Generator[Averaging | Agreeing | Round, Any, None]
 _Asked = Generator[Averaging | Agreeing | Round, Any, Any]
 
 
+def choose_moments(grades: int, dimension: int, nodes: int) -> GradeMoments:
+    """Return which moments are averaged: all products of two features, unless they are too many."""
+    products = grades * dimension * (dimension + 1) // 2
+    full = products <= _LONGEST_MESSAGE and products * nodes <= _LARGEST_PRODUCTS
+    return GradeMoments(grades, dimension, full)
+
+
 class Solver:
     """A loss of differences of scores, minimized by L-BFGS on sketched gradients.
 
@@ -164,9 +171,7 @@ class Solver:
     def _average_moments(self) -> _Asked:
         """Return the moments of pairs, and note how much all rows weigh."""
         rows, d = self._rows, self._dimension
-        products = self._grades * d * (d + 1) // 2
-        full = products <= _LONGEST_MESSAGE and products * rows.nodes <= _LARGEST_PRODUCTS
-        layout = self._layout = GradeMoments(self._grades, d, full)
+        layout = self._layout = choose_moments(self._grades, d, rows.nodes)
         sums = layout.add_up(rows.features, rows.grades, rows.weights, rows.owner, rows.nodes)
         means, _ = yield Averaging(sums, np.zeros((rows.nodes, 0)))
         shares = means.reshape(len(means), self._grades, -1)[..., 0]

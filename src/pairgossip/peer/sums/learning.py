@@ -22,10 +22,17 @@ from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
-from pairgossip.solvers.moments import GradeMoments
 from pairgossip.solvers.polynomials import LARGEST_ORDER
 from pairgossip.solvers.scores import Agreement
-from pairgossip.solvers.solver import Agreeing, At, Averaging, Round, Rows, Solver
+from pairgossip.solvers.solver import (
+    Agreeing,
+    At,
+    Averaging,
+    Round,
+    Rows,
+    Solver,
+    choose_moments,
+)
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
@@ -213,7 +220,7 @@ def most_words(spec: Spec) -> int:
     """Return how many numbers a member contributes to a sum at most."""
     loss, grades, d = as_loss(spec.loss), count_grades(spec), len(spec.columns)
     assert isinstance(loss, Loss)
-    moments = GradeMoments(grades, d, True).size
+    moments = choose_moments(grades, d, 1).size
     return max(moments + d + 3, grades * largest_sketch(loss.phi))
 
 

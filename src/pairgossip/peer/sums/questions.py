@@ -113,7 +113,7 @@ def label_values(spec: Spec) -> FloatArray:
     low, high = spec.ranges[str(spec.label)]
     if spec.has_two_classes:
         return np.array([low, high])
-    return math.ceil(low) + np.arange(float(count_grades(spec)))
+    return np.asarray(math.ceil(low) + np.arange(float(count_grades(spec))))
 
 
 def check_labels(spec: Spec, labels: FloatArray) -> None:
