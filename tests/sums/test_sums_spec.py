@@ -37,6 +37,7 @@ def test_a_run_on_sums_is_read() -> None:
 def test_names_of_statistics_of_order_are_written_one_way() -> None:
     assert kernel_spec("Median", ["a"]).kernel == "median"
     assert kernel_spec("quantile-.25", ["a"]).hash == kernel_spec("quantile-0.250", ["a"]).hash
+    assert kernel_spec("quantile-0.00001", ["a"]).kernel == "quantile-0.00001"
     assert kernel_spec("mann_whitney", ["a"], "l").kernel == "mann-whitney"
 
 

@@ -66,7 +66,8 @@ def find_order_question(name: str) -> OrderQuestion | None:
         return OrderQuestion(plain, ("value", "label"), Shift())
     if (known := _WITH_SHARE.fullmatch(plain)) is not None:
         share = float(known[2])
-        return OrderQuestion(f"{known[1]}-{share:g}", _OF_ONE_SAMPLE, _OF_SHARE[known[1]](share))
+        name = f"{known[1]}-{share:.6f}".rstrip("0")
+        return OrderQuestion(name, _OF_ONE_SAMPLE, _OF_SHARE[known[1]](share))
     test = NAMED_TESTS.get(plain)
     if test is None or test.sketch is None:
         return None
