@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.losses import as_loss
-from pairgossip.peer.protocol import messages, state
+from pairgossip.peer.protocol import messages, nodes
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import BrokenInvariant, ForgottenRows, RestoredBackup
@@ -324,7 +324,7 @@ def test_mutated_frames_raise_nothing_and_change_nothing(seed: int) -> None:
 LAYERS: list[tuple[object, str, object]] = [
     (messages, "_is_finite", lambda _: True),
     (QuickMixing, "is_plausible", lambda _, mass: len(mass) == 2),
-    (state, "math", SimpleNamespace(isfinite=lambda _: True)),
+    (nodes, "math", SimpleNamespace(isfinite=lambda _: True)),
 ]
 """The checks that a number passes before it touches the state."""
 
