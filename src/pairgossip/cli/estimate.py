@@ -95,10 +95,13 @@ def estimate_command(
     groups.check(files, statistic.spec)
     if statistic.spec is not None:
         specified = Specified.read(statistic.spec, how.law)
+        _check_kernel(specified)
         if specified.spec.is_sums:
-            from pairgossip.cli.sums import try_sums
+            from pairgossip.cli.sums import print_result, try_sums
 
-            try_sums(specified.spec, files, json=outputs.json)
+            options = (statistic, rows, network, parameters, groups, privacy, how, sketch, outputs)
+            result, _ = try_sums(specified, files, options)
+            print_result(result, json=outputs.json)
             return 0
         statistic, how = _apply_spec(specified, statistic, how)
     asked = given(statistic, groups)
@@ -141,15 +144,18 @@ def estimate_command(
     return EXIT_INTERRUPTED if run.status == "interrupted" else 0
 
 
+def _check_kernel(specified: Specified) -> None:
+    if specified.spec.kernel is None:
+        raise InputError(
+            f"{specified.path} has a loss, which is learned, not estimated: use pairgossip train."
+        )
+
+
 def _apply_spec(
     specified: Specified, statistic: _StatisticOptions, how: MethodOptions
 ) -> tuple[_StatisticOptions, MethodOptions]:
     """Fill in the options that the specification defines."""
     spec = specified.spec
-    if spec.kernel is None:
-        raise InputError(
-            f"{specified.path} has a loss, which is learned, not estimated: use pairgossip train."
-        )
     statistic = specified.fill_in(
         statistic,
         kernel=spec.kernel,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from pairgossip.text import join_names
 if TYPE_CHECKING:
     from pairgossip.arrays import FloatArray
     from pairgossip.inference import Answer
+    from pairgossip.peer.spec.spec import Spec
     from pairgossip.tables import Table
 
 
@@ -70,6 +72,31 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+
+
+def specified_model(
+    spec: Spec, theta: Sequence[float], labels: list[float], settings: dict[str, Any]
+) -> Model:
+    """Return the model of a run by specification; ``labels`` are those that are known."""
+    import msgspec
+
+    assert spec.loss is not None and spec.label is not None
+    classes: list[Any] = labels
+    if spec.classes is not None:
+        classes = list(spec.classes)
+    elif spec.loss.startswith("auc-"):
+        classes = list(spec.ranges[spec.label])
+    elif spec.privacy is not None and spec.privacy.classes is not None:
+        classes = list(spec.privacy.classes)
+    return Model(
+        loss=spec.loss,
+        columns=list(spec.columns),
+        theta=list(theta),
+        label=spec.label,
+        classes=classes,
+        settings={**settings, "spec": msgspec.to_builtins(spec)},
+        versions=versions(),
+    )
 
 
 def write_model(model: Model, path: Path) -> None:
@@ -130,8 +157,8 @@ def _is_sound(content: dict[str, Any]) -> bool:
 
 
 def _is_training(settings: dict[str, Any]) -> bool:
-    """Whether settings tell how a model was learned: by a seed, or by a peer, which has none."""
-    if isinstance(settings.get("peer"), str):
+    """Whether settings tell how a model was learned: from a seed, or by members, who need none."""
+    if isinstance(settings.get("peer"), str) or type(settings.get("members")) is int:
         return True
     if type(settings.get("seed")) is not int:
         return False

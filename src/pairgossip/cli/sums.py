@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,27 +11,58 @@ from pairgossip.cli.console import format_value, write_json, write_line, write_r
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
-    from pairgossip.peer.spec.spec import Spec
+    from _typeshed import DataclassInstance
+
+    from pairgossip.cli.data.specified import Specified
     from pairgossip.peer.sums.results import Result
 
 
-def try_sums(spec: Spec, files: Sequence[Path], *, json: bool) -> Result:
-    """Let every file be a member, and print what they find together."""
+def try_sums(
+    specified: Specified,
+    files: Sequence[Path],
+    options: Sequence[DataclassInstance],
+    used: Collection[str] = ("spec", "json"),
+) -> tuple[Result, list[float]]:
+    """Let every file be a member, and return what they find together, and all their labels.
+
+    A sum depends on no network and has no course, so every option but those ``used`` is refused.
+    """
     from pairgossip.peer.storage.rows import read_rows
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
-    rows = {file.stem: read_rows(file, spec) for file in files}
+    _refuse_options(specified.path, options, used)
+    rows = {file.stem: read_rows(file, specified.spec) for file in files}
     if len(rows) < len(files):
         raise InputError("Two files have the same name, which is that of a member: rename one.")
-    result = run_programs(start_programs(spec, rows))
+    labels = sorted({row[-1] for own in rows.values() for row in own})
+    return run_programs(start_programs(specified.spec, rows)), labels
+
+
+def _refuse_options(
+    path: Path, options: Sequence[DataclassInstance], used: Collection[str]
+) -> None:
+    for group in options:
+        for field in fields(group):
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            if field.name not in used and getattr(group, field.name) != default:
+                raise InputError(
+                    f"{path} asks for sums, which depend on the rows and the specification alone: "
+                    f"leave --{field.name.replace('_', '-')} out."
+                )
+
+
+def print_result(result: Result, *, json: bool) -> None:
+    """Print what members have found, and what real ones would."""
     if json:
         import msgspec
 
         write_json(msgspec.to_builtins(result))
-        return result
+        return
     write_rows((result.question, ""), _facts(result), numbers=False)
-    write_line("Real peers find the same, whatever their network; no row would leave its member.")
-    return result
+    if result.noise is not None:
+        write_line("Real peers draw noise of their own, once; no row would leave its member.")
+    else:
+        write_line("Real peers find the same on any network; no row would leave its member.")
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:

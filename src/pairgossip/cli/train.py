@@ -31,10 +31,12 @@ from pairgossip.cli.options import (
     given,
 )
 from pairgossip.cli.outputs.files import check_axis, check_figures, check_outputs, write_figure
-from pairgossip.cli.saved import Model, versions, write_model
+from pairgossip.cli.saved import Model, specified_model, versions, write_model
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from pairgossip.cli.data.observations import Observations
     from pairgossip.results.fit import Fit
 
@@ -124,11 +126,10 @@ def train_command(
     groups.check(files, what.spec)
     if what.spec is not None:
         specified = Specified.read(what.spec, how.law)
+        _check_loss(specified)
         if specified.spec.is_sums:
-            from pairgossip.cli.sums import try_sums
-
-            try_sums(specified.spec, files, json=outputs.json)
-            return 0
+            options = (what, rows, outputs, network, parameters, groups, privacy, how)
+            return _train_on_sums(specified, files, options, outputs)
         what, how = _apply_spec(specified, what, how)
     arguments = _arguments(what, how)
     if groups.construction is not None:
@@ -174,16 +175,40 @@ def _check_rounds(groups: GroupOptions, outputs: _TrainingOutputs) -> None:
         )
 
 
+def _check_loss(specified: Specified) -> None:
+    if specified.spec.loss is None:
+        raise InputError(
+            f"{specified.path} has a kernel, which is estimated, not learned: "
+            "use pairgossip estimate."
+        )
+
+
+def _train_on_sums(
+    specified: Specified,
+    files: Sequence[Path],
+    options: Sequence[DataclassInstance],
+    outputs: _TrainingOutputs,
+) -> int:
+    """Learn from sums over all files, and write the model."""
+    from pairgossip.cli.sums import print_result, try_sums
+
+    used = ("spec", "json", "model")
+    result, labels = try_sums(specified, files, options, used)
+    if result.model is None:
+        raise InputError("The sums tell no model: see that the rows have several classes.")
+    settings = {"members": len(result.members), "rounds": result.rounds}
+    write_model(specified_model(specified.spec, result.model, labels, settings), outputs.model)
+    print_result(result, json=outputs.json)
+    tell(f"Wrote {outputs.model}")
+    return 0
+
+
 def _apply_spec(
     specified: Specified, what: LossOptions, how: DescentOptions
 ) -> tuple[LossOptions, DescentOptions]:
     """Fill in the options that the specification defines."""
     spec, learning = specified.spec, specified.spec.learning
-    if learning is None:
-        raise InputError(
-            f"{specified.path} has a kernel, which is estimated, not learned: "
-            "use pairgossip estimate."
-        )
+    assert learning is not None  # a loss has one
     what = specified.fill_in(
         what,
         loss=spec.loss,

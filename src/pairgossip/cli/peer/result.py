@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell, write_json, write_line, write_rows
 from pairgossip.cli.options import HomeFolder, Json
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
-from pairgossip.cli.saved import Model, versions, write_model
+from pairgossip.cli.saved import Model, specified_model, versions, write_model
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 
@@ -166,31 +166,14 @@ def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
 
 
 def _model(seen: PeerSnapshot, found: Ended) -> Model:
-    import msgspec
-
-    spec = seen.spec
-    assert spec.loss is not None and spec.label is not None
-    # A peer knows its own labels; of two classes all know the range, under privacy of all.
-    own = sorted({row[-1] for row in seen.context.own})
-    if spec.privacy is not None and spec.privacy.classes is not None:
-        own = list(spec.privacy.classes)
-    classes: list[Any] = list(spec.ranges[spec.label]) if spec.loss.startswith("auc-") else own
-    if spec.classes is not None:
-        classes = list(spec.classes)
-    return Model(
-        loss=spec.loss,
-        columns=list(spec.columns),
-        theta=list(found.estimate),
-        label=spec.label,
-        classes=classes,
-        settings={
-            "peer": seen.identity.name,
-            "exchanges": found.exchanges,
-            "generation": found.generation,
-            "spec": msgspec.to_builtins(spec),
-        },
-        versions=versions(),
-    )
+    # A peer knows its own labels only.
+    labels = sorted({row[-1] for row in seen.context.own})
+    settings = {
+        "peer": seen.identity.name,
+        "exchanges": found.exchanges,
+        "generation": found.generation,
+    }
+    return specified_model(seen.spec, found.estimate, labels, settings)
 
 
 def verify_command(file: Path, /, *, json: Json = False) -> None:
