@@ -196,8 +196,9 @@ def synchronous(  # type: ignore[no-untyped-def]
     current, current_weight, current_offset = held_pairs
     features, weights, offsets = pairs
     orders, p, n = current.shape
-    scale, square_weights, (l1, l2, radius, low, high, side) = settings
+    scale, square_weights, (l1, l2, radius, low, high, matrix_side) = settings
     pushes, spare, node = room
+    is_bounded = radius != np.inf or low != -np.inf or high != np.inf or matrix_side > 0
     for t in range(len(exchanges)):
         i, j = np.uint64(exchanges[t, 0]), np.uint64(exchanges[t, 1])
         for block in (z, s, d):
@@ -225,7 +226,7 @@ def synchronous(  # type: ignore[no-untyped-def]
                 z[c], s[c], d[c], theta[c], there, back, pushes[0], pushes[1], square_weights,
                 sizes, pushes[2],
             )  # fmt: skip
-        if radius != np.inf or low != -np.inf or high != np.inf or side > 0:
+        if is_bounded:
             for q in range(n):
                 for c in range(p):
                     node[0, c], node[1, c], node[2, c] = z[c, q], s[c, q], d[c, q]
