@@ -210,7 +210,7 @@ def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
 
 
 @pytest.mark.parametrize("clock", ["sync", "async"])
-def test_a_run_without_compiled_form_says_so(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_eigendecompositions_are_told(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pairgossip.results.notices._MANY", 400)
     monkeypatch.setattr("pairgossip.results.notices._SIDE", 3)
     how: dict[str, Any] = {"clock": clock, "iterations": 200, "seed": 0, "checkpoints": 1}
@@ -220,8 +220,8 @@ def test_a_run_without_compiled_form_says_so(clock: str, monkeypatch: pytest.Mon
         4_800, "use clock='async', where only two nodes move at a time, or "
     )  # fmt: skip
     assert str(told[0].message) == (
-        f"pg.PSD takes an eigendecomposition of a 3 x 3 matrix for every node that moves, "
-        f"{count:,} in all: {remedy}learn a diagonal metric with pg.Box(0, inf)."
+        "Keeping matrices positive semidefinite takes an eigendecomposition of a 3 x 3 matrix for "
+        f"every node that moves, {count:,} in all: {remedy}learn a diagonal metric."
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -238,12 +238,14 @@ def test_a_general_loss_that_takes_one_model_says_so(monkeypatch: pytest.MonkeyP
         return -2 * (first[:, :1] + second[:, :1] - theta[..., :1])
 
     how: dict[str, Any] = {"clock": "async", "iterations": 10, "seed": 0}
-    with pytest.warns(SlowRun) as told:
-        minimize(FEATURES, loss=GeneralLoss(value, gradient, dimension=1), **how)
-    assert str(told[0].message) == (
-        "Loss 'custom' is called for every node that moves, 20 in all, far slower than compiled "
-        "steps: let it take one model per pair, batched=True."
-    )
+    for shape, limit in (("vector", None), ("matrix", PSD())):
+        loss = GeneralLoss(value, gradient, dimension=1, shape=shape)
+        with pytest.warns(SlowRun) as told:
+            minimize(FEATURES, loss=loss, constraint=limit, **how)
+        assert str(told[0].message) == (
+            "Loss 'custom' is called for every node that moves, 20 in all, far slower than "
+            "compiled steps: let it take one model per pair, batched=True."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         minimize(FEATURES, loss=GeneralLoss(value, gradient, dimension=1, batched=True), **how)

@@ -70,7 +70,7 @@ class CoarseSketch(Notice, UserWarning):
 
 
 class SlowRun(Notice, UserWarning):
-    """A run has no compiled form and will take much longer than one that has."""
+    """A run takes much longer than one that learns nearly the same; the message says which."""
 
 
 class SlowSchedule(Notice, UserWarning):

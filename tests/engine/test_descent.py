@@ -176,6 +176,13 @@ def test_the_compiled_cone_is_the_nearest_positive_matrix(side: int) -> None:
         np.testing.assert_allclose(again, nearest, atol=1e-13 * side * scale)
 
 
+@pytest.mark.parametrize("diverged", [np.nan, np.inf, -np.inf, 1e200])
+def test_the_compiled_cone_has_no_matrix_for_one_that_diverged(diverged: float) -> None:
+    matrix = np.array([1.0, 0.0, 0.0, diverged])
+    onto_cone(matrix, 2)
+    assert np.isnan(matrix).all()
+
+
 def test_matrices_stay_in_the_cone_and_the_ball() -> None:
     setup = descent("metric-hinge", "psd and ball", "sync")
     network = build_descent("auto", setup)

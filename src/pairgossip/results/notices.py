@@ -174,23 +174,21 @@ def warn_if_slow(descent: Descent, iterations: int) -> None:
     """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
     is_async, loss = descent.clock == "async", descent.problem.loss
     count = iterations * (2 if is_async else descent.problem.n)
+    side = math.isqrt(descent.problem.dimension)
     remedies = [] if is_async else ["use {argument}, where only two nodes move at a time"]
-    if descent.proximal.is_cone:
-        side = math.isqrt(descent.problem.dimension)
-        is_slow = count * (side / _SIDE) ** 3 >= _MANY
-        what = (
-            f"pg.PSD takes an eigendecomposition of a {side} x {side} matrix for every node that "
-            f"moves, {count:,} in all"
-        )
-        remedies.append("learn a diagonal metric with pg.Box(0, inf)")
-    else:
-        is_slow = count >= _MANY and isinstance(loss, GeneralLoss) and not loss.batched
+    if count >= _MANY and isinstance(loss, GeneralLoss) and not loss.batched:
         what = (
             f"Loss '{loss.name}' is called for every node that moves, {count:,} in all, far slower "
             "than compiled steps"
         )
         remedies.append("let it take one model per pair, batched=True")
-    if not is_slow:
+    elif descent.proximal.is_cone and count * (side / _SIDE) ** 3 >= _MANY:
+        what = (
+            f"Keeping matrices positive semidefinite takes an eigendecomposition of a {side} x "
+            f"{side} matrix for every node that moves, {count:,} in all"
+        )
+        remedies.append("learn a diagonal metric")
+    else:
         return
     sentence = f"{what}: {', or '.join(remedies)}."
     notify(SlowRun(sentence, None if is_async else "clock", "async"))

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 _MOST_SWEEPS = 30
-"""It takes 5 to 8; the bound is for numbers that are not finite."""
+"""It takes 5 to 8."""
 _ROUNDING = 1e-33
 """Squares that are this small part of all squares are rounding."""
 
@@ -25,6 +25,9 @@ def onto_cone(theta, side):  # type: ignore[no-untyped-def]
         for j in range(side):
             a[i, j] = 0.5 * (theta[i * side + j] + theta[j * side + i])
             size += a[i, j] * a[i, j]
+    if not np.isfinite(size):  # the run has diverged, and must not look as if it had not
+        theta[:] = np.nan
+        return
     for _ in range(_MOST_SWEEPS):
         beside = 0.0
         for i in range(side):
