@@ -13,7 +13,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.estimation import estimate
 from pairgossip.kernels import CATALOG, Formula, Kernel, Pairs, Ratio, as_kernel, auc, exact, gini
-from pairgossip.kernels.kernel import row_per_pair, value_per_pair
+from pairgossip.kernels.calling import row_per_pair, value_per_pair
 
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:

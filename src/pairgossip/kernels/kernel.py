@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
+from pairgossip.kernels.calling import value_per_pair
 from pairgossip.kernels.data import check_columns, check_label_sizes
 from pairgossip.kernels.named_tests import refuse_test
 
@@ -374,62 +374,6 @@ def as_kernel(kernel: Any) -> Kernel | Combination:
 def evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the kernel's values at m pairs as m float64 numbers."""
     return value_per_pair(f"Kernel '{kernel.name}'", kernel.function, first, second)
-
-
-def value_per_pair(
-    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
-) -> FloatArray:
-    """Call a user's function on m pairs; raise `InputError` unless it returns m numbers."""
-    values = _call(owner, function, first, second)
-    if values.shape != (len(first),):
-        raise InputError(
-            f"{owner} returned shape {values.shape} for {len(first)} pairs: "
-            f"it must return one value per pair, shape ({len(first)},)."
-        )
-    return _as_floats(owner, values)
-
-
-def row_per_pair(
-    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
-) -> FloatArray:
-    """Call a user's function on m pairs; raise `InputError` unless it returns m rows of numbers.
-
-    m numbers are taken as rows of one.
-    """
-    values = _call(owner, function, first, second)
-    if values.shape == (len(first),):
-        values = values[:, None]
-    if values.ndim != 2 or len(values) != len(first) or values.shape[1] == 0:
-        raise InputError(
-            f"{owner} returned shape {values.shape} for {len(first)} pairs: "
-            f"it must return one row per pair, shape ({len(first)}, p)."
-        )
-    return _as_floats(owner, values)
-
-
-def _call(
-    owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
-) -> NDArray[Any]:
-    """Call a user's function of pairs, in the only place where this happens."""
-    try:
-        return np.asarray(function(_read_only(first), _read_only(second)))
-    except Exception as failure:
-        reason = str(failure).rstrip(".") or type(failure).__name__
-        raise InputError(f"{owner} failed on blocks of shape {first.shape}: {reason}.") from failure
-
-
-def _as_floats(owner: str, values: NDArray[Any]) -> FloatArray:
-    if values.dtype.kind not in "fiub":
-        raise InputError(f"{owner} returned {values.dtype} values: it must return real numbers.")
-    # A function may return a block itself.
-    return values.astype(np.float64, copy=not values.flags.writeable)
-
-
-def _read_only(block: FloatArray) -> FloatArray:
-    # Several functions see the same block: none of them may write into it.
-    view = block.view()
-    view.flags.writeable = False
-    return view
 
 
 def _check_components(

@@ -12,9 +12,9 @@ import numpy as np
 from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
+from pairgossip.kernels.calling import row_per_pair, value_per_pair
 from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
 from pairgossip.kernels.exact import check_alone, check_finite, sample_pairs
-from pairgossip.kernels.kernel import row_per_pair, value_per_pair
 
 # What losses ask of data and models beyond being numbers.
 

@@ -15,9 +15,9 @@ from pairgossip.arrays import FloatArray, PairFunction
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
 from pairgossip.kernels.blocks import tile_pairs, tile_side, tiles
+from pairgossip.kernels.calling import row_per_pair, value_per_pair
 from pairgossip.kernels.data import column_count
 from pairgossip.kernels.exact import distinct_rows
-from pairgossip.kernels.kernel import row_per_pair, value_per_pair
 from pairgossip.losses.general import (
     as_dimension,
     check_bounds,
