@@ -11,6 +11,7 @@ from typing import cast
 import msgspec
 import numpy as np
 
+import pairgossip as pg
 from pairgossip.peer.protocol.messages import Contribution, decode
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Program, Words
 from pairgossip.peer.protocol.rounds import Rounds, first_sums
@@ -245,10 +246,23 @@ class SumsWorld(World):
                 raise Violated(f"{name} found {found.program.sums}, not {wanted}")
 
 
+def make_world(n: int = 4, **more: object) -> SumsWorld:
+    """Return members that all know each other, with two rows each."""
+    values = [[float(k + 1), float(2 * k)] for k in range(n)]
+    return SumsWorld(pg.graphs.complete(n), values, 0, disk_class=SumsDisk, **more)  # type: ignore[arg-type]
+
+
+def restore_first(world: SumsWorld, name: str) -> None:
+    """Stop a peer, and put the first state back that it ever saved."""
+    world.stop(name, power=False)
+    disk = world.disks[name]
+    del disk.commits[1:]
+    disk.safe = 1
+
+
 def make_sums_world(
     seed: int,
     rounds_class: type[Rounds] = Rounds,
-    wrap: Callable[[Program], Program] | None = None,
 ) -> SumsWorld:
     """Draw a network, its rows, its faults, its evictions and growths."""
     chance = random.Random(f"sums {seed}")
@@ -265,7 +279,6 @@ def make_sums_world(
         disk_class=SumsDisk,
         rounds_class=rounds_class,
         shifts=[chance.randint(0, 1) for _ in range(graph.n)] if rounded else (),
-        wrap=wrap,
     )
     plan_evictions(world, chance)
     for when, number, by in growths:
@@ -276,10 +289,9 @@ def make_sums_world(
 def run_sums_schedule(
     seed: int,
     rounds_class: type[Rounds] = Rounds,
-    wrap: Callable[[Program], Program] | None = None,
 ) -> SumsWorld:
     """Run one schedule; raise `Violated` if it breaks anything."""
-    world = make_sums_world(seed, rounds_class, wrap)
+    world = make_sums_world(seed, rounds_class)
     world.run(BAD + GOOD)
     world.finish()
     world.check_sums()

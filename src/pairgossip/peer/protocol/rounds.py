@@ -24,20 +24,18 @@ generation ends there. A member whose numbers differ by a rounding from the othe
 something else in clear: then the round is repeated with what the member with the lowest id asked.
 
 A member that is missing stops the round. It is waited for, or evicted.
+
+What a round asks for, and what follows from it, is in `summation`; here is how contributions
+spread.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
-from pairgossip.peer.protocol import masks
-from pairgossip.peer.protocol.membership import Membership, RestoredBackup
+from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
     AnyMessage,
@@ -50,9 +48,8 @@ from pairgossip.peer.protocol.messages import (
     encode,
     longest_public,
     signed_payload,
-    with_signature,
 )
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
+from pairgossip.peer.protocol.program import Kind
 from pairgossip.peer.protocol.state import (
     ContactSoon,
     SaveSums,
@@ -60,34 +57,20 @@ from pairgossip.peer.protocol.state import (
     SumsAction,
     SumsState,
 )
+from pairgossip.peer.protocol.summation import Halt, Summation
 
-_CARDS = Ask(Kind.CARDS, b"")
 _DIGEST = 32
 _MOST_SENT = 64
 _MOST_BYTES = 1 << 22
 """How much one request brings at once: more would only be dropped on its way."""
 
 
-class Halt(NamedTuple):
-    """Why a generation cannot go on, and whom that is about."""
-
-    reason: str
-    members: tuple[str, ...] = ()
-
-
 @dataclass
-class Rounds(Membership[SumsState]):
+class Rounds(Summation):
     """One peer's side of all rounds."""
 
-    round: int = 0
-    transcript: bytes = b""
-    ask: Ask | None = _CARDS
-    """What the present round asks for; None if all is known."""
-    halt: Halt | None = None
     other_lists: dict[str, dict[str, int]] = field(default_factory=dict)
     """Members and rows as neighbors have them whose lists differ; empty until they tell."""
-    program: Program = field(init=False)
-    members: tuple[str, ...] = ()
     _theirs: dict[str, Have] = field(default_factory=dict)
     """How far neighbors are, as they last said."""
     _wanted: int = 0
@@ -95,57 +78,13 @@ class Rounds(Membership[SumsState]):
     _contacts: int = 0
     _sent: dict[int, set[str]] = field(default_factory=dict)
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
-    _repeated: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._begin()
-
-    # What a generation knows
 
     def _begin(self) -> None:
-        """Begin from the members' list, and go as far as the contributions at hand tell."""
-        self.members = tuple(sorted(self.context.present_rows))
-        self.program = self.context.make_program(self.state.generation)
-        self.round, self.ask, self.halt, self._repeated = 0, _CARDS, None, False
-        self.transcript = self._first_transcript()
         self._theirs.clear()
         self._sent.clear()
         self.other_lists.clear()
         self._wanted = 0
-        if self.state.proof is not None:
-            self.halt = Halt("lie", (self.state.proof.first.member,))
-        elif self._is_of_another_list():
-            self._forget_other_list()
-        while self._is_complete():
-            self._finish_round()
-
-    def _first_transcript(self) -> bytes:
-        roster = tuple(sorted(self.context.present_rows.items()))
-        named = (self.context.spec, self.state.generation, roster)
-        return hashlib.sha256(b"pairgossip list 1\x00" + msgspec.msgpack.encode(named)).digest()
-
-    def _is_of_another_list(self) -> bool:
-        """Return whether members had committed to their rows for another list than the present."""
-        cards = [self.contribution(one, 0) for one in self.members]
-        return any(one is not None and one.transcript != self.transcript for one in cards)
-
-    def _forget_other_list(self) -> None:
-        if any(one.words for one in self.state.contributions.values()):
-            self.halt = Halt("list")
-        else:
-            self.state = replace(self.state, contributions={})
-
-    def contribution(self, member: str, number: int | None = None) -> Contribution | None:
-        """Return what a member has contributed to a round, the present one unless told."""
-        return self.state.contributions.get((self.round if number is None else number, member))
-
-    @property
-    def awaited(self) -> list[str]:
-        """Members whose contributions to this round are not there yet."""
-        if self.ask is None:
-            return []
-        return [one for one in self.members if self.contribution(one) is None]
+        super()._begin()
 
     @property
     def is_settled(self) -> bool:
@@ -155,40 +94,6 @@ class Rounds(Membership[SumsState]):
             who in self._theirs and (self._theirs[who].round, self._theirs[who].transcript) == level
             for who in self.present
         )
-
-    def _is_complete(self) -> bool:
-        return self.halt is None and self.ask is not None and not self.awaited
-
-    def _finish_round(self) -> None:
-        """Take the sum, and see what comes next."""
-        assert self.ask is not None
-        ask, given = self.ask, [self.state.contributions[self.round, one] for one in self.members]
-        digests = b"".join(self._digest(one) for one in given)
-        self.transcript = hashlib.sha256(self.transcript + digests).digest()
-        self.round += 1
-        try:
-            self.ask = self._next_ask(ask, given)
-        except Disagreement as problem:
-            self.halt = Halt(f"disagreement: {problem}", _ask_otherwise(ask, given))
-        if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
-            self.halt = Halt("rounds")
-
-    def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
-        if ask.kind is Kind.CARDS:
-            return self.program.ask()
-        is_different = any(one.public != given[0].public for one in given)
-        if is_different and self._repeated:
-            self.halt = Halt("repeated", _ask_otherwise(ask, given))
-            return ask
-        self._repeated = is_different
-        if is_different:
-            self.counts["rounds repeated: members asked differently"] += 1
-            return self.program.follow(given[0].public)
-        self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
-        return self.program.ask()
-
-    def _digest(self, one: Contribution) -> bytes:
-        return hashlib.sha256(signed_payload(one, self.context.spec)).digest()
 
     # Events
 
@@ -248,8 +153,6 @@ class Rounds(Membership[SumsState]):
     def _greeted_back(self, sender: str) -> list[SumsAction]:
         return [Send(sender, self._have())] if sender in self.agreed else []
 
-    # Contributing
-
     def _proceed(self) -> list[SumsAction]:
         """Contribute and add up as long as all is there; then tell the neighbors."""
         actions, before = list[SumsAction](), self.round
@@ -266,44 +169,12 @@ class Rounds(Membership[SumsState]):
                 actions += self._compare(who, theirs)
         return [*actions, ContactSoon()]
 
-    def _contribute(self) -> list[SumsAction]:
-        """Make this peer's contribution, once; nothing leaves it before it is on the disk."""
-        place = self.round, self.context.me
-        if place in self.state.contributions or self.context.refusal() is not None:
-            return []
-        assert self.ask is not None
-        public, words = self.ask.public, b""
-        if self.ask.kind is Kind.CARDS:
-            public = masks.commit(self.context.agree(self.context.me), self.context.own_digest())
-        elif self.ask.kind is Kind.SUM:
-            others = [one for one in self.members if one != self.context.me]
-            secrets = {one: self.context.agree(one) for one in others}
-            asked = hashlib.sha256(self.transcript + self.ask.public).digest()
-            hidden = masks.mask(self.context.me, secrets, asked, self.ask.words)
-            words = masks.pack(self.program.contribute(self.ask) + hidden)
-        unsigned = Contribution(
-            self.state.generation, *place, self.transcript, public, words, signature=b""
-        )
-        contribution = with_signature(unsigned, self.context.spec, self.context.sign)
-        return [self._keep(contribution, sync=True)]
-
-    def _keep(self, contribution: Contribution, *, sync: bool) -> SaveSums:
-        place = contribution.round, contribution.member
-        kept = {**self.state.contributions, place: contribution}
-        self.state = replace(self.state, contributions=kept)
-        return SaveSums(self.state, sync, (place,))
-
     # Union
 
     def _have(self, *, wants_answer: bool = True) -> Have:
-        held = [one for one in self.members if self.contribution(one) is not None]
-        return Have(
-            self.state.generation,
-            self.round,
-            self.transcript,
-            self._pack(held),
-            wants_answer,
-        )
+        held = [self.contribution(one) is not None for one in self.members]
+        packed = self._pack(sum(1 << place for place, is_held in enumerate(held) if is_held))
+        return Have(self.state.generation, self.round, self.transcript, packed, wants_answer)
 
     def _handle_have(self, sender: str, have: Have) -> list[SumsAction]:
         self._theirs[sender] = have
@@ -356,12 +227,10 @@ class Rounds(Membership[SumsState]):
         return [Send(sender, self._want(self.round, wanted))] if wanted else []
 
     def _want(self, number: int, members: int) -> Want:
-        packed = members.to_bytes((len(self.members) + 7) // 8, "little")
-        return Want(self.state.generation, number, packed)
+        return Want(self.state.generation, number, self._pack(members))
 
-    def _pack(self, members: Iterable[str]) -> bytes:
-        bits = sum(1 << self.members.index(one) for one in members)
-        return bits.to_bytes((len(self.members) + 7) // 8, "little")
+    def _pack(self, members: int) -> bytes:
+        return members.to_bytes((len(self.members) + 7) // 8, "little")
 
     def _look_into(self, sender: str, have: Have) -> list[SumsAction]:
         """Find out why a neighbor's transcript differs: another list, or a lie a round ago."""
@@ -464,11 +333,6 @@ class Rounds(Membership[SumsState]):
     def _is_level(self, neighbor: str) -> bool:
         theirs = self._theirs.get(neighbor)
         return theirs is not None and replace(theirs, wants_answer=True) == self._have()
-
-
-def _ask_otherwise(ask: Ask, given: Iterable[Contribution]) -> tuple[str, ...]:
-    """Return the members that ask for something else than this peer does."""
-    return tuple(one.member for one in given if one.public != ask.public)
 
 
 def first_sums(rows: int) -> SumsState:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pairgossip.peer.protocol.rounds import Halt, Rounds
+from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SaveSums
+from pairgossip.peer.protocol.summation import Halt
 from pairgossip.peer.service.assembly import Assembly
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import UNANSWERED, Reporter

@@ -11,17 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
-from pairgossip.errors import InputError
-from pairgossip.inference.answer import interval
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.order_statistics import Statistic
-from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches import BracketingSketch, Sketch
+from pairgossip.peer.sums.readings import OrderReading, PairReading, Reading
+from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import (
     OF_ONE_COLUMN,
     OF_SCORES,
@@ -29,7 +26,6 @@ from pairgossip.sketches.bins import (
     sketch_column,
     sketch_scores,
 )
-from pairgossip.sketches.errors import find_points, sampling_errors
 from pairgossip.sketches.grids import Extent, Grid, Labels, Range
 from pairgossip.sketches.moments import Scatter, sketch_variance
 from pairgossip.sketches.samples import RankTable, SampleReadout
@@ -41,38 +37,12 @@ Axis = Grid | Labels
 _EVENLY = np.array([1.0, 0.0, 1 / 12])
 """Mean powers of the offset of numbers that are evenly in a bin."""
 _DIRECTIONS = 32
-_FEWEST_RANKS = 3
-"""A correlation of ranks takes as many rows."""
 _STEPS = 26
 """Edges of bins are rounded to the range divided by 2 to this power, or a bit more.
 
 Members' machines compute them with other last digits, yet all must have the same bins: a sum with
 noise cannot be repeated.
 """
-
-
-class Found(NamedTuple):
-    """What means of features tell of a statistic; NaN where something is not known."""
-
-    value: float
-    error: float
-    """Of sampling rows."""
-    low: float = math.nan
-    high: float = math.nan
-    """An interval that allows for the error of sampling and for noise."""
-    p: float = math.nan
-    bracket: tuple[float, float] = (math.nan, math.nan)
-    """Holds the value over all rows, whatever rows are in each bin."""
-
-
-class Reading(Protocol):
-    """What means of features tell, once it is known of how many rows."""
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        """Return the statistic for means of features, shape (..., r)."""
-
-    def find(self, mean: FloatArray, noise: float) -> Found:
-        """Return the statistic with its errors; noise has this standard error."""
 
 
 @dataclass(frozen=True)
@@ -198,67 +168,6 @@ def _step_of(width: float) -> float:
     return math.ldexp(1.0, math.frexp(width)[1] - _STEPS)
 
 
-@dataclass(frozen=True)
-class _PairReading:
-    """The statistic of a kernel, from its sketch."""
-
-    sketch: Sketch
-    kernel: Kernel | Combination
-    target: str
-    n: float
-    classes: BoolArray | None
-    """Which features count the rows of each of two classes, shape (2, r)."""
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        return self.sketch.readout(mean)
-
-    def find(self, mean: FloatArray, noise: float) -> Found:
-        value, error = float(self.readout(mean)), self._error(mean)
-        spread, scale = math.hypot(error, noise), self.kernel.interval_scale
-        low, high = interval(value, spread, LEVEL, scale, self._freedom(mean))
-        bracket = (math.nan, math.nan)
-        if isinstance(self.sketch, BracketingSketch) and not noise:
-            ends = self.sketch.bracket(mean)
-            bracket = float(ends[0]), float(ends[1])
-        return Found(value, error, low, high, bracket=bracket)
-
-    def _error(self, mean: FloatArray) -> float:
-        try:
-            find_points(self.sketch, self.kernel)
-        except InputError:
-            return math.nan
-        means = mean[None]
-        return float(sampling_errors(self.sketch, self.kernel, self.target, means, self.n)[0])
-
-    def _freedom(self, mean: FloatArray) -> float:
-        """Return the degrees of freedom of the error: those of the smallest class."""
-        if self.classes is None:
-            return self.n - 1
-        return max(float((self.classes @ mean).min() * self.n) - 1, 1.0)
-
-
-@dataclass(frozen=True)
-class _OrderReading:
-    """A statistic of order, from the bins of a sample or the cells of two columns."""
-
-    part: SampleReadout | RankTable
-
-    def readout(self, mean: FloatArray) -> FloatArray:
-        return self.part.readout(mean)
-
-    def find(self, mean: FloatArray, noise: float) -> Found:
-        if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
-            return Found(math.nan, math.nan)
-        value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
-        error, low, high = (float(part[0]) for part in sampling[:3])
-        if noise:  # the interval grows as the error does; p is that of counts without noise
-            wider = math.hypot(error, noise) / error if error > 0 else math.nan
-            ends = value + wider * (low - value), value + wider * (high - value)
-            return Found(value, error, *ends)
-        p = math.nan if sampling.p is None else float(sampling.p[0])
-        return Found(value, error, low, high, p)
-
-
 class _PairCells(Cells):
     """The features of a kernel's sketch."""
 
@@ -277,10 +186,10 @@ class _PairCells(Cells):
         data = rows[:, 0] if rows.shape[1] == 1 else rows
         return self.sketch(grids, 1.0, 1.0).features(data)
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> _PairReading:
+    def reading(self, grids: tuple[Grid, ...], n: float) -> PairReading:
         scale = self.columns.scale(n)
         sketch = self.sketch(grids, n, scale)
-        return _PairReading(sketch, self.kernel, self.columns.target, n, self.classes(grids))
+        return PairReading(sketch, self.kernel, self.columns.target, n, self.classes(grids))
 
     def classes(self, grids: tuple[Grid, ...]) -> BoolArray | None:
         """Tell which features count the rows of each class; None if classes are no samples."""
@@ -415,10 +324,10 @@ class SampleCells(Cells):
         sides = self._classes.features(rows[:, 1])
         return np.asarray((sides[:, :, None] * inside[:, None, :]).reshape(len(rows), -1))
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> _OrderReading:
+    def reading(self, grids: tuple[Grid, ...], n: float) -> OrderReading:
         """Return what the bins tell of the statistic."""
         classes = 1 if self._classes is None else 2
-        return _OrderReading(SampleReadout(self._statistic, grids[0], classes, n))
+        return OrderReading(SampleReadout(self._statistic, grids[0], classes, n))
 
 
 class RankCells(Cells):
@@ -435,9 +344,9 @@ class RankCells(Cells):
         """Return the features of cells."""
         return Table(grids[0], grids[1], 1.0).features(rows)
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> _OrderReading:
+    def reading(self, grids: tuple[Grid, ...], n: float) -> OrderReading:
         """Return what the cells tell of the correlation."""
-        return _OrderReading(RankTable(Table(grids[0], grids[1], n)))
+        return OrderReading(RankTable(Table(grids[0], grids[1], n)))
 
 
 def cells_of_kernel(columns: Columns, kernel: Kernel | Combination) -> Cells:

@@ -17,7 +17,6 @@ from pairgossip.peer.sums.cells import (
     Cells,
     Columns,
     RankCells,
-    Reading,
     SampleCells,
     cells_of_kernel,
 )
@@ -30,6 +29,7 @@ from pairgossip.peer.sums.questions import (
     find_order_question,
     label_values,
 )
+from pairgossip.peer.sums.readings import Reading
 from pairgossip.peer.sums.results import AddedNoise, known, known_ends
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.text import join_names

@@ -1,0 +1,153 @@
+"""What members sum up in one generation: a round after the other, from the contributions at hand.
+
+How contributions get from member to member is in `rounds`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.membership import Membership
+from pairgossip.peer.protocol.messages import Contribution, signed_payload, with_signature
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Program
+from pairgossip.peer.protocol.state import SaveSums, SumsAction, SumsState
+
+_CARDS = Ask(Kind.CARDS, b"")
+
+
+class Halt(NamedTuple):
+    """Why a generation cannot go on, and whom that is about."""
+
+    reason: str
+    members: tuple[str, ...] = ()
+
+
+@dataclass
+class Summation(Membership[SumsState]):
+    """How far a peer is, what it contributes, and what follows from the contributions of all."""
+
+    round: int = 0
+    transcript: bytes = b""
+    ask: Ask | None = _CARDS
+    """What the present round asks for; None if all is known."""
+    halt: Halt | None = None
+    program: Program = field(init=False)
+    members: tuple[str, ...] = ()
+    _repeated: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin from the members' list, and go as far as the contributions at hand tell."""
+        self.members = tuple(sorted(self.context.present_rows))
+        self.program = self.context.make_program(self.state.generation)
+        self.round, self.ask, self.halt, self._repeated = 0, _CARDS, None, False
+        self.transcript = self._first_transcript()
+        if self.state.proof is not None:
+            self.halt = Halt("lie", (self.state.proof.first.member,))
+        elif self._is_of_another_list():
+            self._forget_other_list()
+        while self._is_complete():
+            self._finish_round()
+
+    def _first_transcript(self) -> bytes:
+        roster = tuple(sorted(self.context.present_rows.items()))
+        named = (self.context.spec, self.state.generation, roster)
+        return hashlib.sha256(b"pairgossip list 1\x00" + msgspec.msgpack.encode(named)).digest()
+
+    def _is_of_another_list(self) -> bool:
+        """Return whether members had committed to their rows for another list than the present."""
+        cards = [self.contribution(one, 0) for one in self.members]
+        return any(one is not None and one.transcript != self.transcript for one in cards)
+
+    def _forget_other_list(self) -> None:
+        if any(one.words for one in self.state.contributions.values()):
+            self.halt = Halt("list")
+        else:
+            self.state = replace(self.state, contributions={})
+
+    def contribution(self, member: str, number: int | None = None) -> Contribution | None:
+        """Return what a member has contributed to a round, the present one unless told."""
+        return self.state.contributions.get((self.round if number is None else number, member))
+
+    @property
+    def awaited(self) -> list[str]:
+        """Members whose contributions to this round are not there yet."""
+        if self.ask is None:
+            return []
+        return [one for one in self.members if self.contribution(one) is None]
+
+    def _is_complete(self) -> bool:
+        return self.halt is None and self.ask is not None and not self.awaited
+
+    def _finish_round(self) -> None:
+        """Take the sum, and see what comes next."""
+        assert self.ask is not None
+        ask, given = self.ask, [self.state.contributions[self.round, one] for one in self.members]
+        digests = b"".join(self._digest(one) for one in given)
+        self.transcript = hashlib.sha256(self.transcript + digests).digest()
+        self.round += 1
+        try:
+            self.ask = self._next_ask(ask, given)
+        except Disagreement as problem:
+            self.halt = Halt(f"disagreement: {problem}", _ask_otherwise(ask, given))
+        if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
+            self.halt = Halt("rounds")
+
+    def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
+        if ask.kind is Kind.CARDS:
+            return self.program.ask()
+        is_different = any(one.public != given[0].public for one in given)
+        if is_different and self._repeated:
+            self.halt = Halt("repeated", _ask_otherwise(ask, given))
+            return ask
+        self._repeated = is_different
+        if is_different:
+            self.counts["rounds repeated: members asked differently"] += 1
+            return self.program.follow(given[0].public)
+        self.program.take(ask, masks.add_up((one.words for one in given), ask.words))
+        return self.program.ask()
+
+    def _digest(self, one: Contribution) -> bytes:
+        return hashlib.sha256(signed_payload(one, self.context.spec)).digest()
+
+    def _contribute(self) -> list[SumsAction]:
+        """Make this peer's contribution, once; nothing leaves it before it is on the disk."""
+        place = self.round, self.context.me
+        if place in self.state.contributions or self.context.refusal() is not None:
+            return []
+        assert self.ask is not None
+        public, words = self.ask.public, b""
+        if self.ask.kind is Kind.CARDS:
+            public = masks.commit(self.context.agree(self.context.me), self.context.own_digest())
+        elif self.ask.kind is Kind.SUM:
+            others = [one for one in self.members if one != self.context.me]
+            secrets = {one: self.context.agree(one) for one in others}
+            asked = hashlib.sha256(self.transcript + self.ask.public).digest()
+            hidden = masks.mask(self.context.me, secrets, asked, self.ask.words)
+            words = masks.pack(self.program.contribute(self.ask) + hidden)
+        unsigned = Contribution(
+            self.state.generation, *place, self.transcript, public, words, signature=b""
+        )
+        contribution = with_signature(unsigned, self.context.spec, self.context.sign)
+        return [self._keep(contribution, sync=True)]
+
+    def _keep(self, contribution: Contribution, *, sync: bool) -> SaveSums:
+        place = contribution.round, contribution.member
+        kept = {**self.state.contributions, place: contribution}
+        self.state = replace(self.state, contributions=kept)
+        return SaveSums(self.state, sync, (place,))
+
+
+def _ask_otherwise(ask: Ask, given: Iterable[Contribution]) -> tuple[str, ...]:
+    """Return the members that ask for something else than this peer does."""
+    return tuple(one.member for one in given if one.public != ask.public)
