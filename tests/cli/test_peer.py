@@ -258,7 +258,7 @@ def test_evicting_says_what_it_means_and_asks(
     answer = cli("peer", "evict", "bob", "--home", "ann")
     assert (answer.code, answer.out) == (code, "")
     for part in (
-        "Evicting bob cannot be undone:",
+        "Evicting 'bob' cannot be undone:",
         "its 2 rows count no more;",
         "all members begin generation 2, from their own rows alone;",
         "bob can come back only as a new peer",

@@ -177,6 +177,11 @@ class SumsWorld(World):
     liars: Mapping[str, type[Rounds]] = field(default_factory=dict)
     wrap: Callable[[Program], Program] | None = None
 
+    def __post_init__(self) -> None:
+        self._evicting: set[str] = set()
+        self._agreeing: set[tuple[str, ...]] = set()
+        super().__post_init__()
+
     def _make_context(self, number: int, name: str) -> SumsContext:
         return SumsContext(
             me=name,
@@ -207,6 +212,31 @@ class SumsWorld(World):
             Line(self, name),
             random.Random(self.chance.random()),
         )
+
+    def evict(self, by: str, members: Sequence[str]) -> None:
+        """Let a peer evict others; the operators of all that are left agree sooner or later."""
+        self.evict_alone(by, members)
+        self._evicting |= set(members)
+        for name in self.names:
+            if (name, *members) not in self._agreeing:
+                self._agreeing.add((name, *members))
+                delay = self.chance.uniform(0.0, 4.0)
+                self._later(delay, lambda name=name: self._agree(name, members))  # type: ignore[misc]
+
+    def evict_alone(self, by: str, members: Sequence[str]) -> None:
+        """Let a peer evict others, and nobody agree."""
+        super().evict(by, members)
+
+    def evict_again(self, by: str, members: Sequence[str]) -> None:
+        if not set(members) <= set(self.state(by).evicted_here):
+            self.evict_alone(by, members)
+
+    def _agree(self, name: str, members: Sequence[str]) -> None:
+        if name not in self._evicting | self.gone:
+            self.evict_alone(name, members)
+
+    def state(self, name: str) -> SumsState:  # type: ignore[override]
+        return cast(SumsState, super().state(name))
 
     def finish(self, patience: float = 400.0) -> None:
         """Let all that are left come to the end of the last generation."""

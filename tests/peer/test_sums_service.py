@@ -141,11 +141,9 @@ def test_an_eviction_begins_a_generation_without_the_member(
     homes = make_homes(tmp_path, (*ROWS, [50.0]))
     run_all(homes)
     with running(*homes[:3], board=Switchboard()) as peers:
-        members = homes[0].read_members()
-        request_eviction(homes[0], find_member(members, "clinic-0", "clinic-3"))
-        assert until(
-            lambda: all(one.status().generation == 2 and is_complete(one) for one in peers)
-        )
+        for home in homes[:3]:
+            request_eviction(home, find_member(home.read_members(), "", "clinic-3"))
+        assert until(lambda: all(map(is_in_second_generation, peers)))
         status = peers[0].status()
     assert status.covers.of_members == 3
     assert len(status.ended) == 1
@@ -154,6 +152,28 @@ def test_an_eviction_begins_a_generation_without_the_member(
     truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS]), "gini")
     assert status.estimate is not None
     assert status.estimate[0] == pytest.approx(truth, rel=0.02)
+
+
+def test_an_eviction_after_a_sum_needs_every_operator(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, (*ROWS, [50.0]))
+    run_all(homes)
+    with running(*homes[:3], board=Switchboard()) as peers:
+        request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
+        assert until(lambda: peers[1].status().generation == 2 and peers[1].status().problems != ())
+        (problem,) = peers[1].status().problems
+    assert problem == (
+        "'clinic-3' was evicted after this peer had contributed to a sum with it, and a sum "
+        "without it would show everybody what it contributed: if that may be known, run pairgossip "
+        "peer evict clinic-3 here too."
+    )
+    state = read_snapshot(homes[1]).saved
+    assert isinstance(state, SumsState)
+    assert (len(state.summed), state.evictions, len(state.evicted)) == (4, set(), 1)
+    for home in homes[1:3]:
+        request_eviction(home, find_member(home.read_members(), "", "clinic-3"))
+    with running(*homes[:3], board=Switchboard()) as peers:
+        assert until(lambda: all(map(is_in_second_generation, peers)))
+    assert read_snapshot(homes[1]).saved.evictions == set(state.evicted)
 
 
 def test_added_rows_begin_a_generation_with_them(tmp_path: Path) -> None:

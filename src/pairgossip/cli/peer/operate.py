@@ -56,13 +56,17 @@ def add_command(
     data: Path,
     ledger: Path | None = None,
     budget: float | None = None,
-) -> None:
+    yes: Flag = False,
+) -> int:
     """Add rows to a peer; all members start again, with these rows among theirs.
 
     The others hear of it by themselves, and know from then on how many rows this peer has. Every
     peer puts its own rows back, and counting begins again; what was found until then is kept and
     shown by `peer status`. Rows can be added as often as needed; they cannot be taken back. What
     was added twice by mistake counts twice.
+
+    Where sums are computed and this peer has contributed to one, the sums before and after differ
+    by these rows alone, and all members can tell the difference: it says so and asks first.
 
     A running peer takes them up within a second or so, another as soon as it is started.
 
@@ -80,20 +84,50 @@ def add_command(
         Give every data file a ledger of its own.
     budget
         Under privacy, how much epsilon a row may spend in all.
+    yes
+        Do not ask.
     """
+    from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.home import request_growth
 
     place = find_home(home)
+    shown = _describe_difference(read_snapshot(place))
+    if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
+        tell("Nothing was done.")
+        return EXIT_FAILED
     asked = request_growth(place, data, ledger, budget)
     what = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{what} will be added as soon as this peer is started: it then has {asked.rows}.")
-        return
+        return 0
     if _is_waiting(asked.file):
         tell(f"{what} will be added when the peer comes to it: it then has {asked.rows}.")
     else:
         tell(f"Added {what}: the peer has {asked.rows}, and all members begin a new generation.")
         tell("What the one before has found is kept: see peer status.")
+    return 0
+
+
+def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
+    """Say what a sum over other rows tells beside one before; empty if there was none.
+
+    It is the member that is missing from then on, or the rows of this peer's own that are added.
+    """
+    from pairgossip.peer.protocol.state import SumsState
+
+    state, noise = seen.saved, seen.spec.noise
+    if not isinstance(state, SumsState) or not state.summed:
+        return ""
+    if noise is not None:
+        return f"noise is drawn anew, which costs every row another epsilon of {noise.epsilon:g}"
+    if member is None:
+        return "every member can tell the sums over the added rows, by difference"
+    if member not in state.summed:
+        return ""
+    return (
+        "every member can tell the sums over its rows, by difference, once the operators of all "
+        "others have run peer evict too"
+    )
 
 
 def _is_waiting(request: Path) -> bool:
@@ -109,6 +143,8 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
 
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.
+    Where sums are computed, a peer that has contributed to one together with the member contributes
+    to none without it before its own operator has run this too: the difference tells the member's.
     Every peer puts its own rows back, and counting begins again; what was found until then is kept
     and shown by `peer status`. There is no way back: the same machine can join again as a new peer.
 
@@ -133,7 +169,7 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     seen = read_snapshot(place)
     lost = find_member(seen.members, seen.identity.id, member)
     name = seen.members.names()[lost]
-    if lost in seen.state.evicted:
+    if lost in seen.saved.evictions:
         raise InputError(f"'{name}' was evicted before: there is nothing left to do.")
     if not yes and not _is_confirmed(seen, lost, name):
         tell("Nothing was done.")
@@ -148,22 +184,35 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
 
 def _is_confirmed(seen: PeerSnapshot, lost: str, name: str) -> bool:
     """Say what an eviction means, and ask whether it is meant."""
-    if not sys.stdin.isatty():
-        raise InputError(
-            f"Evicting '{name}' cannot be undone, and there is no terminal to ask on: give --yes."
-        )
     from pairgossip.cli.peer.status import describe_ended
     from pairgossip.peer.service.status import ended_generation
 
-    status, rows = seen.status(), seen.context.present_rows[lost]
-    tell(f"Evicting {name} cannot be undone:")
-    tell(f"- its {format_count(rows, 'row')} count no more;")
-    tell(f"- all members begin generation {status.generation + 1}, from their own rows alone;")
-    tell(f"- {name} can come back only as a new peer, by new invitations.")
+    status, rows = seen.status(), seen.context.present_rows.get(lost)
+    meaning = []
+    if rows is not None:  # else others have evicted it, and this operator agrees
+        meaning += [
+            f"- its {format_count(rows, 'row')} count no more;",
+            f"- all members begin generation {status.generation + 1}, from their own rows alone;",
+        ]
+    if shown := _describe_difference(seen, lost):
+        meaning.append(f"- {shown};")
+    meaning.append(f"- {name} can come back only as a new peer, by new invitations.")
     ended = ended_generation(status)
-    if ended is not None:
-        tell(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
-    sys.stderr.write(f"Evict {name}? [y/N] ")
+    if rows is not None and ended is not None:
+        meaning.append(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
+    return _is_agreed(f"Evicting '{name}'", meaning, f"Evict {name}?")
+
+
+def _is_agreed(what: str, meaning: list[str], question: str) -> bool:
+    """Say what something means that cannot be undone, and ask whether it is meant."""
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"{what} cannot be undone, and there is no terminal to ask on: give --yes."
+        )
+    tell(f"{what} cannot be undone:")
+    for sentence in meaning:
+        tell(sentence)
+    sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -321,6 +321,15 @@ class PeerContext(Context):
         """Return the secret that this peer shares with a member, or with nobody but itself."""
         return self.identity.agree(sealing_key_of(self._certificates[member]))
 
+    @property
+    def hides_differences(self) -> bool:
+        """Whether there is noise: it is drawn anew for every list of members."""
+        return self.agreed.noise is not None
+
+    def name_member(self, member: str) -> str:
+        """Return the name of a member, or its id if it is not listed any more."""
+        return self.members.names().get(member, member)
+
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing to a sum over too few."""
         members, rows = len(self.present_rows), sum(self.present_rows.values())

@@ -16,7 +16,10 @@ since it started, it asks the first neighbor that has it for it, and stops if it
 Round 0 is about the members: each commits to its rows, for a transcript that is the digest of the
 list of members. So members with different lists, or other rows than before, never get to a mask.
 A list may grow until there is a sum: members then commit again. Once there is one it may not, for
-two sums over lists that differ by one member tell what that member has contributed.
+two sums over lists that differ by one member tell what that member has contributed. For the same
+reason a peer that has contributed to a sum contributes to none without one of its members, in a
+later generation, until its own operator has evicted that member too. So one honest member is enough
+to keep the others from evicting somebody in order to see its numbers.
 
 Two different contributions of one member for one transcript are proof of a lie. It shows in the
 next round at the latest, as transcripts differ; the two are then found, kept and passed on, and the
@@ -31,6 +34,7 @@ spread.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -116,6 +120,12 @@ class Rounds(Summation):
                 messages.append(Send(neighbor, self._have()))
         return messages
 
+    def evict(self, members: Collection[str]) -> list[SumsAction]:
+        """Agree to go on without these members, and begin a generation unless others did."""
+        agreed = tuple(sorted({*self.state.evicted_here, *members}))
+        self.state = replace(self.state, evicted_here=agreed)
+        return super().evict(members) or [SaveSums(self.state, True), *self._proceed()]
+
     def begin_generation(self, notice: Notice) -> list[SumsAction]:
         """Forget all contributions, and notify the neighbors."""
         self.context = self.context.with_changes(notice.changes)
@@ -126,6 +136,8 @@ class Rounds(Summation):
             evicted=notice.evicted,
             notice=encode(notice),
             grown=notice.grown,
+            summed=self.state.summed,
+            evicted_here=self.state.evicted_here,
         )
         self._begin()
         self.counts["generations begun"] += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar, overload
 
@@ -57,6 +57,11 @@ class Standing(msgspec.Struct, frozen=True):
     """Members with more rows than at first, as the notice tells them."""
 
     @property
+    def evictions(self) -> Collection[str]:
+        """The members whose eviction asks nothing more of this peer's operator."""
+        return self.evicted
+
+    @property
     def changes(self) -> Changes:
         """What is different in this generation from the list of members."""
         return Changes(self.evicted, self.grown)
@@ -99,6 +104,15 @@ class SumsState(Standing, frozen=True, kw_only=True):
     contributions: Mapping[Place, Contribution] = {}
     proof: Proof | None = None
     """That a member has lied, after which nothing goes on but an eviction."""
+    summed: tuple[str, ...] = ()
+    """All members of the last generation in which this peer has contributed to a sum."""
+    evicted_here: tuple[str, ...] = ()
+    """Members that this peer's own operator has evicted, whoever else did."""
+
+    @property
+    def evictions(self) -> Collection[str]:
+        """The members whose eviction asks nothing more of this peer's operator."""
+        return set(self.evicted) & set(self.evicted_here)
 
 
 _BITS = 5

@@ -89,6 +89,34 @@ class Summation(Membership[SumsState]):
     def _is_complete(self) -> bool:
         return self.halt is None and self.ask is not None and not self.awaited
 
+    def refusal(self) -> str | None:
+        """Say why this peer contributes nothing in this generation; None if it does."""
+        return self.context.refusal() or self._refuse_difference()
+
+    def _refuse_difference(self) -> str | None:
+        """Refuse a sum that would tell, with one before, what a member has contributed.
+
+        Whoever knows both sums takes one from the other. Rows that a member adds show likewise, but
+        that member has decided it.
+        """
+        if not self.state.summed or self.context.hides_differences:
+            return None
+        lost = set(self.state.summed) - set(self.members) - set(self.state.evicted_here)
+        if lost:
+            name = self.context.name_member(min(lost))
+            return (
+                f"'{name}' was evicted after this peer had contributed to a sum with it, and a sum "
+                "without it would show everybody what it contributed: if that may be known, run "
+                f"pairgossip peer evict {name} here too."
+            )
+        if joined := set(self.members) - set(self.state.summed):
+            return (
+                f"'{self.context.name_member(min(joined))}' has joined after this peer had "
+                "contributed to a sum without it, and a sum with it would show everybody what it "
+                "contributes: let all members begin again from new folders."
+            )
+        return None
+
     def _finish_round(self) -> None:
         """Take the sum, and see what comes next."""
         assert self.ask is not None
@@ -123,7 +151,7 @@ class Summation(Membership[SumsState]):
     def _contribute(self) -> list[SumsAction]:
         """Make this peer's contribution, once; nothing leaves it before it is on the disk."""
         place = self.round, self.context.me
-        if place in self.state.contributions or self.context.refusal() is not None:
+        if place in self.state.contributions or self.refusal() is not None:
             return []
         assert self.ask is not None
         public, words = self.ask.public, b""
@@ -135,6 +163,7 @@ class Summation(Membership[SumsState]):
             asked = hashlib.sha256(self.transcript + self.ask.public).digest()
             hidden = masks.mask(self.context.me, secrets, asked, self.ask.words)
             words = masks.pack(self.program.contribute(self.ask) + hidden)
+            self.state = replace(self.state, summed=self.members)
         unsigned = Contribution(
             self.state.generation, *place, self.transcript, public, words, signature=b""
         )

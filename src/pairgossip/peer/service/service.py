@@ -264,7 +264,7 @@ class PeerService:
         """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
         members = self._parts.members.names()
-        new = [one for one in asked if one in members and one not in self._protocol.state.evicted]
+        new = [one for one in asked if one in members and one not in self._protocol.state.evictions]
         if new:
             self._runtime.evict(new, now)
             for member in new:

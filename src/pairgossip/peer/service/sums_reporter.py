@@ -63,7 +63,7 @@ class SumsReporter(Reporter):
     ) -> list[str]:
         """Say why the rounds do not go on, if they do not."""
         sentences = []
-        if (refusal := self._context.refusal()) is not None:
+        if (refusal := self._rounds.refusal()) is not None:
             sentences.append(refusal)
         if self._rounds.halt is not None:
             sentences.append(self._explain(self._rounds.halt))

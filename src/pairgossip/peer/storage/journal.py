@@ -28,9 +28,11 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
+    EVICTED_HERE,
     PROOF,
     ROWS,
     SCHEMA,
+    SUMMED,
     VERSION,
     as_text,
     check_database,
@@ -77,6 +79,7 @@ class SqliteJournal:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
         self._sums: _Sums | None = None
+        self._lists: dict[str, tuple[str, ...]] = {}
         with explain_failures(self.path):
             self._base = _opened(self.path)
         try:
@@ -191,6 +194,10 @@ class SqliteJournal:
             contribution_key(place): state.contributions[place] for place in added
         }
         items[ROWS] = state.rows
+        # These two may list a thousand members, and hardly ever change.
+        lists = {SUMMED: state.summed, EVICTED_HERE: state.evicted_here}
+        items |= lists if change.everything or lists != self._lists else {}
+        self._lists = lists
         if state.proof is not None:
             items[PROOF] = state.proof
         packed = [(key, msgspec.msgpack.encode(item)) for key, item in items.items()]

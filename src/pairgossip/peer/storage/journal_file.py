@@ -34,7 +34,7 @@ from pairgossip.peer.protocol.state import (
 )
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 8
+VERSION = 9
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -53,7 +53,7 @@ SCHEMA = (
 )
 
 
-ROWS, PROOF = "rows", "proof"
+ROWS, PROOF, SUMMED, EVICTED_HERE = "rows", "proof", "summed", "evicted here"
 """What stands in the table of rounds beside contributions, whose keys are round and member."""
 
 
@@ -204,14 +204,19 @@ def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState
     kept = {
         contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
         for key, content in rounds.items()
-        if key not in (ROWS, PROOF)
+        if key not in (ROWS, PROOF, SUMMED, EVICTED_HERE)
     }
     proof = rounds.get(PROOF)
+    summed, evicted_here = (
+        msgspec.msgpack.decode(rounds[key], type=tuple[str, ...]) for key in (SUMMED, EVICTED_HERE)
+    )
     return SumsState(
         **standing,
         rows=msgspec.msgpack.decode(rounds[ROWS], type=int),
         contributions=kept,
         proof=None if proof is None else msgspec.msgpack.decode(proof, type=Proof),
+        summed=summed,
+        evicted_here=evicted_here,
     )
 
 

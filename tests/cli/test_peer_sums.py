@@ -1,0 +1,83 @@
+"""`peer evict` and `peer add` where sums are computed: what a difference tells is said first."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from pairgossip.peer.protocol.state import SaveSums, SumsState
+from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.storage.folder import Home
+from tests.cli.running import CommandLine
+from tests.peer.test_sums_service import make_homes
+
+ADDING = "every member can tell the sums over the added rows, by difference"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A peer that has contributed to a sum."""
+    monkeypatch.chdir(tmp_path)
+    first, *_ = make_homes(tmp_path)
+    (tmp_path / "more.csv").write_text("income\n1.5\n")
+    change_state(first, summed=(read_snapshot(first).identity.id, *other_ids(first)))
+    return first
+
+
+def other_ids(home: Home) -> list[str]:
+    return sorted(home.read_members().names())
+
+
+def change_state(home: Home, **changes: object) -> None:
+    parts = assemble(home)
+    assert isinstance(parts.saved, SumsState)
+    parts.journal.save(SaveSums(replace(parts.saved, **changes), True, everything=True))
+    parts.close()
+
+
+def test_an_eviction_that_others_began_is_agreed_to(
+    cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = other_ids(home)[0]
+    name, where = home.read_members().names()[lost], str(home.folder)
+    monkeypatch.setattr(sys, "stdin", Terminal("n"))
+    said = cli("peer", "evict", name, "--home", where).err
+    assert "by difference, once the operators of all others have run peer evict too;" in said
+    assert "count no more" in said
+    change_state(home, evicted=(lost,))
+    monkeypatch.setattr(sys, "stdin", Terminal("y"))
+    answer = cli("peer", "evict", name, "--home", where)
+    assert answer.code == 0 and "count no more" not in answer.err
+    assert [file.name for file in home.evictions.iterdir()] == [lost]
+    change_state(home, evicted_here=(lost,))
+    assert "was evicted before" in cli.error("peer", "evict", name, "--home", where, "--yes")
+
+
+def test_adding_rows_after_a_sum_is_asked_about(
+    cli: CommandLine, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = ("peer", "add", str(home.folder), "--data", "more.csv")
+    assert cli.error(*add) == (
+        "Adding rows cannot be undone, and there is no terminal to ask on: give --yes."
+    )
+    monkeypatch.setattr(sys, "stdin", Terminal("n"))
+    answer = cli(*add)
+    assert (answer.code, ADDING in answer.err, home.next_data.exists()) == (1, True, False)
+    monkeypatch.setattr(sys, "stdin", Terminal("y"))
+    assert cli(*add).code == 0
+    assert home.next_data.exists()
+    assert cli(*add, "--yes").code == 0
+
+
+def test_before_any_sum_nothing_is_asked(cli: CommandLine, home: Home) -> None:
+    change_state(home, summed=())
+    assert cli("peer", "add", str(home.folder), "--data", "more.csv").code == 0
