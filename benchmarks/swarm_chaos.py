@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.cli.swarm import intervals_with, verdict
+from pairgossip.cli.swarm.report import intervals_with, verdict
 from pairgossip.peer.reading import SwarmReading
 from pairgossip.swarm.chaos import Faults, format_faults
 from pairgossip.swarm.plan import kernel_spec, make_plan

@@ -69,6 +69,50 @@ def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Pat
     assert set(told["estimates"]) == {"peer-01", "peer-02", "peer-03"}
 
 
+def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    home = tmp_path / "swarm"
+    what = ("--algorithm", "sums", "--peers", 3, "--graph", "path", "--fast", "--home", home)
+    answer = cli(*BASIC, incomes, *what)
+    assert answer.code == 0, answer
+    exact = pg.exact(read_columns(incomes, ["income"])["income"], "gini")
+    verdict = answer.out.splitlines()[-1]
+    assert verdict.startswith("Verdict: all 3 peers have the same result, that of all 20 rows; ")
+    assert verdict.endswith(f"of the exact value {exact:.6g}.")
+    facts = {line[:20].strip(): line[20:].strip() for line in answer.out.splitlines()}
+    assert facts["question"] == "gini of income, over the rows of all members"
+    assert {"value", "sampling error", "95 %", "certainly", "time to the result"} <= facts.keys()
+    assert (facts["rounds complete"], facts["plain sums compared"]) == ("3", "1")
+    assert facts["signatures checked"] == "9"
+    assert facts["rows elsewhere"].startswith("not looked for: no value is so long")
+    status = cli("peer", "status", "--home", home / "peer-02", "--json").json()
+    assert status["rounds"]["is_finished"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges out."),
+        (
+            ("--rate", 5),
+            "--rate is how often rows are exchanged, and with sums none are: leave it out.",
+        ),
+        (("--peers", 2), "Peers contribute to sums over 3 members or more, not 2: use more peers."),
+    ],
+)
+def test_what_sums_have_no_use_for(
+    cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
+) -> None:
+    given = {"--kernel": "gini", "--peers": 4, options[0]: options[1]}
+    tokens = [token for pair in given.items() for token in pair]
+    what = ("swarm", "run", "--column", "income", "--data", incomes, "--algorithm", "sums")
+    assert cli.error(*what, *tokens).startswith(sentence)
+
+
+def test_an_unknown_algorithm(cli: CommandLine, incomes: Path) -> None:
+    said = cli.error(*BASIC, incomes, "--peers", 4, "--algorithm", "sum")
+    assert said == "Unknown algorithm 'sum': did you mean 'sums'?"
+
+
 def test_classes_in_words_are_agreed_on(
     cli: CommandLine, incomes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +167,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Pat
             for name, factor in zip(plan.names, estimates, strict=True)
         )
         audit = Audit(20, 4, 0, 0, 8.0, 8.0, (), findings)
-        return Report(audit, exact, 1.0, {}, 0, (), False, 0, 4.0, 0.1, 0.1, None)
+        return Report(audit, exact, 1.0, {}, 0, 0, (), False, 0, 4.0, None, 0.1, 0.1, None)
 
     monkeypatch.setattr(running, "run_swarm", run_swarm)
     return folders
@@ -157,7 +201,7 @@ def test_a_failed_run_is_kept_even_if_its_report_cannot_be_written(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     folders = faked(monkeypatch, 1.0, 1.0, 2.0)
-    monkeypatch.setattr("pairgossip.cli.swarm.write_line", fill_disk)
+    monkeypatch.setattr("pairgossip.cli.swarm.command.write_line", fill_disk)
     monkeypatch.setattr("pairgossip.cli.silence_output", lambda: None)
     assert cli(*BASIC, incomes, "--peers", 3, "--within", 0.05).code == 1
     (folder,) = folders

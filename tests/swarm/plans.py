@@ -15,3 +15,38 @@ def gini_plan(peers: int, rows: int, rate: float = 20.0) -> Plan:
     values = tuple((float(value),) for value in table[:, 0])
     graph = pg.graphs.cycle(peers) if peers > 2 else pg.graphs.path(2)
     return make_plan(text, values, graph, peers, seed=1)
+
+
+SUMS_OF = """
+{measure}
+columns = {columns}
+{label}
+[ranges]
+{ranges}
+[algorithm]
+name = "sums"
+"""
+
+
+def cancer_plan(peers: int) -> Plan:
+    """Peers on a ring that learn to order cases of breast cancer from sums."""
+    features, labels = pg.datasets.breast_cancer_wisconsin()
+    names = [f"x{k}" for k in range(features.shape[1])]
+    text = SUMS_OF.format(
+        measure='loss = "auc-logistic"',
+        columns=names,
+        label='label = "y"',
+        ranges="\n".join([*(f"{name} = [1, 10]" for name in names), "y = [0, 1]"]),
+    )
+    rows = tuple(tuple(row) for row in np.column_stack([features, labels]).tolist())
+    return make_plan(text, rows, pg.graphs.cycle(peers), peers, seed=1)
+
+
+def income_sums_plan(peers: int, rows: int) -> Plan:
+    """Peers on a line that compute the Gini mean difference from sums."""
+    table = np.random.default_rng(3).uniform(1, 99, size=(rows, 1))
+    text = SUMS_OF.format(
+        measure='kernel = "gini"', columns=["income"], label="", ranges="income = [0, 100]"
+    )
+    values = tuple((float(value),) for value in table[:, 0])
+    return make_plan(text, values, pg.graphs.path(peers), peers, seed=1)

@@ -59,7 +59,7 @@ class Puppet(PeerProcess):
         self._tell("kill", DOWN)
 
     @property
-    def has_exchanged(self) -> bool:
+    def has_worked(self) -> bool:
         return self.now in (UP, FROZEN) and self.lives % 3 != 0
 
     def remains(self) -> Remains:
@@ -104,7 +104,7 @@ def lived_through(
             for peer in peers:
                 if peer.now == STARTING:
                     peer.now = UP
-                elif peer.now == UP and not peer.has_exchanged:
+                elif peer.now == UP and not peer.has_worked:
                     peer.lives += 1
     return chaos, peers, story, wires
 

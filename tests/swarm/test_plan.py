@@ -78,3 +78,32 @@ def test_a_specification_of_another_number_of_rows() -> None:
     text = kernel_spec("gini", ["income"], None, VALUES).replace("members = 7", "members = 9")
     with pytest.raises(InputError, match=r"says members = 9, but there are 7 rows"):
         make_plan(text, ROWS, pg.graphs.cycle(3), 3, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "columns", "exact"),
+    [
+        ("median", ["income"], 2.5),
+        ("mann-whitney", ["income", "class"], 0.75),
+        ("spearman", ["x", "y"], 0.5),
+    ],
+)
+def test_a_statistic_of_order_has_an_exact_value(
+    kernel: str, columns: list[str], exact: float
+) -> None:
+    table = {
+        "median": VALUES,
+        "mann-whitney": np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0]]),
+        "spearman": np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]]),
+    }[kernel]
+    label = columns[1] if columns[-1] == "class" else None
+    named = columns[:1] if label else columns
+    text = kernel_spec(kernel, named, label, table, is_sums=True)
+    rows = tuple(tuple(map(float, row)) for row in table)
+    assert make_plan(text, rows, pg.graphs.cycle(3), 3, seed=0).exact() == pytest.approx(exact)
+
+
+def test_two_peers_are_too_few_for_sums() -> None:
+    text = kernel_spec("gini", ["income"], None, VALUES, is_sums=True)
+    with pytest.raises(InputError, match="sums over 3 members or more, not 2: use more peers"):
+        make_plan(text, ROWS, pg.graphs.path(2), 2, seed=0)

@@ -31,20 +31,20 @@ def process_of(home: Home) -> PeerProcess:
 def test_a_life_counts_with_its_first_exchange(tmp_path: Path) -> None:
     homes = exchanging(tmp_path)
     peer = process_of(homes[0])
-    assert peer.remains() == Remains(has_exchanged=True)
-    assert peer.remains() == Remains(has_exchanged=False), "nothing has happened since"
+    assert peer.remains() == Remains(has_worked=True)
+    assert peer.remains() == Remains(has_worked=False), "nothing has happened since"
     pair = Pair(homes)
     pair.deliver()
     pair.ask(0)
     pair.lose()
     asked = peer.remains()
-    assert not asked.has_exchanged and len(asked.offers) == 1
+    assert not asked.has_worked and len(asked.offers) == 1
     pair.close()
     assert peer.remains() == asked, "the same offer still"
 
 
 def test_a_disk_that_cannot_be_read_shows_no_exchange(tmp_path: Path) -> None:
-    assert process_of(Home(tmp_path)).remains() == Remains(has_exchanged=False)
+    assert process_of(Home(tmp_path)).remains() == Remains(has_worked=False)
 
 
 def test_free_ports_differ_and_are_not_those_of_connections() -> None:

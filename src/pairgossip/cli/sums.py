@@ -58,14 +58,15 @@ def print_result(result: Result, *, json: bool) -> None:
 
         write_json(msgspec.to_builtins(result))
         return
-    write_rows((result.question, ""), _facts(result), numbers=False)
+    write_rows((result.question, ""), result_facts(result), numbers=False)
     if result.noise is not None:
         write_line("Real peers draw noise of their own, once; no row would leave its member.")
     else:
         write_line("Real peers find the same on any network; no row would leave its member.")
 
 
-def _facts(result: Result) -> list[tuple[str, str]]:
+def result_facts(result: Result) -> list[tuple[str, str]]:
+    """Return what there is to say of a result, each with its name."""
     facts = []
     if result.value is not None:
         facts.append(("value", format_value(result.value)))

@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from pairgossip.errors import InputError
 from pairgossip.peer.service.errors import UNKNOWN, Errors
-from pairgossip.peer.service.status import Status, read_status
+from pairgossip.peer.service.status import RoundsStatus, Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text
 
@@ -31,6 +33,7 @@ _RATE_SECONDS = 10.0
 """Rates of exchanges are means over this time."""
 LONGEST_NAME = 32
 _MOST_PROBLEMS = 5
+_MOST_AWAITED = 1_000
 READERS_AT_ONCE = 8
 
 
@@ -55,6 +58,10 @@ class PeerReading:
     """Counted from 1."""
     covers: tuple[int, int] | None = None
     """Members met, and members that take part."""
+    rounds: RoundsStatus | None = None
+    """How far a peer is that computes sums."""
+    changed: float | None = None
+    """When it last made an exchange, or took a contribution to a sum; None if not since it runs."""
     started: float | None = None
     updated: float | None = None
     """When it last reported."""
@@ -62,6 +69,11 @@ class PeerReading:
     evicted: tuple[str, ...] = ()
     """Names or ids of the members it no longer talks to."""
     problems: tuple[str, ...] = ()
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the peer computes sums and knows all of them."""
+        return self.rounds is not None and self.rounds.is_finished
 
     @property
     def silence(self) -> float | None:
@@ -183,12 +195,20 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         refused=int(count_refused(status.counts.items())),
         generation=status.generation,
         covers=(status.covers.members, status.covers.of_members),
+        rounds=None if status.rounds is None else _clean_rounds(status.rounds),
+        changed=None if status.staleness is None else status.updated - status.staleness,
         started=status.started,
         updated=status.updated or None,
         measure=clean_text(status.measure, 2 * LONGEST_NAME),
         evicted=tuple(clean_text(name, 2 * LONGEST_NAME) for name in status.evicted),
         problems=tuple(clean_text(problem) for problem in status.problems[:_MOST_PROBLEMS]),
     )
+
+
+def _clean_rounds(rounds: RoundsStatus) -> RoundsStatus:
+    """Make names harmless; they come from peers."""
+    awaited = tuple(clean_text(name, LONGEST_NAME) for name in rounds.awaited[:_MOST_AWAITED])
+    return msgspec.structs.replace(rounds, awaited=awaited, kind=clean_text(rounds.kind, 16))
 
 
 def count_refused(counts: Collection[tuple[str, float]]) -> float:

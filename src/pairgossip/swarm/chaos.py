@@ -180,10 +180,10 @@ def usual_faults(window: float) -> Faults:
 class Chaos:
     """Carries the faults out; `step` is to be called often.
 
-    Only peers that have exchanged since their start are killed, since a kill of one that has
-    nothing to lose shows nothing, and at most a third of the peers are away at a time, so that the
-    others can exchange. Chance draws the moments, from ``begin`` on in monotonic seconds, and the
-    peers.
+    Where rows are exchanged, only peers that have done so since their start are killed, since a
+    kill of one that has nothing to lose shows nothing. At most a third of the peers are away at a
+    time, so that the others can go on. Chance draws the moments, from ``begin`` on in monotonic
+    seconds, and the peers.
     """
 
     def __init__(
@@ -214,6 +214,8 @@ class Chaos:
         """By kind; of the kills, those of peers that had exchanged since their start."""
         self.offers_in_flight: set[tuple[str, int]] = set()
         """The offers, by peer and number, that these kills left without an answer."""
+        self.early_kills = 0
+        """Kills of peers that did not know all sums yet, where sums are computed."""
         self.failure: str | None = None
         """Why some faults could not be carried out."""
 
@@ -267,7 +269,7 @@ class Chaos:
 
     def _kill(self, now: float) -> bool:
         """Kill a peer; return whether it had exchanged, as its disk says."""
-        killable = [peer for peer in self._peers if peer.has_exchanged]
+        killable = [peer for peer in self._peers if peer.has_worked]
         peer = self._choose([one for one in killable if one.state == FROZEN or self._has_room()])
         if peer is None:
             return False
@@ -281,9 +283,10 @@ class Chaos:
             return True
 
         self._after(now, _MEAN_ABSENCE, restart)
-        if remains.has_exchanged:
+        self.early_kills += remains.lacks_sums
+        if remains.has_worked:
             self.offers_in_flight |= {(peer.id, number) for number in remains.offers}
-        return remains.has_exchanged
+        return remains.has_worked
 
     def _freeze(self, now: float) -> bool:
         peer = self._choose([peer for peer in self._peers if peer.state == UP])

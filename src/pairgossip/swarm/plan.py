@@ -15,8 +15,10 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import write_text
 from pairgossip.kernels import exact
+from pairgossip.order_statistics import TESTS, Distribution
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import (
+    LEAST_MEMBERS,
     Invitation,
     Members,
     add_invited,
@@ -28,6 +30,7 @@ from pairgossip.peer.spec.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.rows import rows_text
+from pairgossip.peer.sums.questions import OrderQuestion, find_order_question
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
@@ -59,18 +62,29 @@ class Plan:
         if self.spec.kernel is None:
             return None
         table = np.array([row for rows in self.rows for row in rows])
+        asked = find_order_question(self.spec.kernel) if self.spec.is_sums else None
+        if asked is not None:
+            return _order_statistic(table, asked)
         data = table[:, 0] if table.shape[1] == 1 else table
         return exact(data, self.spec.kernel, self.spec.target)
+
+
+def _order_statistic(table: FloatArray, asked: OrderQuestion) -> float:
+    """Return a statistic of order of all rows together."""
+    if asked.statistic is None:
+        return TESTS[asked.name](table).value
+    labels = table[:, 1] if table.shape[1] > 1 else None
+    return float(asked.statistic.value(Distribution.of(table[:, 0], labels=labels)))
 
 
 def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Plan:
     """Deal rows to peers, as evenly as their number allows, in an order that the seed decides."""
     _check_sizes(peers, len(rows), graph)
     spec = parse_spec(text)
-    if spec.is_sums:
+    if spec.is_sums and peers < LEAST_MEMBERS:
         raise InputError(
-            "A swarm exchanges rows, and the specification asks for sums: try it with pairgossip "
-            "estimate --spec, or with peer init and peer run."
+            f"Peers contribute to sums over {LEAST_MEMBERS} members or more, not {peers}: use more "
+            "peers."
         )
     if spec.members not in (None, len(rows)):
         raise InputError(
@@ -109,6 +123,7 @@ def kernel_spec(
     rate: float = 10.0,
     mixing: str | None = None,
     classes: Sequence[str] | None = None,
+    is_sums: bool = False,
 ) -> str:
     """Write the specification for a kernel and a table of all rows, the label in its last column.
 
@@ -128,7 +143,7 @@ def kernel_spec(
         if low == high:
             low, high = low - 1.0, high + 1.0
         lines.append(f"{_quoted(name)} = [{low!r}, {high!r}]")
-    lines += ["", "[algorithm]", f"rate = {float(rate)!r}"]
+    lines += ["", "[algorithm]", 'name = "sums"' if is_sums else f"rate = {float(rate)!r}"]
     if mixing is not None:
         lines.append(f"mixing = {_quoted(mixing)}")
     return "\n".join(lines) + "\n"

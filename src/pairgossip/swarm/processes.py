@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, reading_of
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.journal_file import export
+from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.swarm import child
 
 _START_PATIENCE = 120.0
@@ -36,10 +37,12 @@ PAUSE = 0.05
 class Remains(NamedTuple):
     """What the disk of a killed peer says about the killed process."""
 
-    has_exchanged: bool
-    """Whether it made an exchange since its start."""
+    has_worked: bool
+    """Whether it made an exchange since its start; one that computes sums always has."""
     offers: frozenset[int] = frozenset()
     """The numbers of its offers without an answer; a peer uses no number twice."""
+    lacks_sums: bool = False
+    """Whether it computes sums, and did not know all of them yet."""
 
 
 class PeerProcess:
@@ -70,9 +73,12 @@ class PeerProcess:
         return STARTING if self.status is None else UP
 
     @property
-    def has_exchanged(self) -> bool:
-        """Whether the present process has reported an exchange of its own."""
-        return self.status is not None and self.status.exchanges != self._exchanges_before
+    def has_worked(self) -> bool:
+        """Whether the present process has reported an exchange of its own, or computes sums."""
+        status = self.status
+        return status is not None and (
+            status.rounds is not None or status.exchanges != self._exchanges_before
+        )
 
     def start(self) -> None:
         """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
@@ -122,12 +128,14 @@ class PeerProcess:
     def remains(self) -> Remains:
         """Read what the process that was just killed has left; the next one begins with it."""
         try:
-            state = export(self.home.state)
+            state = read_saved_state(self.home.state)[0]
         except InputError:  # the next start says what is wrong
-            return Remains(has_exchanged=False)
-        before, self._exchanges_before = self._exchanges_before, state["exchanges"]
-        offers = frozenset(offer["seq"] for offer in state["pending"].values())
-        return Remains(state["exchanges"] != before, offers)
+            return Remains(has_worked=False)
+        if isinstance(state, SumsState):
+            return Remains(has_worked=True, lacks_sums=not _is_stated(state))
+        before, self._exchanges_before = self._exchanges_before, state.exchanges
+        offers = frozenset(offer.seq for offer in state.pending.values())
+        return Remains(state.exchanges != before, offers)
 
     def freeze(self) -> None:
         """Stop the process in the midst of what it does, without ending it."""
@@ -178,18 +186,27 @@ class PeerProcess:
         self._process, self.status, self._is_frozen = None, None, False
 
 
-def start_all(peers: list[PeerProcess]) -> None:
+def _is_stated(state: SumsState) -> bool:
+    """Return whether all members have stated the result, by what a peer has on its disk."""
+    last = max((number for number, _ in state.contributions), default=0)
+    given = [one for (number, _), one in state.contributions.items() if number == last]
+    members = sum(number == 0 for number, _ in state.contributions)
+    return last > 0 and len(given) == members and not any(one.words for one in given)
+
+
+def start_all(peers: list[PeerProcess], *, together: bool = True) -> None:
     """Start all peers, a few at a time, and wait until each says that it runs.
 
-    Those that run are frozen until all do: else the first would exchange for a long while with each
-    other only, and their estimates would lean towards their own rows.
+    If they are to begin ``together``, those that run are frozen until all do: else the first would
+    exchange for a long while with each other only, and their estimates would lean towards their own
+    rows.
     """
     waiting, end = list(peers), time.monotonic() + _START_PATIENCE
     while waiting or any(peer.state == STARTING for peer in peers):
         for peer in peers:
             if peer.state == STARTING:
                 peer.update()
-                if peer.state == UP:
+                if peer.state == UP and together:
                     peer.freeze()
             if peer.failure is not None:
                 raise InputError(f"{peer.name} did not start: {peer.last_words()}")

@@ -35,6 +35,7 @@ from pairgossip.swarm.processes import (
     start_all,
     stop_all,
 )
+from pairgossip.swarm.sums_audit import SumsAudit, audit_sums
 
 _SECONDS_BETWEEN_READINGS = 1.0
 _SHORTEST_CALM = 5.0
@@ -49,7 +50,7 @@ class SwarmOptions:
     """How long a swarm runs, and with which faults."""
 
     seconds: float | None = 30.0
-    """None for no limit but the exchanges."""
+    """None for no limit but the exchanges. Sums end by themselves, and this late at the latest."""
     exchanges: int | None = None
     """It ends after this number of exchanges in the whole network."""
     faults: Faults | None = None
@@ -73,7 +74,8 @@ class SwarmOptions:
 class Report:
     """The result of a run of a swarm."""
 
-    audit: Audit
+    books: Audit | SumsAudit
+    """Of peers that exchange rows, or of those that compute sums."""
     exact: float | None
     seconds: float
     """From when all peers ran until they were asked to stop."""
@@ -81,12 +83,16 @@ class Report:
     """By kind; of the kills, those of peers that had exchanged since their start."""
     offers_in_flight: int
     """How many different offers these kills left without an answer."""
+    early_kills: int
+    """How many of the kills were of peers that had not all sums yet, where sums are computed."""
     failures: tuple[str, ...]
     """What went wrong with peers, a sentence each."""
     is_interrupted: bool
     refused: int
     rate: float
     """Exchanges per second in this time."""
+    result_after: float | None
+    """Seconds from the start of the first peer until all had the result of sums, if they do."""
     cpu_starting: float
     """Seconds of processor time until all peers ran."""
     cpu_seconds: float
@@ -95,18 +101,37 @@ class Report:
     """Bytes per peer at the end: resident, and with shared pages divided among those that share
     them; None where the system does not say."""
 
+    @property
+    def audit(self) -> Audit:
+        """The books of peers that exchange rows."""
+        assert isinstance(self.books, Audit)
+        return self.books
+
     def errors(self) -> list[float]:
-        """Return the relative error of each peer that has an estimate."""
+        """Return the relative error of each peer that has an estimate, or of the one of sums."""
         if self.exact is None:
             return []
-        known = [one.estimate[0] for one in self.audit.findings if one.estimate is not None]
+        if isinstance(self.books, SumsAudit):
+            result = self.books.result
+            known = [] if result is None or result.value is None else [result.value]
+        else:
+            findings = self.books.findings
+            known = [one.estimate[0] for one in findings if one.estimate is not None]
         unit = abs(self.exact) or 1.0
         return [abs(value - self.exact) / unit for value in known]
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was lost or duplicated, and nothing went wrong with any peer."""
-        return self.audit.is_sound and not self.failures
+        """Whether the audit found nothing, and nothing went wrong with any peer."""
+        return self.books.is_sound and not self.failures
+
+    def is_well(self, within: float | None) -> bool:
+        """Return whether the run is sound and, if asked for, all peers are near the exact value."""
+        if within is None or not self.is_sound:
+            return self.is_sound
+        errors = self.errors()
+        due = 1 if isinstance(self.books, SumsAudit) else len(self.books.findings)
+        return len(errors) == due and max(errors) <= within
 
 
 def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnReading) -> Report:
@@ -204,12 +229,17 @@ class _Run:
         self._first: SwarmReading | None = None
         self._last: SwarmReading | None = None
         self._cpu_starting = 0.0
+        self._begun = time.time()
+        self._finished: dict[str, float] = {}
+        """When peers had the result of sums, by the clock."""
 
     def to_the_end(self, homes: list[Home], exact: float | None) -> Report:
         used, is_interrupted, memory = cpu_of_ended(), False, None
         with handle_signals(interrupt):
             try:
-                start_all(self._peers)
+                # With faults, all begin at once: else sums might be known before the first fault.
+                has_faults = self._options.faults is not None
+                start_all(self._peers, together=has_faults or not self._is_sums)
                 self._watch()
             except KeyboardInterrupt:
                 is_interrupted = True
@@ -218,22 +248,36 @@ class _Run:
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()
+        logs = [peer.log for peer in self._peers]
+        books = audit_sums(homes, logs) if self._is_sums else audit(homes)
         report = Report(
-            audit=audit(homes),
+            books=books,
             exact=exact,
             seconds=seconds,
             faults=dict(self._faults()),
             offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
+            early_kills=0 if self._chaos is None else self._chaos.early_kills,
             failures=tuple(self._failures()),
             is_interrupted=is_interrupted,
             refused=0 if self._last is None else self._last.refused,
             rate=exchanges / seconds if seconds else 0.0,
+            result_after=self._result_after(),
             cpu_starting=self._cpu_starting,
             cpu_seconds=cpu_of_ended() - used - self._cpu_starting,
             memory=memory,
         )
-        self._write(is_running=False, result=Result(report.is_sound, report.audit.violations))
+        self._write(is_running=False, result=Result(report.is_sound, books.violations))
         return report
+
+    @property
+    def _is_sums(self) -> bool:
+        return self._plan.spec.is_sums
+
+    def _result_after(self) -> float | None:
+        """Return the seconds until the last peer had the result; None if one had none."""
+        if len(self._finished) < len(self._peers):
+            return None
+        return max(self._finished.values()) - self._begun
 
     def _watch(self) -> None:
         options, began = self._options, time.monotonic()
@@ -257,7 +301,7 @@ class _Run:
                     peer.update()
             if not self._is_calm():
                 calm_since = now
-            elif self._is_due() and now - calm_since >= options.calm:
+            elif self._is_due() and now - calm_since >= (0.0 if self._is_sums else options.calm):
                 return
             if all(peer.failure is not None for peer in self._peers):
                 return
@@ -266,6 +310,9 @@ class _Run:
     def _read(self, reader: SwarmReader) -> None:
         self._last = reader.read()
         self._first = self._first or self._last
+        for peer in self._last.peers:
+            if peer.has_result:
+                self._finished.setdefault(peer.name, peer.changed or time.time())
         self._write()
         self._on_reading(self._last, self._faults())
 
@@ -291,6 +338,8 @@ class _Run:
         if last is None:
             return False
         is_late = seconds is not None and last.seconds >= seconds
+        if self._is_sums:
+            return is_late or all(peer.has_result for peer in last.peers)
         return is_late or (exchanges is not None and last.exchanges >= exchanges)
 
     def _stop(self) -> None:

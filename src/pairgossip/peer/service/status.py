@@ -60,6 +60,8 @@ class RoundsStatus(msgspec.Struct, frozen=True):
     is_finished: bool
     bracket: tuple[float, float] | None = None
     """Between which values the statistic of all rows lies for certain."""
+    kind: str = ""
+    """What this round is for, as in `program.Kind`; empty once all rounds are."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -236,6 +238,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
             tuple(names.get(one, one) for one in awaited),
             rounds.ask is None,
             None if found is None else found.bracket,
+            "" if rounds.ask is None else rounds.ask.kind.value,
         ),
         **{**known, **more},
     )

@@ -1,4 +1,4 @@
-"""`pairgossip swarm`: a whole network of real peers on this machine."""
+"""`pairgossip swarm run`: its options, and what they ask for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from pairgossip.checks import choice
 from pairgossip.cli.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
-    format_value,
     tell,
     write_json,
     write_line,
@@ -41,6 +41,8 @@ from pairgossip.cli.options import (
     Whole,
     given,
 )
+from pairgossip.cli.swarm import report as exchange_report
+from pairgossip.cli.swarm import sums_report
 from pairgossip.errors import InputError, canonical
 
 if TYPE_CHECKING:
@@ -61,7 +63,10 @@ class _WhatOptions:
     kernel: KernelName = None
     spec: Path | None = None
     """A specification as `peer init` takes it, instead of --kernel, --column, --label, --classes,
-    --target and --rate."""
+    --target, --algorithm and --rate."""
+    algorithm: str | None = None
+    """exchange: rows pass from peer to peer, as unless given; sums: they stay, and peers compute
+    masked sums."""
     column: Columns = None
     label: Label = None
     classes: Classes = None
@@ -76,7 +81,8 @@ class _DurationOptions:
     rate: float | None = None
     """Exchanges per second and link; 10 unless given."""
     seconds: float | None = None
-    """How long to run; 30 unless --exchanges is given."""
+    """How long to run; 30 unless --exchanges is given. Sums end by themselves, and after 120 at the
+    latest unless given."""
     exchanges: Whole | None = None
     """Run until this number of exchanges were made in the whole network."""
     seed: Seed = 0
@@ -95,7 +101,8 @@ class _ChaosOptions:
 
     chaos: Flag = False
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
-    random, during the first three quarters of the run."""
+    random, during the first three quarters of the run; where sums are computed, one fault after
+    the other from the beginning."""
     kills: Whole | None = None
     """How many times to kill a peer that has exchanged since its start; the run goes on until all
     are done. At most a third of the peers are away at a time."""
@@ -124,11 +131,8 @@ _PART_IN_CHAOS = 0.75
 """Of the seconds of a run; the rest is for peers to recover."""
 _SECONDS_PER_FAULT = 0.5
 """Where exchanges, not seconds, say when a run ends."""
-_AUDIT_FIGURES = ("records", "exchanges", "parked", "decided", "weight", "weight_due", "violations")
-_RUN_FIGURES = (
-    *("failures", "faults", "refused", "seconds", "cpu_seconds", "cpu_starting", "memory"),
-    "exact",
-)
+_LONGEST_SUMS = 120.0
+
 
 swarm_app = App(
     name="swarm",
@@ -154,7 +158,9 @@ def run_command(
     Each peer is a process with its own folder, key, rows and list of members, as `peer init`,
     `peer invite` and `peer join` make them; they talk over 127.0.0.1. At the end the disks of all
     peers are read: every record must be there once, and the mass must be what the exchanges have
-    made. Ctrl-C stops the peers as usual, and the audit is still made.
+    made. Peers that compute sums run until all have the result, which must be the same at all and
+    that of the plain sums, signed by all, with no row in another's folder. Ctrl-C stops the peers
+    as usual, and the audit is still made.
 
     Exit codes: 0 all is well, 1 the audit failed, 2 something was wrong from the start, 130 it was
     interrupted and all is well.
@@ -172,7 +178,7 @@ def run_command(
     from pairgossip.swarm.running import run_swarm
 
     plan = _plan(peers, what, network, parameters, how)
-    options = _run_options(how, chaos)
+    options = _run_options(how, chaos, is_sums=plan.spec.is_sums)
     _check_within(outputs.within, plan)
     # Unless a folder is named, one is made that goes away if all is well.
     folder = outputs.home or Path(tempfile.mkdtemp(prefix="pairgossip-swarm-")) / "swarm"
@@ -180,7 +186,7 @@ def run_command(
     try:
         with _show_swarm(plan) as on_reading:
             report = run_swarm(plan, folder, options, on_reading)
-        is_well = _is_well(report, outputs.within)
+        is_well = report.is_well(outputs.within)
         is_kept = is_kept or not is_well  # even if nobody reads the report
         _write_report(report, plan, outputs)
     finally:
@@ -220,7 +226,7 @@ def _from_spec(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
 
     assert what.spec is not None
     asked = given(what, how)
-    for name in ("kernel", "column", "label", "classes", "target", "rate"):
+    for name in ("kernel", "column", "label", "classes", "target", "algorithm", "rate"):
         if name in asked:
             raise InputError(f"--spec says everything about it: leave out --{name}.")
     spec = read_spec(what.spec)
@@ -236,6 +242,11 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         raise InputError(
             "Say what to average over pairs, such as --kernel gini, or give --spec; "
             "'pairgossip kernels' lists the kernels."
+        )
+    algorithm = choice("algorithm", what.algorithm or "exchange", ("exchange", "sums"))
+    if algorithm == "sums" and how.rate is not None:
+        raise InputError(
+            "--rate is how often rows are exchanged, and with sums none are: leave it out."
         )
     options = RowOptions(classes=what.classes)
     observations = read_observations([what.data], what.column, what.label, options=options)
@@ -253,38 +264,44 @@ def _from_kernel(what: _WhatOptions, how: _DurationOptions) -> tuple[str, Rows]:
         table,
         target="v" if what.target is None else canonical(what.target),
         rate=_DEFAULT_RATE if how.rate is None else how.rate,
+        is_sums=algorithm == "sums",
         classes=options.names,
     )
     return text, tuple(tuple(map(float, row)) for row in table + 0.0)
 
 
-def _run_options(how: _DurationOptions, chaos: _ChaosOptions) -> SwarmOptions:
+def _run_options(how: _DurationOptions, chaos: _ChaosOptions, *, is_sums: bool) -> SwarmOptions:
     from pairgossip.swarm.running import SwarmOptions
 
+    if is_sums and how.exchanges is not None:
+        raise InputError("Peers that compute sums make no exchanges: leave --exchanges out.")
     seconds = how.seconds
     if seconds is None and how.exchanges is None:
-        seconds = _DEFAULT_SECONDS
+        seconds = _LONGEST_SUMS if is_sums else _DEFAULT_SECONDS
     return SwarmOptions(
         seconds=seconds,
         exchanges=how.exchanges,
-        faults=_faults(chaos, seconds),
+        faults=_faults(chaos, seconds, is_sums=is_sums),
         seed=how.seed,
         power_safe=not how.fast,
         first_port=how.first_port,
     )
 
 
-def _faults(chaos: _ChaosOptions, seconds: float | None) -> Faults | None:
+def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_sums: bool) -> Faults | None:
     from pairgossip.swarm.chaos import Faults, usual_faults
 
     asked = {name: number for name, number in given(chaos).items() if name != "chaos"}
     if not chaos.chaos and not asked:
         return None
-    usual = usual_faults(_PART_IN_CHAOS * (_DEFAULT_SECONDS if seconds is None else seconds))
+    length = _DEFAULT_SECONDS if seconds is None or is_sums else seconds
+    usual = usual_faults(_PART_IN_CHAOS * length)
     kinds = ("kills", "freezes", "partitions")
     counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in kinds} | asked
     window = _SECONDS_PER_FAULT * sum(counts.values())
-    if seconds is not None:
+    if is_sums:
+        window = 0.0  # sums take moments: faults come as fast as they can from the beginning
+    elif seconds is not None:
         window = _PART_IN_CHAOS * seconds
     return Faults(**counts, window=window)
 
@@ -323,127 +340,14 @@ def _show_swarm(plan: Plan) -> Iterator[OnReading]:
 
 def _write_report(report: Report, plan: Plan, outputs: _SwarmOutputs) -> None:
     """Write figures and the verdict."""
-    sentence = verdict(report, outputs.within)
+    says = sums_report if plan.spec.is_sums else exchange_report
+    sentence = says.verdict(report, outputs.within)
     if outputs.json:
-        sound = _is_well(report, outputs.within)
-        write_json({"sound": sound, "verdict": sentence, **_figures(report, plan)})
+        sound = report.is_well(outputs.within)
+        write_json({"sound": sound, "verdict": sentence, **says.figures(report, plan)})
         return
-    _write_facts(report, plan)
-    for problem in (*report.audit.violations, *report.failures):
+    size = f"{len(plan.names)} peers, {len(plan.links)} links"
+    write_rows(("swarm", size), says.list_facts(report, plan), numbers=False)
+    for problem in (*report.books.violations, *report.failures):
         write_line(f"Problem: {problem}")
     write_line(f"Verdict: {sentence}")
-
-
-def verdict(report: Report, within: float | None = None) -> str:
-    """Say in one line how the run ended."""
-    from pairgossip.swarm.chaos import format_faults
-
-    audit, errors = report.audit, report.errors()
-    faults = format_faults(report.faults)
-    after = f" after {faults}" if faults else ""
-    if audit.violations:
-        return f"NOT conserved{after}: {_first(audit.violations)}"
-    if report.failures:
-        return f"records and mass conserved{after}, but {_first(report.failures)}"
-    mass = "" if audit.weight is None else " and the mass"
-    found = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
-    if errors:
-        found += f"; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
-    if within is None or _is_well(report, within):
-        return f"{found}."
-    count = len(audit.findings)
-    if len(errors) < count:
-        return f"{found}, but {count - len(errors)} of {count} peers have NO estimate."
-    return f"{found}, which is NOT within {within:.2%}."
-
-
-def _is_well(report: Report, within: float | None) -> bool:
-    """Whether the run is sound and, if asked for, every peer is near the exact value."""
-    if within is None or not report.is_sound:
-        return report.is_sound
-    errors = report.errors()
-    return len(errors) == len(report.audit.findings) and max(errors) <= within
-
-
-def _first(problems: tuple[str, ...]) -> str:
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return problems[0] + more
-
-
-def intervals_with(report: Report) -> tuple[int, int] | None:
-    """Count the peers whose gossip interval holds the exact value, among those that have one."""
-    known = (one.errors.gossip_interval for one in report.audit.findings)
-    intervals = [ends for ends in known if ends is not None]
-    if not intervals or report.exact is None:
-        return None
-    return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
-
-
-def sampling_errors(report: Report) -> dict[str, float]:
-    """Return the sampling errors of the peers that know theirs."""
-    known = {one.name: one.errors.sampling_error for one in report.audit.findings}
-    return {name: error for name, error in known.items() if error is not None}
-
-
-def _write_facts(report: Report, plan: Plan) -> None:
-    audit, errors, covered = report.audit, report.errors(), intervals_with(report)
-    rows = [
-        ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
-        ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
-        ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
-        *_kills(report),
-        ("frames refused", format_value(report.refused)),
-        ("processor", f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s"
-         f", and {report.cpu_starting:.1f} s to start"),
-    ]  # fmt: skip
-    if audit.weight is not None:
-        due = format_value(audit.weight_due, 12)
-        rows.append(("weight held", f"{format_value(audit.weight, 12)}, given {due}"))
-    if report.memory is not None:
-        resident, shared = (size / 1e6 for size in report.memory)
-        rows.append(
-            ("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")
-        )
-    if report.exact is not None:
-        rows.append((f"exact {plan.spec.kernel}", format_value(report.exact, 10)))
-    if errors:
-        mean = sum(errors) / len(errors)
-        rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
-    if plan.spec.privacy is not None and report.exact is not None:
-        # Gossip errors are to the value of the reports, which need not be near that of the rows.
-        rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
-    elif covered is not None:
-        rows.append(("gossip intervals with it", f"{covered[0]} of {covered[1]}"))
-    if sampling := sampling_errors(report):
-        ends = [format_value(end, 2) for end in (min(sampling.values()), max(sampling.values()))]
-        rows.append(("sampling errors", " to ".join(ends) + ", as the peers see them"))
-    size = f"{len(plan.names)} peers, {len(plan.links)} links"
-    write_rows(("swarm", size), rows, numbers=False)
-
-
-def _kills(report: Report) -> list[tuple[str, str]]:
-    """Say what the kills met; nothing where there were none."""
-    if not report.faults.get("kills"):
-        return []
-    count = format_value(report.faults["kills"])
-    return [
-        ("kills", f"{count}, each of a peer that had exchanged since its start"),
-        ("offers in flight then", f"{format_value(report.offers_in_flight)} different ones"),
-    ]
-
-
-def _figures(report: Report, plan: Plan) -> dict[str, Any]:
-    audit = report.audit
-    return {
-        "peers": len(plan.names),
-        "links": len(plan.links),
-        **{name: getattr(audit, name) for name in _AUDIT_FIGURES},
-        **{name: getattr(report, name) for name in _RUN_FIGURES},
-        "exchanges_per_second": report.rate,
-        "interrupted": report.is_interrupted,
-        "offers_in_flight_at_kills": report.offers_in_flight,
-        "errors": report.errors(),
-        "gossip_intervals_that_hold_it": intervals_with(report),
-        "sampling_errors": sampling_errors(report),
-        "estimates": {one.name: one.estimate for one in audit.findings},
-    }

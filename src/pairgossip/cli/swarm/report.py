@@ -1,0 +1,144 @@
+"""What `pairgossip swarm run` says in the end of peers that exchange rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pairgossip.cli.console import format_value
+
+if TYPE_CHECKING:
+    from pairgossip.swarm.plan import Plan
+    from pairgossip.swarm.running import Report
+
+_AUDIT_FIGURES = ("records", "exchanges", "parked", "decided", "weight", "weight_due", "violations")
+_RUN_FIGURES = (
+    *("failures", "faults", "refused", "seconds", "cpu_seconds", "cpu_starting", "memory"),
+    "exact",
+)
+
+
+def verdict(report: Report, within: float | None = None) -> str:
+    """Say in one line how the run ended."""
+    from pairgossip.swarm.chaos import format_faults
+
+    audit, errors = report.audit, report.errors()
+    faults = format_faults(report.faults)
+    after = f" after {faults}" if faults else ""
+    if audit.violations:
+        return f"NOT conserved{after}: {first_of(audit.violations)}"
+    if report.failures:
+        return f"records and mass conserved{after}, but {first_of(report.failures)}"
+    mass = "" if audit.weight is None else " and the mass"
+    found = f"all {audit.records} records{mass} of {audit.exchanges:,} exchanges conserved{after}"
+    if errors:
+        found += f"; estimates within {max(errors):.2%} of the exact value {report.exact:.6g}"
+    if within is None or report.is_well(within):
+        return f"{found}."
+    count = len(audit.findings)
+    if len(errors) < count:
+        return f"{found}, but {count - len(errors)} of {count} peers have NO estimate."
+    return f"{found}, which is NOT within {within:.2%}."
+
+
+def first_of(problems: tuple[str, ...]) -> str:
+    """Return the first of several problems, and how many more there are."""
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return problems[0] + more
+
+
+def intervals_with(report: Report) -> tuple[int, int] | None:
+    """Count the peers whose gossip interval holds the exact value, among those that have one."""
+    known = (one.errors.gossip_interval for one in report.audit.findings)
+    intervals = [ends for ends in known if ends is not None]
+    if not intervals or report.exact is None:
+        return None
+    return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
+
+
+def sampling_errors(report: Report) -> dict[str, float]:
+    """Return the sampling errors of the peers that know theirs."""
+    known = {one.name: one.errors.sampling_error for one in report.audit.findings}
+    return {name: error for name, error in known.items() if error is not None}
+
+
+def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:
+    """Return what there is to say of the run, each with its name."""
+    audit, errors, covered = report.audit, report.errors(), intervals_with(report)
+    rows = [
+        ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
+        ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
+        ("in flight at the end", f"{audit.parked}, of which {audit.decided} decided"),
+        *_kills(report),
+        ("frames refused", format_value(report.refused)),
+        ("processor", processor_time(report)),
+    ]
+    if audit.weight is not None:
+        due = format_value(audit.weight_due, 12)
+        rows.append(("weight held", f"{format_value(audit.weight, 12)}, given {due}"))
+    rows += memory_of(report)
+    if report.exact is not None:
+        rows.append((f"exact {plan.spec.kernel}", format_value(report.exact, 10)))
+    if errors:
+        mean = sum(errors) / len(errors)
+        rows.append(("errors of the peers", f"{mean:.2%} on average, {max(errors):.2%} at most"))
+    if plan.spec.privacy is not None and report.exact is not None:
+        # Gossip errors are to the value of the reports, which need not be near that of the rows.
+        rows.append(("privacy", "errors are to the rows' value, noise of the reports included"))
+    elif covered is not None:
+        rows.append(("gossip intervals with it", f"{covered[0]} of {covered[1]}"))
+    if sampling := sampling_errors(report):
+        ends = [format_value(end, 2) for end in (min(sampling.values()), max(sampling.values()))]
+        rows.append(("sampling errors", " to ".join(ends) + ", as the peers see them"))
+    return rows
+
+
+def processor_time(report: Report) -> str:
+    """Say what the peers took of the processors, and in which time."""
+    return (
+        f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s, and {report.cpu_starting:.1f} s to "
+        "start"
+    )
+
+
+def memory_of(report: Report) -> list[tuple[str, str]]:
+    """Say what memory a peer takes; nothing where the system does not tell."""
+    if report.memory is None:
+        return []
+    resident, shared = (size / 1e6 for size in report.memory)
+    return [("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")]
+
+
+def _kills(report: Report) -> list[tuple[str, str]]:
+    """Say what the kills met; nothing where there were none."""
+    if not report.faults.get("kills"):
+        return []
+    count = format_value(report.faults["kills"])
+    return [
+        ("kills", f"{count}, each of a peer that had exchanged since its start"),
+        ("offers in flight then", f"{format_value(report.offers_in_flight)} different ones"),
+    ]
+
+
+def figures(report: Report, plan: Plan) -> dict[str, Any]:
+    """Return the same as numbers."""
+    audit = report.audit
+    return {
+        **run_figures(report, plan),
+        **{name: getattr(audit, name) for name in _AUDIT_FIGURES},
+        "exchanges_per_second": report.rate,
+        "offers_in_flight_at_kills": report.offers_in_flight,
+        "errors": report.errors(),
+        "gossip_intervals_that_hold_it": intervals_with(report),
+        "sampling_errors": sampling_errors(report),
+        "estimates": {one.name: one.estimate for one in audit.findings},
+    }
+
+
+def run_figures(report: Report, plan: Plan) -> dict[str, Any]:
+    """Return what is known of any run."""
+    return {
+        "peers": len(plan.names),
+        "links": len(plan.links),
+        **{name: getattr(report, name) for name in _RUN_FIGURES},
+        "interrupted": report.is_interrupted,
+    }

@@ -1,0 +1,87 @@
+"""Looks for the values of one peer's rows in the files of the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.peer.protocol.messages import Rows
+
+_FEWEST_DIGITS, _FEWEST_WHOLE_DIGITS = 6, 10
+"""Files hold shorter values by chance; ids and times hold whole numbers."""
+_LOW_BITS = np.uint64(0xFFFF_FFFF)
+_NUMBER = re.compile(rb"\d[\d.]{4,30}(?:[eE][-+]?\d{1,3})?")
+_WIDTH = 8
+_Values = Mapping[str, FloatArray]
+
+
+class RowSearch:
+    """Searches for rows by those of their values that are in no other peer's rows.
+
+    Values are looked for as text, and as the eight bytes of a double in either order. Short ones,
+    such as a label or a count, are left out, and so are those that are public.
+    """
+
+    def __init__(self, rows: Mapping[str, Rows], public: Collection[float] = ()) -> None:
+        long = {name: _long_values(own) for name, own in rows.items()}
+        values, counts = np.unique(np.concatenate(list(long.values())), return_counts=True)
+        known = np.concatenate([values[counts > 1], np.array(list(public), dtype=np.float64)])
+        self._values: _Values = {name: np.setdiff1d(own, known) for name, own in long.items()}
+
+    @property
+    def count(self) -> int:
+        """How many values are looked for."""
+        return sum(map(len, self._values.values()))
+
+    def find(self, who: str, files: Iterable[Path]) -> list[str]:
+        """Return a sentence for every other peer of whose rows these files of a peer hold any."""
+        others = {name: values for name, values in self._values.items() if name != who}
+        wanted = np.sort(np.concatenate([np.empty(0), *others.values()]))
+        found = np.array([one for path in files for one in _found(path.read_bytes(), wanted)])
+        return [
+            f"The files of {who} hold a value of a row of {name}."
+            for name, values in others.items()
+            if np.isin(found, values).any()
+        ]
+
+
+def _long_values(rows: Rows) -> FloatArray:
+    """Return the different values of rows that no file holds by chance."""
+    values = np.unique(np.array(rows, dtype=np.float64))
+    values = values[(values.view(np.uint64) & _LOW_BITS) > 0]
+    return values[np.array([_is_long(value) for value in values.tolist()], dtype=bool)]
+
+
+def _is_long(value: float) -> bool:
+    digits = repr(value).partition("e")[0].replace(".", "").strip("-0")
+    return len(digits) >= (_FEWEST_WHOLE_DIGITS if value.is_integer() else _FEWEST_DIGITS)
+
+
+def _found(content: bytes, wanted: FloatArray) -> Iterator[float]:
+    """Yield the numbers in a file that are wanted, in ascending order, whatever their sign."""
+    if not len(wanted):
+        return
+    yield from _common(np.array(list(_numbers(content))), wanted)
+    yield from _common(-np.array(list(_numbers(content))), wanted)
+    for start in range(min(_WIDTH, len(content))):
+        count = (len(content) - start) // _WIDTH
+        for order in ("<f8", ">f8"):
+            yield from _common(np.frombuffer(content, order, count, start), wanted)
+
+
+def _numbers(content: bytes) -> Iterator[float]:
+    for text in _NUMBER.findall(content):
+        try:
+            yield float(text)
+        except ValueError:  # such as an address
+            continue
+
+
+def _common(numbers: FloatArray, wanted: FloatArray) -> list[float]:
+    near = numbers[(wanted[0] <= numbers) & (numbers <= wanted[-1])]
+    places = np.searchsorted(wanted, near)
+    return np.unique(near[wanted[places] == near]).tolist()

@@ -1,0 +1,240 @@
+"""Whether peers that computed sums have done so, by the disks of all once they have stopped.
+
+What peers have added up under masks is added up again from the rows themselves, without any.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol import masks
+from pairgossip.peer.protocol.messages import Contribution, signed_payload
+from pairgossip.peer.protocol.program import Disagreement, Words
+from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
+from pairgossip.peer.signed_result import check_signed, sign_result, write_signed
+from pairgossip.peer.storage.folder import Home
+from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.simulation import run_programs
+from pairgossip.swarm.row_search import RowSearch
+from pairgossip.text import join_names
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class SumsAudit:
+    """What peers that computed sums have found, and whether it is so."""
+
+    result: Result | None
+    """What all peers have stated; None if one of them has not, or another."""
+    rounds: int
+    """Rounds to which all peers hold all contributions."""
+    sums: int
+    """How many of these were sums, each compared with the plain sum of all rows."""
+    signatures: int
+    """How many contributions had their signatures checked."""
+    searched: int
+    """Values of rows that were looked for in the files of other peers."""
+    violations: tuple[str, ...]
+    """A sentence each."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether all have the same result, and it is that of all rows."""
+        return not self.violations
+
+
+@dataclass(frozen=True)
+class _View:
+    """One peer's folder, and how far its rounds are by what is in it."""
+
+    seen: PeerSnapshot
+    state: SumsState
+    rounds: Rounds
+
+    @property
+    def name(self) -> str:
+        return self.seen.identity.name
+
+
+_Views = Mapping[str, _View]
+
+
+def audit_sums(homes: Sequence[Home], logs: Sequence[Path] = ()) -> SumsAudit:
+    """Read all peers' disks, and their logs if there are any; none of them may be running."""
+    views = {one.seen.identity.id: one for one in map(_view, homes)}
+    gone = {member for one in views.values() for member in one.state.evicted}
+    views = {who: one for who, one in views.items() if who not in gone}
+    totals, told, problems = _add_up_plainly(views)
+    problems += [*_generations(views), *_unfinished(views), *_different(views)]
+    problems += _forged(views)
+    complete = _complete_rounds(views)
+    sums = _masked_sums(views, complete)
+    problems += [
+        f"The sum of round {number} is not that of the rows of all peers."
+        for (number, found), due in zip(sums.items(), totals, strict=False)
+        if not np.array_equal(found, due)
+    ]
+    stated = {who: _stated(one) for who, one in views.items()}
+    problems += _other_results(views, stated, told)
+    search = RowSearch(
+        {one.name: one.seen.context.own for one in views.values()}, _public_numbers(views)
+    )
+    for one in views.values():
+        problems += search.find(one.name, _files(one, logs))
+    results = {None if one is None else one.encode() for one in stated.values()}
+    return SumsAudit(
+        result=next(iter(stated.values())) if len(results) == 1 else None,
+        rounds=len(complete),
+        sums=len(sums),
+        signatures=len(_distinct(views)),
+        searched=search.count,
+        violations=tuple(problems),
+    )
+
+
+def _view(home: Home) -> _View:
+    seen = read_snapshot(home)
+    assert isinstance(seen.saved, SumsState)
+    return _View(seen, seen.saved, Rounds(seen.context, seen.saved))
+
+
+def _public_numbers(views: _Views) -> list[float]:
+    """Return what all members know, whose rows ever it is in."""
+    spec = next(iter(views.values())).seen.spec
+    return [end for ends in spec.ranges.values() for end in ends]
+
+
+def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
+    """Return everything that a peer has written."""
+    folder = one.seen.home.folder
+    inside = [path for path in folder.rglob("*") if path.is_file()]
+    return [*inside, *(path for path in logs if path.stem == folder.name and path.is_file())]
+
+
+def _add_up_plainly(views: _Views) -> tuple[list[Words], Result | None, list[str]]:
+    """Return all sums and the result as the rows of all peers tell them, without any mask."""
+    programs, totals = list[SumsProgram](), list[Words]()
+    for one in views.values():
+        program = one.seen.context.make_program(one.state.generation)
+        assert isinstance(program, SumsProgram)
+        programs.append(program)
+    try:
+        return totals, run_programs(programs, totals), []
+    except Disagreement as problem:
+        return totals, None, [f"The rows of the peers do not tell a result: {problem}."]
+
+
+def _generations(views: _Views) -> list[str]:
+    if len({(one.state.generation, one.state.evicted) for one in views.values()}) <= 1:
+        return []
+    return ["Not all peers are in the same generation: run them on until all have heard of it."]
+
+
+def _unfinished(views: _Views) -> Iterator[str]:
+    """Say which peers have no result, and why."""
+    for one in views.values():
+        rounds = one.rounds
+        if rounds.ask is None and rounds.halt is None:
+            continue
+        names = [views[who].name if who in views else who for who in rounds.awaited]
+        if names:
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            why = f"round {rounds.round} waits for {join_names(names[:_MOST_NAMED])}{more}"
+        else:
+            why = "; ".join(one.seen.status().problems).rstrip(".") or "see its log"
+        yield f"{one.name} has no result: {why}."
+
+
+_Places = dict[tuple[int, str], dict[bytes, Contribution]]
+
+
+def _distinct(views: _Views) -> list[Contribution]:
+    return [one for held in _held(views).values() for one in held.values()]
+
+
+def _held(views: _Views) -> _Places:
+    """Return the different contributions that peers hold of each member to each round."""
+    held: _Places = {}
+    for one in views.values():
+        for place, given in one.state.contributions.items():
+            signed = signed_payload(given, one.seen.context.spec)
+            held.setdefault(place, {})[signed + given.signature] = given
+    return held
+
+
+def _different(views: _Views) -> list[str]:
+    return [
+        f"Peers hold different contributions of {_name(views, member)} to round {number}."
+        for (number, member), given in sorted(_held(views).items())
+        if len(given) > 1
+    ]
+
+
+def _forged(views: _Views) -> list[str]:
+    """Find contributions that were not signed by those whose they are said to be."""
+    context = next(iter(views.values())).seen.context
+    return [
+        f"A contribution of {_name(views, one.member)} to round {one.round} is not signed by it."
+        for one in _distinct(views)
+        if not context.verify(one.member, signed_payload(one, context.spec), one.signature)
+    ]
+
+
+def _name(views: _Views, member: str) -> str:
+    return views[member].name if member in views else member
+
+
+def _complete_rounds(views: _Views) -> list[int]:
+    """Return the rounds to which every peer holds a contribution of every member."""
+    places = set.intersection(*(set(one.state.contributions) for one in views.values()))
+    numbers = sorted({number for number, _ in places})
+    return [number for number in numbers if all((number, member) in places for member in views)]
+
+
+def _masked_sums(views: _Views, complete: Sequence[int]) -> dict[int, Words]:
+    """Add up contributions as peers do, for every round whose sum became known."""
+    sums, state = {}, next(iter(views.values())).state
+    for number in complete:
+        given = [state.contributions[number, member] for member in sorted(views)]
+        if given[0].words and len({one.public for one in given}) == 1:
+            words = len(given[0].words) // 8
+            sums[number] = masks.add_up((one.words for one in given), words)
+    return sums
+
+
+def _stated(one: _View) -> Result | None:
+    """Return what a peer has stated, if all members have signed it, as anyone would check it."""
+    if one.rounds.ask is not None or one.rounds.halt is not None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="pairgossip-result-") as folder:
+        path = Path(folder) / "result.json"
+        try:
+            write_signed(sign_result(one.seen.context, one.state), path)
+            checked = check_signed(path)
+        except InputError:
+            return None
+    return None if checked.missing else checked.result
+
+
+def _other_results(
+    views: _Views, stated: Mapping[str, Result | None], told: Result | None
+) -> Iterator[str]:
+    """Find results that not all have signed, or that the rows do not tell."""
+    for who, result in stated.items():
+        one = views[who]
+        if one.rounds.ask is not None or one.rounds.halt is not None:
+            continue  # which is said already
+        if result is None:
+            yield f"Not all members have signed the result of {one.name}."
+        elif told is not None and result.encode() != told.encode():
+            yield f"The result of {one.name} is not that of the rows of all peers."

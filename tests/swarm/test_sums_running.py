@@ -1,0 +1,80 @@
+"""Real processes that compute sums, undisturbed and disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.swarm.chaos import Faults
+from pairgossip.swarm.plan import Plan
+from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
+from pairgossip.swarm.sums_audit import SumsAudit
+
+from .plans import cancer_plan, income_sums_plan
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+
+
+def run(plan: Plan, folder: Path, **options: object) -> tuple[Report, SumsAudit]:
+    how = SwarmOptions(seconds=100.0, power_safe=False, **options)  # type: ignore[arg-type]
+    report = run_swarm(plan, folder, how, lambda *_: None)
+    assert report.is_sound, (report.books.violations, report.failures)
+    assert isinstance(report.books, SumsAudit)
+    return report, report.books
+
+
+def test_peers_learn_from_sums(tmp_path: Path) -> None:
+    """A model of the cases of all peers, as good as the best, and no case elsewhere."""
+    report, audit = run(cancer_plan(3), tmp_path / "swarm")
+    assert audit.result is not None and audit.result.model is not None
+    features, labels = pg.datasets.breast_cancer_wisconsin()
+    best = pg.minimize(
+        features, labels, loss="auc-logistic", method="sketch", tolerance=1e-12, engine="plain"
+    )
+    reached, least = (_loss(model, features, labels) for model in (audit.result.model, best.model))
+    assert reached < least + 1e-5
+    assert audit.sums == audit.result.rounds and report.result_after is not None
+    assert json.loads((tmp_path / "swarm" / "swarm.json").read_text())["result"]["sound"]
+
+
+def _loss(model: object, features: np.ndarray, labels: np.ndarray) -> float:
+    scores = features @ np.asarray(model)
+    margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
+    return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
+
+
+def test_faults_change_no_bit(tmp_path: Path) -> None:
+    """The audit compares with what undisturbed programs find, bit for bit."""
+    faults = Faults(kills=2, freezes=0, partitions=1, window=0.0)
+    report, audit = run(income_sums_plan(3, 30), tmp_path / "swarm", faults=faults)
+    assert report.faults == {"kills": 2, "partitions": 1}
+    assert report.early_kills >= 1
+    assert (audit.rounds, audit.sums, audit.searched) == (3, 1, 30)
+
+
+def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:
+    folder, killed = tmp_path / "swarm", list[int]()
+
+    def kill(*_: object) -> None:
+        if not killed:
+            told = json.loads((folder / "swarm.json").read_text())
+            killed.append(told["peers"][1]["pid"])
+            os.kill(killed[0], signal.SIGKILL)
+
+    # With faults, if only none, peers begin together: the first reading is in time.
+    none = Faults(kills=0, freezes=0, partitions=0, window=0.0)
+    options = SwarmOptions(seconds=2.0, faults=none, power_safe=False)
+    report = run_swarm(income_sums_plan(3, 30), folder, options, kill)
+    assert report.failures[0].startswith("peer-02 ended by itself (code -9)")
+    assert any(
+        one.startswith("peer-01 has no result: round ") and " waits for peer-0" in one
+        for one in report.books.violations
+    )
+    assert report.result_after is None and not report.is_sound
