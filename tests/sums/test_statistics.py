@@ -61,9 +61,12 @@ def test_members_find_the_statistic_of_all_rows(
         return
     answer = pg.exact(rows, kernel, interval=0.95)
     assert result.sampling_error == pytest.approx(answer.error, rel=0.03)
-    assert result.interval == pytest.approx(
-        (answer.low, answer.high), abs=2 * off + 0.05 * answer.error
-    )
+    assert result.interval is not None
+    low, high = result.interval
+    opened = 0.0 if result.bracket is None else result.bracket[1] - result.bracket[0]
+    near = 2 * off + 0.05 * answer.error
+    assert answer.low - near - opened <= low <= answer.low + near
+    assert answer.high - near <= high <= answer.high + near + opened
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,10 @@ def test_members_find_statistics_of_order(
     result = run_programs(start_programs(kernel_spec(name, columns, label), deal(rows, 3)))
     assert result.value == pytest.approx(float(exact), abs=5e-3)
     assert result.sampling_error == pytest.approx(exact.error, rel=0.15)
-    assert result.interval == pytest.approx((exact.low, exact.high), abs=1e-2)
+    assert result.interval is not None and result.bracket is not None
+    assert result.bracket[0] <= float(exact) <= result.bracket[1]
+    assert exact.low - 0.02 <= result.interval[0] <= exact.low
+    assert exact.high <= result.interval[1] <= exact.high + 0.02
 
 
 @pytest.mark.parametrize("name", ["mann-whitney", "brunner-munzel", "wilcoxon-rank-sum"])

@@ -75,6 +75,8 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
     for name, ends in (("95 %", result.interval), ("certainly", result.bracket)):
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
+    if (advice := result.advise_bins()) is not None:
+        facts.append(("bins", advice))
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
     if result.noise is not None:

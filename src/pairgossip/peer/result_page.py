@@ -82,6 +82,8 @@ def _facts(signed: SignedResult) -> list[tuple[str, str]]:
     if result.bracket is not None:
         low, high = result.bracket
         facts.append(("over all rows", f"between {low:.6g} and {high:.6g} for certain"))
+    if (advice := result.advise_bins()) is not None:
+        facts.append(("bins", advice))
     if result.p is not None:
         facts.append(("p", f"{result.p:.3g}"))
     if result.noise is not None:

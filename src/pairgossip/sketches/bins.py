@@ -145,7 +145,7 @@ class GiniBins:
 
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return three points per bin that have its mean and variance, and their row means."""
-        weights = mean @ np.linalg.inv(self.grid.point_features)
+        weights = mean @ self.grid.point_inverse
         return _points_of_column(self.grid.points, weights, wanted)
 
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -147,8 +147,17 @@ class Grid:
     @property
     def point_features(self) -> FloatArray:
         """The features of the points, a square matrix: means of features tell their weights."""
-        powers = _POINTS[self.powers][:, None] ** np.arange(self.powers + 1)
-        return np.asarray(np.kron(np.eye(self.bins), powers), dtype=np.float64)
+        return np.asarray(np.kron(np.eye(self.bins), self._powers), dtype=np.float64)
+
+    @property
+    def point_inverse(self) -> FloatArray:
+        """The inverse of the features of the points, bin by bin."""
+        return np.asarray(np.kron(np.eye(self.bins), np.linalg.inv(self._powers)))
+
+    @property
+    def _powers(self) -> FloatArray:
+        """The features of the points of one bin."""
+        return np.asarray(_POINTS[self.powers][:, None] ** np.arange(self.powers + 1))
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
@@ -257,6 +266,8 @@ class Labels:
     def point_features(self) -> FloatArray:
         """The features of the points."""
         return np.eye(self.bins)
+
+    point_inverse = point_features
 
     def features(self, values: FloatArray) -> FloatArray:
         """Return a 1 in the place of each value, shape (m, bins)."""

@@ -246,7 +246,7 @@ class RankTable:
         x, y = self.table.x, self.table.y
         f, first = _point_ranks(x, cells[..., y.counts].sum(axis=-1), n)
         g, second = _point_ranks(y, cells[..., x.counts, :].sum(axis=-2), n)
-        weights = point_weights(cells, x.point_features, y.point_features)
+        weights = point_weights(cells, x, y)
         rows, columns = f[..., :, None], g[..., None, :]
         product = (weights * rows * columns).sum(axis=(-2, -1))
         own_x, own_y = weights.sum(axis=-1), weights.sum(axis=-2)

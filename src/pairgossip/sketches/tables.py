@@ -94,7 +94,7 @@ class Table:
         """Return the points of every cell, by columns, and the row means of kernels there."""
         cells, at = self.cells(mean), (self.x.point_features, self.y.point_features)
         means = [self.row_means(cells, formula, *at) for formula in wanted]
-        return self._points(point_weights(cells, *at), np.stack(means, axis=-1))
+        return self._points(point_weights(cells, self.x, self.y), np.stack(means, axis=-1))
 
     def row_means(
         self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
@@ -148,9 +148,9 @@ def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArra
     return np.asarray(first @ cells @ second.T)
 
 
-def point_weights(cells: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the weights of points with these features whose mean features are the cells."""
-    return np.asarray(np.linalg.inv(x).T @ cells @ np.linalg.inv(y))
+def point_weights(cells: FloatArray, x: Grid | Labels, y: Grid | Labels) -> FloatArray:
+    """Return the weights of the axes' points whose mean features are the cells."""
+    return np.asarray(x.point_inverse.T @ cells @ y.point_inverse)
 
 
 def _center_in_bins(points: Points, bins: int) -> Points:
@@ -264,7 +264,7 @@ class AucPair:
 
     def averages(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> FloatArray:
         """Return the averages of which the AUCs are quotients, shape (..., wanted)."""
-        held = self._split(mean)
+        held = self.split(mean)
         return np.concatenate(
             [
                 table.averages(held[at], (formula,))
@@ -279,7 +279,8 @@ class AucPair:
             return 1, self.second, Formula.AUC_ORDERED
         return 0, self.first, formula
 
-    def _split(self, mean: FloatArray) -> list[FloatArray]:
+    def split(self, mean: FloatArray) -> list[FloatArray]:
+        """Return the means of the features of either table, and those of both scores together."""
         sizes = [2 * len(table.x.signs) for table in (self.first, self.second)]
         return np.split(mean, np.cumsum(sizes), axis=-1)
 
@@ -290,8 +291,8 @@ class JointAucPair(AucPair):
     def points(self, mean: FloatArray, wanted: tuple[Formula, ...]) -> Points:
         """Return the points of both scores and the class, and the row means of kernels there."""
         assert self.joint is not None
-        held, classes = self._split(mean), self.first.y.point_features
-        inverse = [np.linalg.inv(axis.point_features) for axis in self.joint]
+        held, classes = self.split(mean), self.first.y.point_features
+        inverse = [axis.point_inverse for axis in self.joint]
         shape = (len(mean), len(inverse[0]), len(inverse[1]), len(classes))
         weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
         means = np.empty((*shape, len(wanted)))
@@ -344,8 +345,7 @@ class _ConcordanceTable(Table):
         halves = np.split(mean, 2, axis=-1) if self.events else [mean, mean]
         everyone, failed = map(self.cells, halves)
         kinds = [(failed, 1.0), (everyone - failed, 0.0)] if self.events else [(everyone, 1.0)]
-        at = self.x.point_features, self.y.point_features
-        weights = [point_weights(cells, *at) for cells, _ in kinds]
+        weights = [point_weights(cells, self.x, self.y) for cells, _ in kinds]
         means = [self._row_means(everyone, failed, event, wanted) for _, event in kinds]
         return self._points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
 

@@ -37,6 +37,8 @@ Axis = Grid | Labels
 _EVENLY = np.array([1.0, 0.0, 1 / 12])
 """Mean powers of the offset of numbers that are evenly in a bin."""
 _DIRECTIONS = 32
+_JOINT_BINS = 8
+"""Of each of two scores together, which tell how sure their difference is and not the value."""
 _STEPS = 26
 """Edges of bins are rounded to the range divided by 2 to this power, or a bit more.
 
@@ -211,7 +213,7 @@ class _Scores(_PairCells):
         grids = self.columns.grids(powers=1)
         if len(grids) == 1:
             return grids
-        return grids + self.columns.grids(powers=2, bins=max(self.columns.bins // 2, 1))
+        return grids + self.columns.grids(powers=2, bins=min(self.columns.bins // 2, _JOINT_BINS))
 
     @property
     def _classes(self) -> Labels:

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
-from pairgossip.inference.answer import interval
 from pairgossip.kernels import Combination, Kernel
+from pairgossip.peer.sums.brackets import UNKNOWN, Ends, at_edges, bracket_of, interval_about
 from pairgossip.peer.sums.results import LEVEL
-from pairgossip.sketches import BracketingSketch, Sketch
+from pairgossip.sketches import Sketch
 from pairgossip.sketches.errors import find_points, sampling_errors
 from pairgossip.sketches.samples import RankTable, SampleReadout
 
@@ -27,9 +27,9 @@ class Found(NamedTuple):
     """Of sampling rows."""
     low: float = math.nan
     high: float = math.nan
-    """An interval that allows for the error of sampling and for noise."""
+    """An interval that allows for sampling, for noise, and for what bins leave open."""
     p: float = math.nan
-    bracket: tuple[float, float] = (math.nan, math.nan)
+    bracket: Ends = UNKNOWN
     """Holds the value over all rows, whatever rows are in each bin."""
 
 
@@ -61,13 +61,12 @@ class PairReading:
     def find(self, mean: FloatArray, noise: float) -> Found:
         """Return the statistic with its errors; noise has this standard error."""
         value, error = float(self.readout(mean)), self._error(mean)
-        spread, scale = math.hypot(error, noise), self.kernel.interval_scale
-        low, high = interval(value, spread, LEVEL, scale, self._freedom(mean))
-        bracket = (math.nan, math.nan)
-        if isinstance(self.sketch, BracketingSketch) and not noise:
-            ends = self.sketch.bracket(mean)
-            bracket = float(ends[0]), float(ends[1])
-        return Found(value, error, low, high, bracket=bracket)
+        is_noisy, scale = noise != 0, self.kernel.interval_scale
+        bracket = bracket_of(self.sketch, self.kernel, mean, is_counted=is_noisy)
+        spread, freedom = math.hypot(error, noise), self._freedom(mean)
+        ends = interval_about(bracket, value, spread, LEVEL, scale, freedom)
+        # Of noisy counts a bracket holds nothing for certain.
+        return Found(value, error, *ends, bracket=UNKNOWN if is_noisy else bracket)
 
     def _error(self, mean: FloatArray) -> float:
         try:
@@ -99,10 +98,19 @@ class OrderReading:
         if isinstance(self.part, RankTable) and self.part.table.n < _FEWEST_RANKS:
             return Found(math.nan, math.nan)
         value, sampling = float(self.readout(mean)), self.part.sampling(mean[None], LEVEL)
-        error, low, high = (float(part[0]) for part in sampling[:3])
-        if noise:  # the interval grows as the error does; p is that of counts without noise
-            wider = math.hypot(error, noise) / error if error > 0 else math.nan
-            ends = value + wider * (low - value), value + wider * (high - value)
-            return Found(value, error, *ends)
-        p = math.nan if sampling.p is None else float(sampling.p[0])
-        return Found(value, error, low, high, p)
+        error, p = float(sampling.error[0]), math.nan
+        if sampling.p is not None and not noise:  # p is that of counts without noise
+            p = float(sampling.p[0])
+        if not isinstance(self.part, SampleReadout) or math.isnan(sampling.low[0]):
+            return Found(value, error, p=p)
+        wider = math.hypot(error, noise) / error if error > 0 else math.nan
+        (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
+        return Found(value, error, low, high, p, UNKNOWN if noise else (least, most))
+
+    def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:
+        """Return the statistic if all rows were at ends of their bins, and its interval's end."""
+        assert isinstance(self.part, SampleReadout) and self.part.statistic is not None
+        moved = at_edges(self.part, mean, is_low=side == 0)
+        value = float(self.part.statistic.value(moved))
+        sampling = self.part.statistic.sampling(moved, LEVEL)
+        return value, value + wider * (float((sampling.low, sampling.high)[side]) - value)

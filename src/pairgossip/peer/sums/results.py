@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 import msgspec
@@ -18,6 +19,8 @@ _CLOSE = 1e-9
 """How far members' numbers may be apart, relative to their size."""
 _CLOSE_MODEL = 1e-5
 """The same of models: where a feature is the sum of others, rounding moves them along it."""
+_WIDE = 8.0
+"""An interval that is as many errors wide, which is twice what rows alone ask for."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """What is in the units of the value."""
 
@@ -53,7 +56,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sampling_error: float | None = None
     """How far the value over all rows may be from that of the population; noise not counted."""
     interval: tuple[float, float] | None = None
-    """Covers the population's value in 95 % of all samples; it allows for noise."""
+    """Covers the population's value in 95 % of all samples, whatever rows are in each bin; it
+    allows for noise."""
     p: float | None = None
     """Of a test."""
     bracket: tuple[float, float] | None = None
@@ -74,6 +78,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"learning.l2, or {more}"
             )
         return f"the sums were used up: {more}"
+
+    def advise_bins(self) -> str | None:
+        """Say what to do if bins leave more open than rows do; None if they do not."""
+        advice = "agree on more algorithm.bins, or on algorithm.refine = 2"
+        if self.interval is None or self.sampling_error is None:
+            is_open = self.bracket is not None and self.bracket[1] - self.bracket[0] > _CLOSE
+            return f"bins are too wide to tell: {advice}" if is_open else None
+        noise = (self.noise and self.noise.error) or 0.0
+        width, error = self.interval[1] - self.interval[0], math.hypot(self.sampling_error, noise)
+        if width <= _WIDE * error:
+            return None
+        return f"bins leave more of it open than rows do: {advice}"
 
     def encode(self) -> bytes:
         """Return the canonical bytes."""
@@ -147,6 +163,14 @@ def _show(value: Any) -> str:
 def known(number: float) -> float | None:
     """Return a number of a result, rounded; None for NaN and the infinite."""
     return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
+
+
+def known_bracket(low: float, high: float) -> tuple[float, float] | None:
+    """Return a bracket with its ends rounded outward, so that it still holds for certain."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    down, up = (Context(_DIGITS, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    return float(down.create_decimal_from_float(low)), float(up.create_decimal_from_float(high))
 
 
 def known_ends(low: float, high: float) -> tuple[float, float] | None:

@@ -30,7 +30,7 @@ from pairgossip.peer.sums.questions import (
     label_values,
 )
 from pairgossip.peer.sums.readings import Reading
-from pairgossip.peer.sums.results import AddedNoise, known, known_ends
+from pairgossip.peer.sums.results import AddedNoise, known, known_bracket, known_ends
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.text import join_names
 
@@ -148,7 +148,7 @@ class StatisticsProgram(SumsProgram):
             sampling_error=known(found.error),
             interval=known_ends(found.low, found.high),
             p=known(found.p),
-            bracket=known_ends(*found.bracket),
+            bracket=known_bracket(*found.bracket),
             noise=noise,
         )
 
@@ -204,7 +204,8 @@ def columns_of(spec: Spec) -> Columns:
 
 def default_bins(spec: Spec) -> int:
     """Return how many bins a column has unless the specification says."""
-    return _PLAIN_BINS if len(spec.columns) == 1 else _TABLE_BINS
+    is_table = len(spec.columns) > 1 and spec.label is None
+    return _TABLE_BINS if is_table else _PLAIN_BINS
 
 
 def _known_labels(spec: Spec) -> Labels | None:

@@ -1,0 +1,182 @@
+"""Between which values a statistic lies whatever rows are in each bin, and intervals that allow it.
+
+Pairs in different bins are known; those that share one may be in either order, or tied. In ratios
+they would count in both parts, so that a statistic is farthest off if none of them are tied.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from pairgossip.arrays import FloatArray
+from pairgossip.inference.answer import interval
+from pairgossip.kernels import Combination, Formula, Kernel
+from pairgossip.kernels.kernel import Scale
+from pairgossip.order_statistics import Distribution
+from pairgossip.sketches import Sketch
+from pairgossip.sketches.bins import GiniBins
+from pairgossip.sketches.grids import Grid, Labels
+from pairgossip.sketches.samples import SampleReadout
+from pairgossip.sketches.sketch import Combined, formulas
+from pairgossip.sketches.tables import AucPair, AucTable, Table
+
+Ends = tuple[float, float]
+UNKNOWN: Ends = (math.nan, math.nan)
+_OF_SURVIVAL = (Formula.CONCORDANT, Formula.COMPARABLE)
+_HALVINGS = 60
+
+
+def bracket_of(
+    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+) -> Ends:
+    """Return between which values the statistic lies for means of features; NaN if not known.
+
+    ``is_counted`` tells that only counts are known, and rows are taken to be spread evenly.
+    """
+    part = sketch.part if isinstance(sketch, Combined) else sketch
+    if isinstance(part, GiniBins):
+        return _of_one_column(part, kernel, mean, is_counted=is_counted)
+    if isinstance(part, AucPair):
+        tables = zip((part.first, part.second), part.split(mean)[:2], strict=True)
+        one, other = (_as_ends(table.bracket(held)) for table, held in tables)
+        return one[0] - other[1], one[1] - other[0]
+    if isinstance(part, AucTable):
+        return _as_ends(part.bracket(mean))
+    return _of_order(part, kernel, mean) if isinstance(part, Table) else UNKNOWN
+
+
+def _as_ends(ends: tuple[FloatArray, FloatArray]) -> Ends:
+    return float(ends[0]), float(ends[1])
+
+
+def _of_one_column(
+    part: GiniBins, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+) -> Ends:
+    asked = formulas(kernel)
+    ends = np.repeat(part.averages(mean, asked)[None], 2, axis=0)
+    differences = _count_differences(part, mean) if is_counted else _as_ends(part.bracket(mean))
+    ends[:, asked.index(Formula.GINI)] = differences
+    if is_counted and Formula.MIDPOINT in asked:  # the lowest value has the highest mean
+        reach = float(_shares(part, mean) @ part.grid.widths) / 2
+        ends[:, asked.index(Formula.MIDPOINT)] += (reach, -reach)
+    low, high = kernel.combine(ends)
+    return float(low), float(high)
+
+
+def _shares(part: GiniBins, mean: FloatArray) -> FloatArray:
+    return np.maximum(mean[part.grid.counts], 0.0)
+
+
+def _count_differences(part: GiniBins, mean: FloatArray) -> Ends:
+    """Return the ends of the mean difference if only counts are known.
+
+    All rows of a bin lie nearest to the others at its end toward the median, and farthest at the
+    other end; within a bin rows differ by half its width on average at most.
+    """
+    share, widths = _shares(part, mean), part.grid.widths
+    below = np.cumsum(share) - share
+    lean = 2 * below + share - share.sum()  # rows below less those above
+    across = 2 * float((share * lean) @ (part.grid.middles - part.grid.edges[0]))
+    moved, inside = float((share * np.abs(lean)) @ widths), float(share**2 @ widths) / 2
+    return part.scale * max(across - moved, 0.0), part.scale * (across + moved + inside)
+
+
+def _of_order(part: Table, kernel: Kernel | Combination, mean: FloatArray) -> Ends:
+    asked = formulas(kernel)
+    if asked == _OF_SURVIVAL:
+        return _of_survival(part, mean)
+    if asked == (Formula.RANKING_RISK,):
+        return _as_ends(part.bracket(mean))  # type: ignore[attr-defined]
+    cells, ends = part.cells(mean), np.repeat(part.averages(mean, asked)[None], 2, axis=0)
+    known, unknown = float(part.known(cells)), float(part.unknown(cells))
+    agreement = np.clip([known - unknown, known + unknown], -1.0, 1.0)
+    ends[:, asked.index(Formula.KENDALL)] = part.scale * agreement
+    low, high = kernel.combine(ends)
+    return float(low), float(high)
+
+
+def _of_survival(part: Table, mean: FloatArray) -> Ends:
+    """Return the ends of the concordance: a failed row is compared with all that came later.
+
+    Of pairs that share a bin of the outcome each could be compared, once if both have failed.
+    """
+    x, y = part.x, part.y
+    halves = np.split(mean, 2) if len(mean) > len(x.signs) * len(y.signs) else [mean, mean]
+    everyone, failed = (part.cells(half)[x.counts, y.counts] for half in halves)
+    order, signs = x.signs[x.counts, x.counts], y.signs[y.counts, y.counts]
+    later, whole = np.abs(signs) + signs, np.ones_like(order)
+
+    def total(rows: FloatArray, first: FloatArray, second: FloatArray) -> float:
+        return float((rows * (first @ failed @ second.T)).sum())
+
+    known, compared = total(everyone, order, later), total(everyone, whole, later)
+    more = total(2 * everyone - failed, whole, _share_bin(y)) - _own(y, failed, part.n)
+    unknown = total(everyone, _share_bin(x), later) + more
+    low, high = ((1 + (known + side * unknown) / (compared + more)) / 2 for side in (-1, 1))
+    return low, high
+
+
+def _share_bin(axis: Grid | Labels) -> FloatArray:
+    """Return the form of pairs in one bin whose order is not known."""
+    return np.eye(axis.bins) * (not axis.ties_known)
+
+
+def _own(axis: Grid | Labels, counts: FloatArray, n: float) -> float:
+    """Return the share of pairs of a row with itself among those in one bin."""
+    return 0.0 if axis.ties_known else float(counts.sum()) / n
+
+
+def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribution:
+    """Return the sample as if all rows were at those ends of their bins that are lower, or higher.
+
+    Of two classes the lower one is moved the other way, so that the classes differ least, or most.
+    """
+    assert isinstance(part.axis, Grid)
+    whole, edges = part.distribution(mean), part.axis.edges
+    weights = whole.weights.reshape(*whole.weights.shape[:-1], part.axis.bins, -1).sum(axis=-1)
+    moves = [is_low] if part.classes == 1 else [not is_low, is_low]
+    placed = [
+        np.append(own, 0.0) if low else np.append(0.0, own)
+        for own, low in zip(weights.reshape(part.classes, -1), moves, strict=True)
+    ]
+    return Distribution(edges, edges, np.reshape(placed, (*weights.shape[:-1], -1)), whole.size)
+
+
+def interval_about(
+    bracket: Ends, value: float, error: float, level: float, scale: Scale, freedom: float
+) -> Ends:
+    """Return an interval for a statistic that is known up to a bracket, which holds the value.
+
+    Where the bracket is wide, errors of one side only can lead astray (Imbens and Manski 2004).
+    """
+    low, high = (value, value) if math.isnan(bracket[0]) else bracket
+    if not error > 0:
+        return UNKNOWN
+    at_most = _level_of_ends(level, (high - low) / error)
+    sizes = [error * _slope(scale, end) / _slope(scale, value) for end in (low, high)]
+    return (
+        interval(low, sizes[0], at_most, scale, freedom)[0],
+        interval(high, sizes[1], at_most, scale, freedom)[1],
+    )
+
+
+def _slope(scale: Scale, value: float) -> float:
+    """Return how fast numbers grow with those on the scale; 0 beyond its ends."""
+    slopes = {"logit": value * (1 - value), "log": value, "fisher": 1 - value**2, "plain": 1.0}
+    return max(slopes[scale], 0.0)
+
+
+def _level_of_ends(level: float, width: float) -> float:
+    """Return the level of intervals about both ends of a bracket that is so many errors wide."""
+    law = NormalDist()
+    low, high = law.inv_cdf(level), law.inv_cdf((1 + level) / 2)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if law.cdf(middle + width) - law.cdf(-middle) < level:
+            low = middle
+        else:
+            high = middle
+    return 2 * law.cdf(high) - 1
