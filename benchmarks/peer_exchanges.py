@@ -24,12 +24,12 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 
 SPEC = """
+algorithm.name = "exchange"
+algorithm.rate = 5000.0
 kernel = "gini"
 columns = ["income"]
 [ranges]
 income = [0, 100]
-[algorithm]
-rate = 5000.0
 """
 FRAME = bytes(200)
 """About as long as an offer."""

@@ -27,6 +27,7 @@ from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 
 SPEC = """
+algorithm.name = "exchange"
 kernel = "gini"
 columns = ["income"]
 [ranges]

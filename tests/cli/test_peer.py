@@ -21,8 +21,15 @@ from pairgossip.peer.storage.folder import open_home
 
 from .running import CommandLine
 
-GINI = 'kernel = "gini"\ncolumns = ["income"]\n[ranges]\nincome = [0, 100]\n'
+GINI = """
+algorithm.name = "exchange"
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 100]
+"""
 LOSS = """
+algorithm.name = "exchange"
 loss = "auc-logistic"
 columns = ["a", "b"]
 label = "class"

@@ -30,6 +30,7 @@ columns = ["income"]
 [ranges]
 income = [0, 100]
 [algorithm]
+name = "exchange"
 rate = 300.0
 """
 PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"

@@ -102,8 +102,8 @@ def test_private_training(cli: CommandLine, incomes: Path, tmp_path: Path) -> No
 def test_a_specification_with_privacy(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     spec = tmp_path / "run.toml"
     spec.write_text(
-        'kernel = "gini"\ncolumns = ["income"]\n[ranges]\nincome = [0, 20]\n'
-        "[privacy]\nepsilon = 1.0\nbins = 4\n"
+        'algorithm.name = "exchange"\nkernel = "gini"\ncolumns = ["income"]\n'
+        "[ranges]\nincome = [0, 20]\n[privacy]\nepsilon = 1.0\nbins = 4\n"
     )
     answer = cli("estimate", incomes, "--spec", spec, *SHORT, "--json")
     mechanism = pg.privacy.RandomizedResponse(1.0, 4, (0, 20))
@@ -119,7 +119,8 @@ def test_a_specification_with_privacy(cli: CommandLine, incomes: Path, tmp_path:
     )
     learn = tmp_path / "learn.toml"
     learn.write_text(
-        'loss = "auc-logistic"\ncolumns = ["income"]\nlabel = "grade"\n[ranges]\n'
+        'algorithm.name = "exchange"\nloss = "auc-logistic"\n'
+        'columns = ["income"]\nlabel = "grade"\n[ranges]\n'
         "income = [0, 20]\ngrade = [2, 10]\n[learning]\nstep = 0.1\nradius = 2.0\n"
         "[privacy]\nepsilon = 3.0\nbins = 3\nclasses = [2, 10]\n"
     )

@@ -247,6 +247,7 @@ def test_nothing_is_left(cli: CommandLine, tmp_path: Path) -> None:
 
 
 SPEC = """
+algorithm.name = "exchange"
 kernel = "auc"
 columns = ["score"]
 label = "ill"

@@ -14,6 +14,7 @@ from .running import CommandLine
 
 SHORT = ("--iterations", 500, "--trials", 2)
 SPEC = """
+algorithm.name = "exchange"
 kernel = "auc"
 columns = ["score"]
 label = "ill"
@@ -22,6 +23,7 @@ score = [0, 1]
 ill = [0, 1]
 """
 LEARN = """
+algorithm.name = "exchange"
 loss = "ranking-hinge"
 columns = ["score", "age"]
 label = "ill"
@@ -54,15 +56,15 @@ def written(folder: Path, text: str) -> Path:
     ("more", "method", "target"),
     [
         ("", "weighted-gosta", "v"),
-        ('[algorithm]\nmixing = "weighted"', "weighted-gosta", "v"),
-        ('[algorithm]\nmixing = "paper"', "gosta", "v"),
+        ('algorithm.mixing = "weighted"', "weighted-gosta", "v"),
+        ('algorithm.mixing = "paper"', "gosta", "v"),
         ("u", "weighted-gosta", "u"),
     ],
 )
 def test_an_estimate_is_what_python_gives(
     cli: CommandLine, patients: Path, tmp_path: Path, more: str, method: str, target: str
 ) -> None:
-    text = 'target = "u"\nmembers = 12\n' + SPEC if more == "u" else SPEC + more
+    text = 'target = "u"\nmembers = 12\n' + SPEC if more == "u" else f"{more}\n{SPEC}"
     tokens = ("--spec", written(tmp_path, text), "--graph", "star", *SHORT, "--json")
     answer = cli("estimate", patients, *tokens)
     data = np.loadtxt(patients, delimiter=",", skiprows=1)

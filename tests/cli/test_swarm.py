@@ -32,6 +32,7 @@ label = "grade"
 income = [0, 20]
 grade = [0, 10]
 [algorithm]
+name = "exchange"
 rate = 30.0
 """
 
@@ -124,7 +125,8 @@ def test_classes_in_words_are_agreed_on(
     assert "holds 'poor' in lines" in told
     spec = tmp_path / "spec.toml"
     spec.write_text(
-        'kernel = "auc"\ncolumns = ["income"]\nlabel = "class"\nclasses = ["rich", "poor"]\n'
+        'algorithm.name = "exchange"\nkernel = "auc"\ncolumns = ["income"]\n'
+        'label = "class"\nclasses = ["rich", "poor"]\n'
         "[ranges]\nincome = [0, 100]\n"
     )
     by_spec = ("--spec", spec, "--data", incomes, "--peers", 3, "--json")

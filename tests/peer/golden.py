@@ -37,17 +37,17 @@ from pairgossip.peer.storage.home import (
 from pairgossip.peer.storage.journal import SqliteJournal
 from tests.peer.homes import AUC, GINI, LOSS, introduce_each_other
 
-RATE = "[algorithm]\nrate = 1.0\n"
+RATE = "algorithm.rate = 1.0\n"
 INCOMES = ["income", "12.5", "40", "77.25", "3", "91", "60.5", "18", "54.75"]
 SCORES = ["score,diseased", *(f"{k / 8},{k % 2}" for k in (1, 2, 5, 7, 4, 6, 3, 0))]
 PLACES = ["a,b,class", *(f"{k / 4},{k * k % 7 - 2.5},{k % 2}" for k in (3, 8, 1, 4, 7, 2, 5, 6))]
 SCRIPTS = {
-    "weighted": (INCOMES, GINI + RATE),
-    "paper": (INCOMES, GINI + RATE + 'mixing = "paper"\n'),
-    "ratio u": (SCORES, AUC.replace("[ranges]", 'target = "u"\nmembers = 6\n[ranges]') + RATE),
-    "reports": (INCOMES, GINI + RATE + "[privacy]\nepsilon = 1.0\nbins = 4\n"),
+    "weighted": (INCOMES, RATE + GINI),
+    "paper": (INCOMES, RATE + 'algorithm.mixing = "paper"\n' + GINI),
+    "ratio u": (SCORES, RATE + AUC.replace("[ranges]", 'target = "u"\nmembers = 6\n[ranges]')),
+    "reports": (INCOMES, RATE + GINI + "[privacy]\nepsilon = 1.0\nbins = 4\n"),
     # Without exponentials and norms of models, whose last bits are up to the processor.
-    "learning": (PLACES, LOSS.replace("logistic", "hinge").replace("radius = 10.0\n", "") + RATE),
+    "learning": (PLACES, RATE + LOSS.replace("logistic", "hinge").replace("radius = 10.0\n", "")),
 }
 SHARES = {"ann": slice(1, 4), "bob": slice(4, 6), "cyd": slice(6, 7)}
 MORE = slice(7, 9)

@@ -18,12 +18,14 @@ from pairgossip.peer.storage.home import create_home
 from pairgossip.privacy import DebiasedKernel
 
 GINI = """
+algorithm.name = "exchange"
 kernel = "gini"
 columns = ["income"]
 [ranges]
 income = [0, 100]
 """
 AUC = """
+algorithm.name = "exchange"
 kernel = "auc"
 columns = ["score"]
 label = "diseased"
@@ -32,6 +34,7 @@ score = [0, 1]
 diseased = [0, 1]
 """
 LOSS = """
+algorithm.name = "exchange"
 loss = "auc-logistic"
 columns = ["a", "b"]
 label = "class"

@@ -20,9 +20,7 @@ from tests.peer.homes import GINI, introduce_each_other
 from tests.peer.zenoh_people import free_address, until
 
 ROWS = {"a": [1.0], "b": [8.0, 9.0], "c": [30.0]}
-SPEC = (
-    GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]') + "[algorithm]\nrate = 300.0\n"
-)
+SPEC = "algorithm.rate = 300.0\n" + GINI.replace("[ranges]", 'target = "u"\nmembers = 4\n[ranges]')
 ADDED = {"a": [95.0, 99.0, 2.0], "c": [90.0]}
 
 

@@ -14,7 +14,7 @@ from tests.peer.test_growth_network import launched, told, written
 from tests.peer.zenoh_people import free_address, until
 
 ROWS = {"a": [1.0, 2.0, 3.0, 4.0], "b": [8.0, 9.0, 10.0], "c": [30.0, 31.0]}
-SPEC = GINI + "[algorithm]\nrate = 50.0\n"
+SPEC = "algorithm.rate = 50.0\n" + GINI
 
 
 def founded(folder: Path) -> dict[str, Home]:

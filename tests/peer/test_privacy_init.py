@@ -99,6 +99,7 @@ def test_another_kernel_uses_the_same_reports(tmp_path: Path) -> None:
 
 def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> None:
     words = """
+    algorithm.name = "exchange"
     kernel = "auc"
     columns = ["score"]
     label = "ill"
@@ -124,6 +125,7 @@ def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> N
 def test_classes_that_are_numbers_are_the_same_observations_in_words(tmp_path: Path) -> None:
     """Otherwise each kind of specification would have a budget of its own for the same rows."""
     numbers = """
+    algorithm.name = "exchange"
     kernel = "auc"
     columns = ["score"]
     label = "ill"

@@ -73,7 +73,7 @@ def spread_of_reports(spec: Spec, homes: list[Home]) -> float:
 @pytest.mark.parametrize("target", ["v", "u"])
 def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mixing: str) -> None:
     text = PRIVATE.replace("[ranges]", f'target = "{target}"\nmembers = 6\n[ranges]')
-    text += f'[algorithm]\nmixing = "{mixing}"\n'
+    text = f'algorithm.mixing = "{mixing}"\n{text}'
     homes = [make_home(tmp_path, "ann", RAW[:3], text), make_home(tmp_path, "bob", RAW[3:], text)]
     for home in homes:
         home.peer.write_text(home.peer.read_text().replace("true", "false"))  # no waiting for disks
@@ -116,7 +116,7 @@ def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mi
 
 def private_plan(text: str, table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> object:
     rows = tuple(tuple(map(float, row)) for row in table)
-    return make_plan(text + "[algorithm]\nrate = 200.0\n", rows, pg.graphs.cycle(3), 3, seed=1)
+    return make_plan("algorithm.rate = 200.0\n" + text, rows, pg.graphs.cycle(3), 3, seed=1)
 
 
 def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
@@ -198,6 +198,7 @@ def spread_of(spec: Spec, cells: np.ndarray[tuple[int], np.dtype[np.int64]], n: 
 def test_two_peers_learn_a_model_from_reports(tmp_path: Path) -> None:
     """As a plain loop over all pairs of reports does, with the same regularization."""
     text = """
+algorithm.name = "exchange"
 loss = "auc-logistic"
 columns = ["income"]
 label = "class"

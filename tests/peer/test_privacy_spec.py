@@ -17,7 +17,14 @@ from tests.peer.homes import AUC, GINI, LOSS, debiased_kernel_of
 
 PRIVATE = GINI + "[privacy]\nepsilon = 1\nbins = 4\n"
 PRIVATE_AUC = AUC + "[privacy]\nepsilon = 2.0\nbins = 3\nclasses = [0, 1]\n"
-KENDALL = 'kernel = "kendall"\ncolumns = ["x", "y"]\n[ranges]\nx = [0, 1]\ny = [0, 5]\n'
+KENDALL = """
+algorithm.name = "exchange"
+kernel = "kendall"
+columns = ["x", "y"]
+[ranges]
+x = [0, 1]
+y = [0, 5]
+"""
 PLAIN = {"gini": GINI, "auc": AUC}
 
 
@@ -69,7 +76,7 @@ def test_tables_that_mean_something_else_have_another_hash(other: str) -> None:
 
 
 def test_a_mechanism_does_not_depend_on_what_is_computed_with_it() -> None:
-    variance = PRIVATE.replace("gini", "variance") + "[algorithm]\nrate = 3"
+    variance = "algorithm.rate = 3\n" + PRIVATE.replace("gini", "variance")
     assert declared(parse_spec(variance)).mechanism == declared(parse_spec(PRIVATE)).mechanism
     wider = PRIVATE.replace("[0, 100]", "[0, 200]")
     assert declared(parse_spec(wider)).mechanism != declared(parse_spec(PRIVATE)).mechanism
@@ -134,7 +141,8 @@ WRONG = [
         "[privacy]: Reports have 3,600 cells (60 x 60)",
     ),
     (
-        'kernel = "concordance"\ncolumns = ["p", "o", "e"]\n[ranges]\np = [0, 1]\no = [0, 1]\n'
+        'algorithm.name = "exchange"\nkernel = "concordance"\ncolumns = ["p", "o", "e"]\n'
+        "[ranges]\np = [0, 1]\no = [0, 1]\n"
         "e = [0, 1]\n[privacy]\nepsilon = 1\nbins = [4, 4, 2]\n",
         "[privacy]: The declared columns do not suit the kernel: ",
     ),
@@ -190,7 +198,7 @@ def chances(spec: Spec) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
 
 def targeted(text: str, target: str, mixing: str) -> Spec:
     said = text.replace("[ranges]", f'target = "{target}"\nmembers = 5\n[ranges]')
-    return parse_spec(said + f'[algorithm]\nmixing = "{mixing}"\n')
+    return parse_spec(f'algorithm.mixing = "{mixing}"\n' + said)
 
 
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])

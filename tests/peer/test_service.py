@@ -38,7 +38,7 @@ from tests.peer.contexts import held_records
 from .homes import GINI, introduce, introduce_each_other, make_home, make_pair
 from .zenoh_people import until
 
-FAST = GINI + "[algorithm]\nrate = 500.0\n"
+FAST = "algorithm.rate = 500.0\n" + GINI
 
 
 class Switchboard:

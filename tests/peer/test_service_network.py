@@ -29,7 +29,7 @@ from .homes import GINI, introduce_each_other, make_home
 from .test_service import Running
 from .zenoh_people import PATIENCE, Person, free_address, site_of, until
 
-FAST = GINI + "[algorithm]\nrate = 200.0\n"
+FAST = "algorithm.rate = 200.0\n" + GINI
 
 
 class Field:

@@ -35,9 +35,9 @@ GRAPHS = {
 KERNELS = {
     "gini": GINI,
     "gini, u": GINI.replace("[ranges]", 'target = "u"\nmembers = {n}\n[ranges]'),
-    "gini, paper": GINI + '[algorithm]\nmixing = "paper"\n',
+    "gini, paper": 'algorithm.mixing = "paper"\n' + GINI,
     "auc": AUC,
-    "auc, paper": AUC + '[algorithm]\nmixing = "paper"\n',
+    "auc, paper": 'algorithm.mixing = "paper"\n' + AUC,
 }
 
 

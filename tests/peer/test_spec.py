@@ -51,6 +51,7 @@ def test_the_canonical_text_never_changes() -> None:
         target = "V"
         kernel = "GINI"
         [algorithm]
+        name = "Exchange"
         rate = 10
         mixing = "weighted"
         [stop]
@@ -72,8 +73,8 @@ def test_files_that_mean_the_same_have_the_same_hash(same: str) -> None:
         GINI.replace("100", "101"),
         GINI.replace("income", "wealth"),
         U,
-        GINI + "[algorithm]\nrate = 5",
-        GINI + '[algorithm]\nmixing = "paper"',
+        "algorithm.rate = 5\n" + GINI,
+        'algorithm.mixing = "paper"\n' + GINI,
         GINI + "[stop]\nexchanges = 5",
         GINI + "[stop]\nenough = true",
     ],
@@ -83,6 +84,7 @@ def test_files_that_mean_something_else_have_another_hash(other: str) -> None:
 
 
 WORDS = """
+algorithm.name = "exchange"
 kernel = "auc"
 columns = ["score"]
 label = "diseased"
@@ -120,12 +122,12 @@ WRONG = [
     (WORDS + "[privacy]\nepsilon = 1\nbins = 2\nclasses = [0, 1]", "privacy.classes is not needed"),
     ("", 'kernel is missing: name what to estimate, as in kernel = "auc", or what to learn'),
     (GINI + 'loss = "x"', "loss stands under [ranges]: move it above all tables."),
-    (GINI + "[algorithm]\nmembers = 3", "members stands under [algorithm]: move it above all"),
+    ("algorithm.members = 3\n" + GINI, "members stands under [algorithm]: move it above all"),
     ('loss = "auc-logistic"' + GINI, "kernel and loss are both given: keep the one"),
     (GINI.replace("gini", "ginni"), "Unknown kernel 'ginni': did you mean 'gini'?"),
     (LOSS.replace("auc-logistic", "auc-logstic"), "Unknown loss 'auc-logstic': did you mean"),
     (GINI.replace("columns", "colums"), "Unknown key 'colums': did you mean 'columns'?"),
-    (GINI + "[algorithm]\nrat = 3", "Unknown key 'rat' of [algorithm]: did you mean 'rate'?"),
+    ("algorithm.rat = 3\n" + GINI, "Unknown key 'rat' of [algorithm]: did you mean 'rate'?"),
     (GINI.replace('"gini"', "3"), "kernel must be text in quotes, but it is a whole number."),
     (GINI.replace('["income"]', '"income"'), "columns must be a list of names"),
     (GINI.replace('["income"]', "[]"), "columns is empty: name at least one column."),
@@ -161,15 +163,18 @@ WRONG = [
     (GINI.replace("100", "1" + "0" * 400), "ranges.income goes beyond 1e+60: rescale the column."),
     (GINI.replace("[0, 100]", "[0]"), "ranges.income must be two numbers, as in income = [0, 1]."),
     (GINI.replace("[0, 100]", "[false, true]"), "ranges.income must be two numbers"),
-    (GINI + "[algorithm]\nrate = 0", "algorithm.rate is 0.0: give a finite number > 0."),
-    (GINI + "[algorithm]\nrate = -1", "algorithm.rate is -1.0: give a finite number > 0."),
-    (GINI + "[algorithm]\nrate = nan", "algorithm.rate is nan: give a finite number > 0."),
-    (GINI + '[algorithm]\nrate = "3"', "algorithm.rate must be a number, but it is text in"),
-    (GINI + "[algorithm]\nrate = true", "algorithm.rate must be a number, but it is true or"),
-    (GINI + "[algorithm]\nrate = 1" + "0" * 400, "algorithm.rate "),
-    ("algorithm = 3\n" + GINI, "algorithm must be a table, but it is a whole number."),
-    (GINI + '[algorithm]\nmixing = "wieghted"', "Unknown algorithm.mixing 'wieghted': did you"),
-    (LOSS + '[algorithm]\nmixing = "paper"', "algorithm.mixing is for a kernel: remove it"),
+    ("algorithm.rate = 0\n" + GINI, "algorithm.rate is 0.0: give a finite number > 0."),
+    ("algorithm.rate = -1\n" + GINI, "algorithm.rate is -1.0: give a finite number > 0."),
+    ("algorithm.rate = nan\n" + GINI, "algorithm.rate is nan: give a finite number > 0."),
+    ('algorithm.rate = "3"\n' + GINI, "algorithm.rate must be a number, but it is text in"),
+    ("algorithm.rate = true\n" + GINI, "algorithm.rate must be a number, but it is true or"),
+    ("algorithm.rate = 1" + "0" * 400 + GINI, "algorithm.rate "),
+    (
+        "algorithm = 3\n" + GINI.partition("\n")[2].partition("\n")[2],
+        "algorithm must be a table, but it is a whole number.",
+    ),
+    ('algorithm.mixing = "wieghted"\n' + GINI, "Unknown algorithm.mixing 'wieghted': did you"),
+    ('algorithm.mixing = "paper"\n' + LOSS, "algorithm.mixing is for a kernel: remove it"),
     (GINI + "[learning]\nstep = 1", "learning is for a loss: remove the table"),
     (
         LOSS.replace("0.5", '"adaptiv"'),
@@ -260,7 +265,7 @@ def test_rules_follow_the_specification() -> None:
     weighted = rule_for(parse_spec(GINI), degree=4, rows=1)
     assert isinstance(weighted, WeightedMixing)
     assert (weighted.weight, weighted.scale, weighted.counts_own) == (1 / 4, 1.0, True)
-    paper = rule_for(parse_spec(GINI + '[algorithm]\nmixing = "paper"'), degree=4, rows=1)
+    paper = rule_for(parse_spec('algorithm.mixing = "paper"\n' + GINI), degree=4, rows=1)
     assert isinstance(paper, PaperMixing)
     adaptive = rule_for(parse_spec(LOSS.partition("[learning]")[0]), degree=4, rows=6)
     assert isinstance(adaptive, AdaptiveAveraging)
@@ -290,7 +295,7 @@ def test_a_row_weighs_one_over_its_picks(degree: int, rows: int, weight: float) 
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])
 def test_the_u_statistic_comes_out_of_all_pairs(mixing: str) -> None:
     data = [1.0, 4.0, 6.0, 50.0]
-    spec = parse_spec(U + f'[algorithm]\nmixing = "{mixing}"')
+    spec = parse_spec(f'algorithm.mixing = "{mixing}"\n' + U)
     rule = rule_for(spec, degree=1, rows=1)
     mass, private = rule.begin()
     for k, own in enumerate(data):

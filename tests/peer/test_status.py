@@ -57,7 +57,7 @@ def test_weights_count_when_rows_are_put_together(seen: PeerSnapshot) -> None:
 
 
 def test_the_papers_estimates_are_averaged_over_rows_that_have_one(tmp_path: Path) -> None:
-    home = make_home(tmp_path, "ann", [1.0, 2.0], GINI + '[algorithm]\nmixing = "paper"\n')
+    home = make_home(tmp_path, "ann", [1.0, 2.0], 'algorithm.mixing = "paper"\n' + GINI)
     found = read_snapshot(home)
     assert isinstance(found.context.rule, PaperMixing)
     fresh = first_state(found.context)

@@ -30,8 +30,23 @@ def test_a_run_on_sums_is_read() -> None:
     assert parse_spec(LEARN).algorithm.rounds == 100
     noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
     assert noisy.noise is not None and noisy.noise.epsilon == 1 and noisy.privacy is None
-    assert not parse_spec(AUC).is_sums
-    assert parse_spec(AUC + '[algorithm]\nname = "exchange"').hash == parse_spec(AUC).hash
+
+
+@pytest.mark.parametrize("measure", ['kernel = "auc"', 'kernel = "median"', 'loss = "auc-hinge"'])
+def test_rows_stay_at_home_unless_told_otherwise(measure: str) -> None:
+    label = None if "median" in measure else "ill"
+    named = sums_text(measure, ["score"], label)
+    unnamed = named.replace('[algorithm]\nname = "sums"\n', "")
+    assert unnamed != named and parse_spec(unnamed).hash == parse_spec(named).hash
+    assert parse_spec(unnamed + "\n[algorithm]\n").is_sums
+
+
+@pytest.mark.parametrize(
+    "measure", ['kernel = "metric-learning-risk"', 'kernel = "mmd"', 'loss = "metric-hinge"']
+)
+def test_rows_travel_where_sums_tell_nothing(measure: str) -> None:
+    text = sums_text(measure, ["score"], "ill").replace('[algorithm]\nname = "sums"\n', "")
+    assert not parse_spec(text).is_sums and "Your rows travel" in parse_spec(text).leaves()[0]
 
 
 def test_names_of_statistics_of_order_are_written_one_way() -> None:
@@ -54,7 +69,10 @@ def test_differences_name_the_keys_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (replaced(SUMS, algorithm="mixing = 'paper'"), "algorithm.mixing is how .*: remove it"),
+        (
+            replaced(SUMS, algorithm="mixing = 'paper'"),
+            "algorithm.mixing is how .*: remove it, or let rows travel",
+        ),
         (replaced(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
         (replaced(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
         (replaced(SUMS, algorithm="refine = 3"), "algorithm.refine is 3: choose 1 or 2"),
@@ -62,7 +80,10 @@ def test_differences_name_the_keys_of_the_file() -> None:
         (replaced(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
         (replaced(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
         (replaced(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
-        (replaced(SUMS, privacy="epsilon = 1\nbins = 4"), "Unknown key 'bins' of .privacy."),
+        (
+            replaced(SUMS, privacy="epsilon = 1\nbins = 4"),
+            "privacy.bins is about reports .*or let reports travel with",
+        ),
         (replaced(SUMS, noise="epsilon = 1"), "'noise'"),
         (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
         (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
@@ -97,7 +118,7 @@ def test_differences_name_the_keys_of_the_file() -> None:
             SUMS.replace("auc", "ranking-risk").replace("ill = [0, 1]", "ill = [0, 1e13]"),
             "holds 10,000,000,000,001 whole numbers",
         ),
-        (GINI + "[algorithm]\nbins = 4", 'algorithm.bins is for algorithm.name = "sums"'),
+        ("algorithm.bins = 4\n" + GINI, 'algorithm.bins is for algorithm.name = "sums"'),
         (GINI.replace("gini", "median"), "median"),
     ],
 )

@@ -15,7 +15,7 @@ from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.swarm.audit import audit
 from tests.peer.homes import GINI, Pair, make_pair
 
-PAPER = GINI + '[algorithm]\nmixing = "paper"\n'
+PAPER = 'algorithm.mixing = "paper"\n' + GINI
 
 
 def exchanging(folder: Path, first: int = 3, second: int = 4, spec: str = GINI) -> list[Home]:

@@ -27,6 +27,7 @@ from pairgossip.peer.identity.members import (
 )
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.spec import Spec, parse_spec
+from pairgossip.peer.spec.sums_checks import EXCHANGE, SUMS
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.rows import rows_text
@@ -143,7 +144,9 @@ def kernel_spec(
         if low == high:
             low, high = low - 1.0, high + 1.0
         lines.append(f"{_quoted(name)} = [{low!r}, {high!r}]")
-    lines += ["", "[algorithm]", 'name = "sums"' if is_sums else f"rate = {float(rate)!r}"]
+    lines += ["", "[algorithm]", f'name = "{SUMS if is_sums else EXCHANGE}"']
+    if not is_sums:
+        lines.append(f"rate = {float(rate)!r}")
     if mixing is not None:
         lines.append(f"mixing = {_quoted(mixing)}")
     return "\n".join(lines) + "\n"

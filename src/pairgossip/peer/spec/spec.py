@@ -51,9 +51,9 @@ from pairgossip.peer.spec.sums_checks import (
     DEFAULT_ROUNDS,
     EXCHANGE,
     SUMS,
-    asks_for_sums,
     check_algorithm_keys,
     check_sums,
+    choose_algorithm,
 )
 from pairgossip.peer.sums.questions import find_order_question
 
@@ -76,7 +76,8 @@ class Algorithm(_Strict, frozen=True):
     """How members exchange."""
 
     name: str = EXCHANGE
-    """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do."""
+    """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do. A file
+    that names none means sums, where they can tell the answer."""
     mixing: str | None = None
     """How estimates are averaged, "weighted" or "paper"; None with a loss, and with sums."""
     rate: float = 10.0
@@ -241,14 +242,17 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 def parse_spec(text: str) -> Spec:
     """Make a specification of TOML text."""
     table = parse_toml(text)
-    is_sums = asks_for_sums(table)
+    chosen = choose_algorithm(table)
+    is_sums = chosen == SUMS
     tables = dict(_TABLES)
     if is_sums:
         tables["privacy"] = SumsNoise
     known = {name: set(kind.__struct_fields__) for name, kind in tables.items()}
     known[""].discard(NOISE)
-    check_table(table, known)
     check_algorithm_keys(table, is_sums=is_sums)
+    check_table(table, known)
+    if isinstance(algorithm := table.get("algorithm", {}), Mapping):
+        table = {**table, "algorithm": {"name": chosen, **algorithm}}
     if is_sums and "privacy" in table:
         table = {**table, NOISE: table["privacy"], "privacy": None}
     try:

@@ -10,7 +10,12 @@ from pairgossip.kernels import as_kernel
 from pairgossip.losses import as_loss
 from pairgossip.losses.learning import is_ordering
 from pairgossip.peer.sums.noise import LEAST_EPSILON, MOST_EPSILON
-from pairgossip.peer.sums.questions import check_kernel, count_grades, find_order_question
+from pairgossip.peer.sums.questions import (
+    check_kernel,
+    count_grades,
+    find_order_question,
+    is_told_by_sums,
+)
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -27,13 +32,31 @@ _OF_EXCHANGE = {
     "rate": "is how often members exchange rows",
 }
 _OF_SUMS = ("bins", "refine", "rounds")
+_OF_REPORTS = ("bins", "rounding", "classes", "together")
+_OR = 'or let rows travel with algorithm.name = "exchange"'
 
 
-def asks_for_sums(table: Mapping[str, Any]) -> bool:
-    """Return whether the text of a specification is of a run on sums."""
-    algorithm = table.get("algorithm")
+def choose_algorithm(table: Mapping[str, Any]) -> str | None:
+    """Return the algorithm of a specification: sums unless it names another, or they cannot tell.
+
+    So rows travel only where somebody has written that they do, or nothing else would do. None if
+    what stands there is no name.
+    """
+    algorithm = table.get("algorithm", {})
     name = algorithm.get("name") if isinstance(algorithm, Mapping) else None
-    return isinstance(name, str) and canonical(name) == SUMS
+    if name is not None:
+        return canonical(name) if isinstance(name, str) else None
+    kernel, loss = table.get("kernel"), table.get("loss")
+    if isinstance(kernel, str):
+        return SUMS if is_told_by_sums(kernel) else EXCHANGE
+    return SUMS if isinstance(loss, str) and _is_learned_by_sums(loss) else EXCHANGE
+
+
+def _is_learned_by_sums(loss: str) -> bool:
+    try:
+        return is_ordering(as_loss(loss))
+    except InputError:
+        return False  # it is refused by its own sentence
 
 
 def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
@@ -43,19 +66,29 @@ def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
     if is_sums:
         for key, why in _OF_EXCHANGE.items():
             if key in given:
-                raise InputError(f"algorithm.{key} {why}, and sums have none: remove it.")
-        learning = table.get("learning")
+                raise InputError(f"algorithm.{key} {why}, and sums have none: remove it, {_OR}.")
+        learning, privacy = table.get("learning"), table.get("privacy")
         if isinstance(learning, Mapping) and "step" in learning:
-            raise InputError("learning.step is not needed: sums choose their steps; remove it.")
+            raise InputError(
+                f"learning.step is not needed: sums choose their steps; remove it, {_OR}."
+            )
+        for key in _OF_REPORTS:
+            if isinstance(privacy, Mapping) and key in privacy:
+                raise InputError(
+                    f"privacy.{key} is about reports of rows, and sums have none: remove it, "
+                    f"{_OR.replace('rows', 'reports')}."
+                )
         if "stop" in table:
-            raise InputError("stop is not needed: a run on sums ends by itself; remove the table.")
+            raise InputError(
+                f"stop is not needed: a run on sums ends by itself; remove the table, {_OR}."
+            )
         return
     for key in _OF_SUMS:
         if key in given:
             raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
-    name = algorithm.get("name", EXCHANGE) if isinstance(algorithm, Mapping) else EXCHANGE
-    if isinstance(name, str) and canonical(name) != EXCHANGE:
-        raise unknown_name("algorithm.name", name, (EXCHANGE, SUMS))
+    name = choose_algorithm(table)
+    if name not in (None, EXCHANGE):
+        raise unknown_name("algorithm.name", algorithm["name"], (EXCHANGE, SUMS))
 
 
 def check_sums(spec: Spec) -> None:

@@ -76,29 +76,33 @@ def find_order_question(name: str) -> OrderQuestion | None:
 
 def check_kernel(kernel: Kernel | Combination) -> None:
     """Raise `InputError` if no sums tell a kernel."""
+    if _has_sketch(kernel):
+        return
+    others = sorted(name for name in CATALOG if _has_sketch(as_kernel(name)))
+    raise InputError(
+        f"kernel '{kernel.name}' is not told by sums over rows: choose another (with "
+        f'{", ".join(others)} it works), or let rows travel with algorithm.name = "exchange".'
+    )
+
+
+def is_told_by_sums(name: str) -> bool:
+    """Return whether sums tell the kernel or statistic of this name; not if there is none."""
+    if find_order_question(name) is not None:
+        return True
+    try:
+        return _has_sketch(as_kernel(name))
+    except InputError:
+        return False
+
+
+def _has_sketch(kernel: Kernel | Combination) -> bool:
     from pairgossip.sketches import default_sketch
 
     try:
         default_sketch(kernel)
     except InputError:
-        raise InputError(
-            f"kernel '{kernel.name}' is not told by sums over rows: choose another (with "
-            f"{', '.join(_sketched())} it works), or let rows travel with algorithm.name = "
-            '"exchange".'
-        ) from None
-
-
-def _sketched() -> list[str]:
-    from pairgossip.sketches import default_sketch
-
-    def has_sketch(name: str) -> bool:
-        try:
-            default_sketch(as_kernel(name))
-        except InputError:
-            return False
-        return True
-
-    return sorted(name for name in CATALOG if has_sketch(name))
+        return False
+    return True
 
 
 def count_grades(spec: Spec) -> int:
