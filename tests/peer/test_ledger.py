@@ -215,7 +215,7 @@ FOREIGN = (
         (b"\xff\xfe\x00", FOREIGN),
         (b"[" * 100_000, FOREIGN),
         (b'{"format":"other","version":1}\nx\n', FOREIGN),
-        (b'{"format":"pairgossip-ledger","version":2}\nx\n', "a newer version of pairgossip"),
+        (b'{"format":"pairgossip-ledger","version":3}\nx\n', "a newer version of pairgossip"),
         (b'{"format":"pairgossip-ledger","version":1}\nx\n', "is damaged or was edited, and"),
         (b'{"format":"pairgossip-ledger"\n', "is damaged or was edited, and nothing is drawn"),
     ],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -41,10 +43,30 @@ def test_one_member_adds_a_part_of_the_noise_only() -> None:
 def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Floats decide the same as decimal numbers, of which here all bits are drawn anew."""
+    law, drawn = NoiseLaw(0.5, 1, 3), np.arange(1, 1000, dtype=np.uint64) * np.uint64(2**54 + 7)
+    monkeypatch.setattr(noise, "_random_words", lambda count: drawn[:count].copy())
+    quick = law._draw_polya(len(drawn))
     monkeypatch.setattr(noise, "_CLOSE", 2.0)
-    kept = noise._is_kept(np.full(4000, 3), 3)
-    chance = 1 * 4 * 7 / (3 * 6 * 9)
-    assert abs(kept.mean() - chance) < 5 * np.sqrt(chance * (1 - chance) / 4000)
+    assert (law._draw_polya(len(drawn)) == quick).all()
+    assert len(set(quick.tolist())) > 5
+
+
+def test_bits_are_drawn_until_they_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number may begin just as the probability of 0 does."""
+    law = NoiseLaw(2.0, 1, 2)
+    with localcontext(prec=60):
+        edge = (1 - (-Decimal(1)).exp()).sqrt() * 2**64
+    more = iter([0, 2**64 - 1])
+    monkeypatch.setattr(noise, "_random_words", lambda count: np.array([next(more)], np.uint64))
+    assert [law._invert(int(edge)), law._invert(int(edge))] == [0, 1]
+    assert (law._find(int(edge) - 1, 64), law._find(int(edge) + 1, 64)) == (0, 1)
+
+
+def test_many_counts_with_little_epsilon_are_drawn_at_once() -> None:
+    """Nothing is tried and dropped, so that it takes no longer the more members there are."""
+    law = NoiseLaw(1e-3, 1, 63)
+    assert (63 * law.draw(20_000).var()) ** 0.5 == pytest.approx(law.variance(63) ** 0.5, rel=0.2)
 
 
 @pytest.mark.parametrize("refine", [1, 2])

@@ -58,11 +58,13 @@ def init_command(
         Do not wait for the disk at every exchange: faster, but a loss of power may then make it
         necessary to evict this peer.
     ledger
-        Under privacy, the file that keeps every row's report and what it has cost, to be found
-        again whenever this data file is used; by default beside it, with .ledger at the end.
+        Under privacy, the file that keeps every row's report, or the noise of sums, and what it has
+        cost, to be found again whenever this data file is used; by default beside it, with .ledger
+        at the end.
     budget
         Under privacy, how much epsilon a row may spend in all; by default as much as its first
-        report costs.
+        report costs, or one run on sums. A new generation of sums costs epsilon again: allow it
+        with budget in peer.toml.
     yes
         Do not ask whether what leaves this machine may do so.
     """
@@ -71,7 +73,8 @@ def init_command(
     from pairgossip.peer.storage.folder import DEFAULT_LISTEN
     from pairgossip.peer.storage.home import accounts, create_home
 
-    leaves = read_spec(spec).leaves()
+    agreed = read_spec(spec)
+    leaves = agreed.leaves()
     is_asked = sys.stdin.isatty() and not yes
     if is_asked:
         _ask(leaves)
@@ -90,7 +93,11 @@ def init_command(
     for sentence in () if is_asked else leaves:
         tell(sentence)
     for kept in accounts(made):
-        tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
+        tell(
+            f"It holds reports of them only. Keep {kept} with the data: it knows every report."
+            if agreed.privacy is not None
+            else f"Keep {kept} with the data: it knows the noise that is added for these rows."
+        )
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
 

@@ -14,7 +14,7 @@ import binascii
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 
@@ -44,8 +44,8 @@ from pairgossip.peer.spec.spec import (
     rule_for,
 )
 
-Noise = Callable[[str, int], NDArray[np.int64]]
-"""``noise(round, words)``: what is added to the numbers of a round."""
+KeepNoise = Callable[[Rows, Mapping[str, int], bytes, int], NDArray[np.int64]]
+"""``keep(own, members, question, counts)``: what is added to counts in a sum over members."""
 LEAST_MEMBERS = 3
 """With two, each learns the other's numbers from the sum."""
 
@@ -274,6 +274,11 @@ def _unwrapped(line: str) -> _Sealed:
     return sealed
 
 
+def _without_ledger(*_: object) -> NDArray[np.int64]:
+    """Draw nothing: only a peer that runs contributes."""
+    raise InputError("Noise is drawn by a peer that runs, and kept in its ledger: run it.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PeerContext(Context):
     """A context with the peer's identity, the list of members and the specification inside."""
@@ -285,8 +290,8 @@ class PeerContext(Context):
     """Fewer members than this are too few to hide among in a sum."""
     least_rows: int = 0
     """Fewer rows of all members together are too few to hide among."""
-    noise: Noise | None = None
-    """Gives the noise of a round, drawn once and kept, where the specification asks for it."""
+    noise: KeepNoise = _without_ledger
+    """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
 
     def sign(self, payload: bytes) -> bytes:
         """Sign with the peer's key."""
@@ -348,7 +353,9 @@ class PeerContext(Context):
 
     def make_program(self, generation: int = 0) -> Program:
         """Return what members compute of sums in this generation, from the beginning."""
-        return program_for(self.agreed, self.own, self.present_rows, generation, self.noise)
+        own, members = self.own, self.present_rows
+        noise = None if self.agreed.noise is None else partial(self.noise, own, members)
+        return program_for(self.agreed, own, members, generation, noise)
 
     @cached_property
     def rule(self) -> Rule:

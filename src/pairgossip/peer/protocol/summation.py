@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import Contribution, signed_payload, with_signature
@@ -38,6 +39,8 @@ class Summation(Membership[SumsState]):
     ask: Ask | None = _CARDS
     """What the present round asks for; None if all is known."""
     halt: Halt | None = None
+    declined: str | None = None
+    """Why this peer's numbers could not be made, since the generation began or the peer started."""
     program: Program = field(init=False)
     members: tuple[str, ...] = ()
     _repeated: bool = False
@@ -51,6 +54,7 @@ class Summation(Membership[SumsState]):
         self.members = tuple(sorted(self.context.present_rows))
         self.program = self.context.make_program(self.state.generation)
         self.round, self.ask, self.halt, self._repeated = 0, _CARDS, None, False
+        self.declined = None
         self.transcript = self._first_transcript()
         if self.state.proof is not None:
             self.halt = Halt("lie", (self.state.proof.first.member,))
@@ -91,7 +95,7 @@ class Summation(Membership[SumsState]):
 
     def refusal(self) -> str | None:
         """Say why this peer contributes nothing in this generation; None if it does."""
-        return self.context.refusal() or self._refuse_difference()
+        return self.declined or self.context.refusal() or self._refuse_difference()
 
     def _refuse_difference(self) -> str | None:
         """Refuse a sum that would tell, with one before, what a member has contributed.
@@ -162,7 +166,12 @@ class Summation(Membership[SumsState]):
             secrets = {one: self.context.agree(one) for one in others}
             asked = hashlib.sha256(self.transcript + self.ask.public).digest()
             hidden = masks.mask(self.context.me, secrets, asked, self.ask.words)
-            words = masks.pack(self.program.contribute(self.ask) + hidden)
+            try:
+                numbers = self.program.contribute(self.ask)
+            except InputError as problem:  # such as noise that the rows cannot pay for
+                self.declined = str(problem)
+                return []
+            words = masks.pack(numbers + hidden)
             self.state = replace(self.state, summed=self.members)
         unsigned = Contribution(
             self.state.generation, *place, self.transcript, public, words, signature=b""

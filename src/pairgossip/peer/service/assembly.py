@@ -19,7 +19,7 @@ from pairgossip.peer.protocol.state import Standing, State, SumsState
 from pairgossip.peer.service.status import Status, describe, read_ended, read_status
 from pairgossip.peer.spec.spec import Spec
 from pairgossip.peer.storage.folder import Home, OperatorSettings
-from pairgossip.peer.storage.home import rows_in_force
+from pairgossip.peer.storage.home import noise_ledger, rows_in_force
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.rows import digest
@@ -100,6 +100,11 @@ def assemble(home: Home) -> Assembly:
         context = replace(
             context, least_members=settings.least_members, least_rows=settings.least_rows
         )
+        if spec.noise is not None:
+            from pairgossip.peer.storage.kept_noise import KeptNoise
+
+            noise = KeptNoise(spec, noise_ledger(home), settings.budget)
+            context = replace(context, noise=noise)
         _check_state(home, context, state)
     except BaseException:
         journal.close()

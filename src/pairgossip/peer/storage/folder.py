@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import os
 import re
 import stat
@@ -47,6 +48,9 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where sums are computed: contribute to none over fewer members."""
     least_rows: int = 0
     """Where sums are computed: contribute to none over fewer rows of all members together."""
+    budget: float | None = None
+    """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
+    ledger says."""
 
 
 class Home:
@@ -153,6 +157,8 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
                 f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
                 f"127.0.0.1:9464."
             )
+    if settings.budget is not None and not 0 < settings.budget < math.inf:
+        raise InputError(f"budget is {settings.budget}: give a finite number > 0.")
     if settings.least_members < 2 or settings.least_rows < 0:
         raise InputError(
             "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "

@@ -69,16 +69,19 @@ def _contributed_rows(
 
     Under privacy every row has been reported once, and its report is on the disk, before this
     returns; the same file gives the same reports again. A peer's folder, if there is one, knows
-    which ledgers there must be.
+    which ledgers there must be. Where noise is added to sums, rows stay as they are, and a ledger
+    is there that can pay for it.
     """
     data = Path(data_path)
-    if spec.privacy is None:
+    if spec.privacy is None and spec.noise is None:
         _refuse_options(ledger, budget)
-    else:
+    elif spec.noise is None or home is None:
         place = _ledger(data, ledger)
     rows = read_rows(data, spec)
     if len(rows) > MOST_ROWS:
         raise InputError(f"{data} has {len(rows)} rows: a peer holds at most {MOST_ROWS}.")
+    if spec.noise is not None and home is None:
+        _open_account(place, rows, spec, budget, is_default=ledger is None)
     if spec.privacy is None:
         return rows
     from pairgossip.peer.spec.mechanism import declared, ledger_rows
@@ -91,6 +94,44 @@ def _contributed_rows(
         refuse_renamed(place, known, spec.observed)
     reports = reports_of(place, known, declared(spec), budget)
     return tuple(tuple(map(float, report)) for report in reports)
+
+
+def _open_account(
+    place: Path, rows: Rows, spec: Spec, budget: float | None, *, is_default: bool
+) -> None:
+    """See that rows can pay for the noise of a run."""
+    from pairgossip.peer.spec.mechanism import ledger_rows
+    from pairgossip.peer.storage.kept_noise import check_account
+    from pairgossip.peer.storage.ledger import refuse_renamed
+
+    if is_default:
+        refuse_renamed(place, ledger_rows(rows, spec), spec.observed)
+    check_account(place, rows, spec, budget)
+
+
+def noise_ledger(home: Home) -> Path:
+    """Return where a peer keeps the noise that it adds to sums; raise if it is not there."""
+    from pairgossip.peer.storage.ledger import refuse_without
+
+    kept = [Path(one) for one in _noted_ledgers(home)]
+    if not kept:
+        raise InputError(
+            f"There is no {home.ledgers}, which tells where the ledger is: put it back."
+        )
+    refuse_without(kept[0], kept)
+    return kept[0]
+
+
+def _refuse_other_ledger(home: Home, data: Path, ledger: str | PathLike[str] | None) -> None:
+    """Refuse to add rows whose spending another ledger knows than the one of a peer's noise."""
+    mine, beside = noise_ledger(home), data.resolve().with_name(f"{data.resolve().name}.ledger")
+    if ledger is not None and Path(ledger).resolve() != mine:
+        raise InputError(f"This peer keeps its noise in {mine}: leave --ledger out.")
+    if beside.exists() and beside != mine:
+        raise InputError(
+            f"{beside} knows what rows of {data} have spent, and this peer's ledger is {mine}: put "
+            "all rows into one file with a ledger of its own, and make a new peer."
+        )
 
 
 def _note_ledger(
@@ -165,17 +206,12 @@ def create_home(
     _refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
-    if spec.noise is not None:
-        raise InputError(
-            "A peer cannot keep the noise of sums yet: remove the table [privacy], or let rows be "
-            'reported with algorithm.name = "exchange".'
-        )
     rows = _contributed_rows(data_path, spec, ledger, budget)
     with _scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         write_new(home.data, copy_text(rows, spec).encode(), 0o600)
-        if spec.privacy is not None:
+        if spec.privacy is not None or spec.noise is not None:
             _note_ledger(home, data_path, ledger)
         write_new(home.peer, _settings_text(settings).encode(), 0o600)
         Members().save(home.members)
@@ -261,6 +297,8 @@ def request_growth(
         _finish_growth(home)
         file = home.next_data
         before = read_copy(file, spec) if file.exists() else home.read_rows()
+        if spec.noise is not None:
+            _refuse_other_ledger(home, Path(data_path), ledger)
         # Under privacy the reports are drawn here, once, and are on the disk before they are used.
         more = _contributed_rows(data_path, spec, ledger, budget, home)
         rows = (*before, *more)
@@ -271,6 +309,8 @@ def request_growth(
             )
         if spec.privacy is not None:
             _note_ledger(home, data_path, ledger)
+        if spec.noise is not None:  # all rows pay again for the sums of a new generation
+            _open_account(noise_ledger(home), rows, spec, budget, is_default=False)
         draft = file.with_name(f".{file.name}")
         draft.unlink(missing_ok=True)
         write_new(draft, copy_text(rows, spec).encode(), 0o600)

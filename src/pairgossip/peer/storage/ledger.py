@@ -1,5 +1,7 @@
 """The privacy ledger: one report per observation and mechanism, forever, and what it has cost.
 
+It also keeps the noise that a peer adds to sums, which costs all observations that are summed up.
+
 A report that was drawn twice would reveal more than its epsilon says. So reports are drawn once,
 are on the disk before anything uses them, and are found here again whenever the same rows come
 back: after a crash, for a new folder, from a restored backup. An observation is known by a keyed
@@ -31,9 +33,10 @@ from pairgossip.files import refuse_open_link
 from pairgossip.tables import STANDARD_INPUT
 
 _FORMAT = "pairgossip-ledger"
-_VERSION = 1
+_VERSION = 2
 _LARGEST_LEDGER = 1 << 30
 """Bytes: twenty mechanisms for as many rows as a peer may have."""
+_KEEP = "keep to the mechanism used before, which costs nothing more, or "
 _PATIENCE = 60.0
 """Seconds to wait for another process that draws reports."""
 
@@ -48,6 +51,8 @@ class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As a decimal number, so that sums are exact."""
     reports: dict[str, tuple[int, ...]]
     """By the name of the observation."""
+    noise: tuple[int, ...] = ()
+    """What is added to a sum over all these observations, each of which has an empty report."""
 
 
 class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,7 +126,7 @@ def _load(path: Path) -> _Book | None:
 
 def _store(path: Path, book: _Book) -> None:
     """Replace a ledger, durably before this returns; to be called while it is held."""
-    body = msgspec.json.encode(book)
+    body = msgspec.json.encode(msgspec.structs.replace(book, version=_VERSION))
     try:
         files.replace(path, body + b"\n" + _seal(body) + b"\n")
     except InputError as problem:
@@ -158,6 +163,10 @@ _Draw = Callable[[Sequence[Row]], Sequence[Report]]
 """Draws one report for each of some rows, each time anew."""
 
 
+def _draw_nothing(rows: Sequence[Row]) -> list[Report]:
+    return [()] * len(rows)
+
+
 @dataclass(frozen=True)
 class Declared:
     """A mechanism as a ledger knows it."""
@@ -165,10 +174,14 @@ class Declared:
     columns: tuple[str, ...]
     mechanism: str
     """Equal if and only if reports mean the same and are equally likely."""
-    epsilon: float
-    sizes: tuple[int, ...]
-    """How many values each field of a report has."""
-    draw: _Draw
+    epsilon: float | Decimal
+    sizes: tuple[int, ...] = ()
+    """How many values each field of a report has; none where noise is drawn for a sum."""
+    draw: _Draw = _draw_nothing
+    setting: str = "--budget {}"
+    """How an operator says how much epsilon an observation may spend."""
+    act: str = "reporting them in another way"
+    """What costs epsilon once more, if anything was spent before."""
 
     def is_of(self, drawn: _Drawn) -> bool:
         """Return whether reports were drawn by this very mechanism."""
@@ -251,9 +264,7 @@ def reports_of(
     """
     with _hold(path):
         before = _load(path)
-        book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
-        if budget is not None:
-            book = msgspec.structs.replace(book, cap=_decimal(budget))
+        book = _begin(before, declared, budget)
         names = _names(book.secret, declared.columns, rows)
         known = _known(path, book, declared)
         missing = [place for place, name in enumerate(names) if name not in known]
@@ -264,26 +275,81 @@ def reports_of(
             book = _with(book, declared, known)
         if book != before:
             _store(path, book)
-        else:  # whoever has written it may have been killed before it was on the disk
-            files.sync(path)
-            files.sync(path.parent)
+        else:
+            _sync(path)
     return [known[name] for name in names]
+
+
+def open_account(
+    path: Path, rows: Sequence[Row], declared: Declared, budget: float | None = None
+) -> None:
+    """Begin a ledger unless there is one; refuse rows that cannot pay for another mechanism."""
+    with _hold(path):
+        before = _load(path)
+        book = _begin(before, declared, budget)
+        _check_budget(path, book, declared, _names(book.secret, declared.columns, rows))
+        if book != before:
+            _store(path, book)
+
+
+def noise_of(
+    path: Path,
+    rows: Sequence[Row],
+    declared: Declared,
+    draw: Callable[[], tuple[int, ...]],
+    budget: float | None = None,
+) -> tuple[int, ...]:
+    """Return what is added to a sum over rows: as drawn before, or drawn now and paid for by each.
+
+    It is on the disk before this returns.
+    """
+    with _hold(path):
+        before = _load(path)
+        if before is None:
+            raise _missing(path)
+        for one in before.drawn:
+            if declared.is_of(one):
+                _sync(path)
+                return one.noise
+        book = _begin(before, declared, budget)
+        names = _names(book.secret, declared.columns, rows)
+        _check_budget(path, book, declared, names)
+        noise = draw()
+        book = _with(book, declared, dict.fromkeys(names, ()), noise)
+        _store(path, book)
+    return noise
+
+
+def _begin(before: _Book | None, declared: Declared, budget: float | None) -> _Book:
+    """Return what a ledger holds, or the first one, with the cap that is asked for."""
+    book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
+    return book if budget is None else msgspec.structs.replace(book, cap=_decimal(budget))
+
+
+def _sync(path: Path) -> None:
+    """See that a ledger is on the disk: whoever has written it may have been killed before."""
+    files.sync(path)
+    files.sync(path.parent)
 
 
 def account_of(path: Path) -> Account:
     """Return what has been spent."""
     book = _load(path)
     if book is None:
-        raise InputError(
-            f"There is no ledger {path}: put it back, and report no rows without it meanwhile."
-        )
+        raise _missing(path)
     most = max((len(_spent_by(book.drawn, one.columns)) for one in book.drawn), default=0)
     return Account(most, _most_spent(book.drawn), Decimal(book.cap))
 
 
-def _decimal(epsilon: float) -> str:
+def _missing(path: Path) -> InputError:
+    return InputError(
+        f"There is no ledger {path}: put it back, and report no rows without it meanwhile."
+    )
+
+
+def _decimal(epsilon: float | Decimal) -> str:
     """Write a number as people do; sums of such numbers are exact."""
-    return repr(float(epsilon))
+    return str(epsilon) if isinstance(epsilon, Decimal) else repr(float(epsilon))
 
 
 def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
@@ -316,20 +382,22 @@ def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
     )
 
 
-def _with(book: _Book, declared: Declared, reports: dict[str, Report]) -> _Book:
+def _with(
+    book: _Book, declared: Declared, reports: dict[str, Report], noise: tuple[int, ...] = ()
+) -> _Book:
     others = [one for one in book.drawn if not declared.is_of(one)]
-    mine = _Drawn(declared.columns, declared.mechanism, _decimal(declared.epsilon), reports)
+    mine = _Drawn(declared.columns, declared.mechanism, _decimal(declared.epsilon), reports, noise)
     return msgspec.structs.replace(book, drawn=(*others, mine))
 
 
 def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[str]) -> None:
     """Refuse to draw what would take an observation above the cap."""
-    cap, spent = Decimal(book.cap), _most_spent(book.drawn)
+    cap, spent, name = Decimal(book.cap), _most_spent(book.drawn), declared.setting.split()[0]
     if not cap.is_finite() or cap <= 0:
-        raise InputError(f"--budget is {book.cap}: give a finite number > 0.")
+        raise InputError(f"{name} is {book.cap}: give a finite number > 0.")
     if spent > cap:
         raise InputError(
-            f"--budget is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
+            f"{name} is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
             f"{path}, and give at least that."
         )
     mine = _spent_by(book.drawn, declared.columns)
@@ -338,17 +406,17 @@ def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[s
         return
     before = new + _most_spent(one for one in book.drawn if one.columns != declared.columns)
     after = before + Decimal(_decimal(declared.epsilon))
+    allow = f"allow it with {declared.setting.format(f'{after.normalize():f}')}"
     if after > cap and not before:
         raise InputError(
-            f"--budget is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
-            f"reporting these rows costs: allow it with --budget {after.normalize():f}."
+            f"{name} is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
+            f"reporting these rows costs: {allow}."
         )
     if after > cap:
         raise InputError(
             f"These rows have spent {before.normalize():f} of a privacy budget of "
-            f"{cap.normalize():f}, and reporting them in another way would make it "
-            f"{after.normalize():f}: keep to the mechanism used before, which costs nothing more, "
-            f"or allow it with --budget {after.normalize():f}."
+            f"{cap.normalize():f}, and {declared.act} would make it {after.normalize():f}: "
+            f"{_KEEP if declared.sizes else ''}{allow}."
         )
 
 

@@ -22,12 +22,12 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
     members = {name: len(own) for name, own in rows.items()}
 
     def start(own: Rows) -> SumsProgram:
-        kept: dict[tuple[str, int], IntArray] = {}
+        kept: dict[tuple[bytes, int], IntArray] = {}
 
-        def noise(name: str, words: int) -> IntArray:
-            if (name, words) not in kept:
-                kept[name, words] = noise_law_for(spec, len(members)).draw(words)
-            return kept[name, words]
+        def noise(question: bytes, counts: int) -> IntArray:
+            if (question, counts) not in kept:
+                kept[question, counts] = noise_law_for(spec, len(members)).draw(counts)
+            return kept[question, counts]
 
         return program_for(spec, own, members, noise=None if spec.noise is None else noise)
 

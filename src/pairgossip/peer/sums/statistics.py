@@ -101,7 +101,7 @@ class StatisticsProgram(SumsProgram):
         for start in range(0, len(self._rows), _ROWS_AT_ONCE):
             total[1:] += self._encode(self._rows[start : start + _ROWS_AT_ONCE], bits)
         if self._noise is not None:
-            drawn = self._noise(f"cells {self._taken}", len(total) - 1)
+            drawn = self._noise(self._question()[0], len(total) - 1)
             total[1:] += drawn.astype(np.int64).view(np.uint64)
         return total
 

@@ -1,0 +1,81 @@
+"""The noise that a peer adds to its part of a sum: drawn once, kept in its ledger, and paid for.
+
+A draw is for the peer's rows, a list of members and a question: whenever the same is asked again,
+after a crash or from a backup, the same noise is added, and no second draw exists.
+
+Another list of members has a draw of its own, although that costs epsilon again. The draws of all
+members together make the noise of a sum; if they were used again in a sum without one member, the
+difference of the two sums would be hidden by that member's small part alone. Drawn anew, every sum
+has all the noise that epsilon asks for, whatever other sums are known beside it; rows that are in
+two sums have spent epsilon twice. The same holds for another question on the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.spec.mechanism import ledger_rows
+from pairgossip.peer.spec.spec import Spec, noise_law_for
+from pairgossip.peer.storage.ledger import Declared, noise_of, open_account
+from pairgossip.peer.storage.rows import digest
+
+
+@dataclass(frozen=True)
+class KeptNoise:
+    """Gives a peer's noise, from its ledger."""
+
+    spec: Spec
+    ledger: Path
+    budget: float | None = None
+    """How much epsilon a row may spend in all; None for what the ledger says."""
+
+    def __call__(
+        self, own: Rows, members: Mapping[str, int], question: bytes, counts: int
+    ) -> NDArray[np.int64]:
+        """Return what these rows' owner adds to so many counts of a sum over these members."""
+
+        def draw() -> tuple[int, ...]:
+            drawn = noise_law_for(self.spec, len(members)).draw(counts)
+            return tuple(drawn.tolist())
+
+        declared = self._declare(own, members, question)
+        known = ledger_rows(own, self.spec)
+        return np.array(noise_of(self.ledger, known, declared, draw, self.budget), dtype=np.int64)
+
+    def _declare(self, own: Rows, members: Mapping[str, int], question: bytes) -> Declared:
+        listed = msgspec.msgpack.encode(sorted(members.items()))
+        table = {
+            "specification": self.spec.hash,
+            "members": hashlib.sha256(listed).hexdigest(),
+            "question": hashlib.sha256(question).hexdigest(),
+            "rows": digest(own),
+        }
+        return Declared(
+            self.spec.observed,
+            f"noise {json.dumps(table, sort_keys=True)}",
+            _total(self.spec) / self.spec.algorithm.refine,
+            setting="budget = {} in peer.toml, and start the peer again",
+            act="another sum over them",
+        )
+
+
+def check_account(path: Path, rows: Rows, spec: Spec, budget: float | None) -> None:
+    """Begin a ledger unless there is one; refuse rows that cannot pay for the sums of a run."""
+    declared = Declared(spec.observed, "noise", _total(spec), act="another run")
+    open_account(path, ledger_rows(rows, spec), declared, budget)
+
+
+def _total(spec: Spec) -> Decimal:
+    """Return what all sums of a generation cost a row."""
+    assert spec.noise is not None
+    return Decimal(repr(spec.noise.epsilon))

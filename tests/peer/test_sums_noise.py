@@ -1,0 +1,185 @@
+"""Noise in the sums of real peers: drawn once, kept in the ledger, and paid for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.signed_result import sign_result
+from pairgossip.peer.storage import kept_noise
+from pairgossip.peer.storage.folder import Home, find_member, request_eviction
+from pairgossip.peer.storage.home import noise_ledger, request_growth
+from pairgossip.peer.storage.kept_noise import KeptNoise
+from pairgossip.peer.storage.ledger import account_of
+from tests.peer.homes import introduce_each_other, make_home
+from tests.peer.test_service import Switchboard, running
+from tests.peer.test_sums_service import is_complete, is_in_second_generation, run_all
+from tests.peer.zenoh_people import until
+
+NOISY = """
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 100]
+[algorithm]
+name = "sums"
+bins = 8
+[privacy]
+epsilon = 4
+"""
+ROWS = [np.linspace(1 + k, 90, 60).round(3).tolist() for k in range(4)]
+MEMBERS = {"a": 2, "b": 3}
+
+
+def make_homes(tmp_path: Path, count: int = 3, spec: str = NOISY) -> list[Home]:
+    homes = [
+        make_home(tmp_path, f"clinic-{k}", ROWS[k], spec, f"tls/127.0.0.1:{7450 + k}")
+        for k in range(count)
+    ]
+    introduce_each_other(homes)
+    return homes
+
+
+def contributions(home: Home) -> dict[tuple[int, str], object]:
+    state = read_snapshot(home).saved
+    assert isinstance(state, SumsState)
+    return dict(state.contributions)
+
+
+def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, spec=NOISY.replace("bins = 8", "bins = 8\nrefine = 2"))
+    run_all(homes)
+    seen = read_snapshot(homes[0])
+    assert isinstance(seen.saved, SumsState)
+    result = sign_result(seen.context, seen.saved).result
+    assert result.noise is not None and result.noise.error is not None
+    assert (result.noise.epsilon, result.noise.honest) == (4.0, 2)
+    truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS[:3]]), "gini")
+    assert result.value is not None
+    assert abs(result.value - truth) < 6 * result.noise.error + 0.03 * truth  # bins are coarse
+    for account in (account_of(noise_ledger(home)) for home in homes):
+        assert (account.observations, int(account.spent), int(account.cap)) == (60, 4, 4)
+
+
+def test_a_peer_from_a_backup_adds_the_same_noise(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    shutil.copytree(homes[1].folder, tmp_path / "backup")
+    run_all(homes)
+    before = contributions(homes[1])
+    shutil.rmtree(homes[1].folder)
+    shutil.copytree(tmp_path / "backup", homes[1].folder)
+    run_all(homes)
+    assert contributions(homes[1]) == before
+    assert account_of(noise_ledger(homes[1])).spent == 4
+
+
+def test_noise_that_is_drawn_twice_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = make_homes(tmp_path)
+    shutil.copytree(homes[1].folder, tmp_path / "backup")
+    run_all(homes)
+    shutil.rmtree(homes[1].folder)
+    shutil.copytree(tmp_path / "backup", homes[1].folder)
+    monkeypatch.setattr(kept_noise, "noise_of", lambda path, rows, declared, draw, budget: draw())
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(lambda: peers[1].code is not None)
+    assert peers[1].code == 3
+
+
+def kept(home: Home) -> KeptNoise:
+    return KeptNoise(home.read_spec(), noise_ledger(home), budget=100.0)
+
+
+def test_one_draw_for_one_list_and_one_question(tmp_path: Path) -> None:
+    home = make_home(tmp_path, "ann", ROWS[0], NOISY)
+    own, asked = home.read_rows(), (b"question", 500)
+    first = kept(home)(own, MEMBERS, *asked)
+    # As after a crash between the draw and the contribution.
+    assert (kept(home)(own, MEMBERS, *asked) == first).all()
+    assert account_of(noise_ledger(home)).spent == 4
+    for changed in (
+        kept(home)(own, {**MEMBERS, "c": 1}, *asked),
+        kept(home)(own, {"a": 2, "b": 4}, *asked),
+        kept(home)(own, MEMBERS, b"another", 500),
+        kept(home)(own[1:], MEMBERS, *asked),
+    ):
+        assert (changed != first).any()
+    assert account_of(noise_ledger(home)).spent == 20
+    assert (kept(home)(own, MEMBERS, *asked) == first).all()
+
+
+def test_a_ledger_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    noise_ledger(homes[0]).unlink()
+    with pytest.raises(InputError, match=r"There is no ledger .* any more, and its rows would be"):
+        assemble(homes[0])
+
+
+def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    data = tmp_path / "clinic-0.csv"
+    with pytest.raises(InputError) as told:
+        make_again(tmp_path, data)
+    assert str(told.value) == (
+        "These rows have spent 4 of a privacy budget of 4, and another run would make it 8: allow "
+        "it with --budget 8."
+    )
+
+
+def make_again(folder: Path, data: Path) -> Home:
+    from pairgossip.peer.storage.home import create_home
+
+    return create_home(folder / "again", "again", folder / "clinic-0.toml", data)
+
+
+def test_another_generation_costs_epsilon_again(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path, 4)
+    run_all(homes)
+    request_eviction(homes[0], find_member(homes[0].read_members(), "", "clinic-3"))
+    with running(*homes[:3], board=Switchboard()) as peers:
+        assert until(lambda: peers[1].status().generation == 2 and peers[1].status().problems != ())
+        assert peers[1].status().problems == (
+            "These rows have spent 4 of a privacy budget of 4, and another sum over them would "
+            "make it 8: allow it with budget = 8 in peer.toml, and start the peer again.",
+        )
+    for home in homes[:3]:
+        home.peer.write_text(home.peer.read_text() + "budget = 8\n")
+    with running(*homes[:3], board=Switchboard()) as peers:
+        assert until(lambda: all(map(is_in_second_generation, peers)))
+    assert account_of(noise_ledger(homes[1])).spent == 8
+
+
+def test_added_rows_pay_from_the_same_ledger(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    more = tmp_path / "more.csv"
+    more.write_text("income\n1.5\n99.0\n")
+    with pytest.raises(InputError, match="another run would make it 8: allow it with --budget 8"):
+        request_growth(homes[1], more)
+    request_growth(homes[1], more, budget=8.0)
+    assert noise_ledger(homes[1]) == tmp_path / "clinic-1.csv.ledger"
+    with pytest.raises(InputError, match="leave --ledger out"):
+        request_growth(homes[1], more, ledger=tmp_path / "other.ledger")
+    shutil.copy(noise_ledger(homes[0]), tmp_path / "more.csv.ledger")
+    with pytest.raises(InputError, match=r"knows what rows of .* have spent"):
+        request_growth(homes[1], more)
+
+
+def test_everybody_waits_for_a_member_that_cannot_pay(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    home = homes[2]
+    kept(home)(home.read_rows(), MEMBERS, b"elsewhere", 3)
+    home.peer.write_text(home.peer.read_text() + "budget = 4\n")
+    with running(*homes, board=Switchboard()) as peers:
+        assert until(lambda: bool(peers[2].home.status.exists() and peers[2].status().problems))
+        assert not any(map(is_complete, peers))
