@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 # that wait for a core spend ten times the work on waiting. Processes started by tests inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Workers and the many processes that tests start would each compile the same sources again.
+# Workers and the many processes that tests start would each compile the same sources again,
+# and pytest would rewrite the asserts of every test file in every worker.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 
