@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # that wait for a core spend ten times the work on waiting. Processes started by tests inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The same holds for the threads and processes in which trials run and figures are drawn.
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 # Workers and the many processes that tests start would each compile the same sources again,
 # and pytest would rewrite the asserts of every test file in every worker.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
