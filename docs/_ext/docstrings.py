@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from jinja2 import FileSystemLoader
+from jinja2.sandbox import SandboxedEnvironment
+from numpydoc import docscrape_sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
@@ -72,8 +76,16 @@ def _may_mean(target: str, name: str) -> bool:
     return "." not in target or target.startswith("pairgossip.") or name.endswith(target)
 
 
+def share_template() -> None:
+    """Let numpydoc compile its template once: it would do so again for every docstring."""
+    folder = Path(docscrape_sphinx.__file__).parent / "templates"
+    environment = SandboxedEnvironment(loader=FileSystemLoader(folder))
+    docscrape_sphinx.SandboxedEnvironment = lambda loader: environment
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Read docstrings after numpydoc has; look names up after Sphinx has found nothing."""
+    share_template()
     app.connect("autodoc-process-docstring", describe_data, priority=100)
     app.connect("autodoc-process-docstring", keep_bars, priority=900)
     app.connect("autodoc-process-signature", name_aliases)
