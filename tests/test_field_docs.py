@@ -14,11 +14,11 @@ import pytest
 from pairgossip.cli import main
 from pairgossip.peer.spec.spec import parse_spec
 
+from .hosts import NAMES, typed_lines
+
 ROOT = Path(__file__).parents[1]
 FIELD = ROOT / "docs" / "field"
 TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
-TYPED = re.compile(r"^(?:# at (clinic-[abc])|pairgossip (.*))$", re.MULTILINE)
-FENCE = re.compile(r"```text\n(# at .*?)```", re.DOTALL)
 ROW = re.compile(r"^\| (`[^|]*`[^|]*) \|", re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")
 SPOKEN = re.compile(r'"([^"]+)"')
@@ -152,12 +152,9 @@ def test_three_machines(
     """Type what the page says on three machines, as far as it needs no network."""
     page = (FIELD / "three-machines.md").read_text(encoding="utf-8")
     spec = TOML.findall(page)[number]
-    typed, machine = 0, ""
-    for place, line in TYPED.findall("".join(FENCE.findall(page))):
-        if place:
-            machine = place
-            continue
-        words = shlex.split(line)
+    typed = 0
+    for machine, line in typed_lines(page):
+        words = shlex.split(line)[1:]
         if words[:2] in (["peer", "run"], ["peer", "result"]) or words[0] == "verify":
             continue
         folder = tmp_path / machine
@@ -166,10 +163,10 @@ def test_three_machines(
         monkeypatch.chdir(folder)
         command, _, file = line.partition(" > ")
         capsys.readouterr()
-        assert main(shlex.split(command)) == 0, capsys.readouterr().err
+        assert main(shlex.split(command)[1:]) == 0, capsys.readouterr().err
         if file:
             (folder / file).write_text(capsys.readouterr().out, encoding="utf-8")
-            for other in ("clinic-a", "clinic-b", "clinic-c"):
+            for other in NAMES:
                 if other != machine:
                     shutil.copy(folder / file, tmp_path / other)
         typed += 1

@@ -1,0 +1,155 @@
+"""Three hosts with addresses of their own: network namespaces on a switch, made as root."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+NAMES = ("clinic-a", "clinic-b", "clinic-c")
+ADDRESSES = {"clinic-a": "192.168.1.11", "clinic-b": "192.168.1.12", "clinic-c": "192.168.1.13"}
+PATIENCE = 90.0
+"""Seconds until something must have happened that takes 10, on a machine with much else to do."""
+_WITH_PROGRAM = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
+}
+_TYPED = re.compile(r"^(?:# at (clinic-[abc])|(pairgossip .*))$", re.MULTILINE)
+_FENCE = re.compile(r"```text\n(# at .*?)```", re.DOTALL)
+
+
+def typed_lines(page: str) -> list[tuple[str, str]]:
+    """Return what a page tells to type, each line with the machine on which it is."""
+    found, machine = list[tuple[str, str]](), ""
+    for place, line in _TYPED.findall("".join(_FENCE.findall(page))):
+        machine = place or machine
+        if line:
+            found.append((machine, line))
+    return found
+
+
+def why_not() -> str | None:
+    """Say why there can be no hosts here; None if there can."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "network namespaces are made as root on Linux"
+    if shutil.which("ip") is None:
+        return "network namespaces need the program ip (Debian: iproute2)"
+    probe = f"pg-{os.getpid()}"
+    tried = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True)
+    if tried.returncode:
+        return f"no network namespace can be made here: {tried.stderr.strip()}"
+    subprocess.run(["ip", "netns", "del", probe], check=True)
+    return None
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+class Host:
+    """A machine: its address, its folder, and the peer that runs on it."""
+
+    def __init__(self, name: str, folder: Path, unique: str) -> None:
+        self.name, self.folder, self.address = name, folder, ADDRESSES[name]
+        self._space, self._port = f"{unique}-{name[-1]}", f"p-{name[-1]}"
+        self._switch = f"{unique}-s"
+        self._peer: subprocess.Popen[bytes] | None = None
+        folder.mkdir()
+        _ip("netns", "add", self._space)
+        _ip(
+            *("-n", self._switch, "link", "add", self._port, "type", "veth"),
+            *("peer", "name", "eth0", "netns", self._space),
+        )
+        _ip("-n", self._switch, "link", "set", self._port, "master", "bridge", "up")
+        _ip("-n", self._space, "addr", "add", f"{self.address}/24", "dev", "eth0")
+        for device in ("lo", "eth0"):
+            _ip("-n", self._space, "link", "set", device, "up")
+
+    def _command(self, line: str) -> list[str]:
+        return ["ip", "netns", "exec", self._space, "sh", "-c", line]
+
+    def type(self, line: str) -> str:
+        """Type a line, as a person does, and return what is printed."""
+        done = subprocess.run(
+            self._command(line),
+            cwd=self.folder,
+            env=_WITH_PROGRAM,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == 0, f"{self.name}: {line}: {done.stderr}"
+        return done.stdout
+
+    def start(self) -> None:
+        """Run the peer, until it is told to stop."""
+        with (self.folder / "run.log").open("ab") as log:
+            self._peer = subprocess.Popen(
+                self._command("exec pairgossip peer run"),
+                cwd=self.folder,
+                env=_WITH_PROGRAM,
+                stderr=log,
+            )
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Stop the peer, politely or not."""
+        if self._peer is not None:
+            self._peer.kill() if at_once else self._peer.terminate()
+            self._peer.wait(PATIENCE)
+            self._peer = None
+
+    def link(self, state: str) -> None:
+        """Pull the cable out, "down", or put it in again, "up"."""
+        _ip("-n", self._switch, "link", "set", self._port, state)
+
+    def move(self, address: str) -> None:
+        """Change the address."""
+        _ip("-n", self._space, "addr", "del", f"{self.address}/24", "dev", "eth0")
+        _ip("-n", self._space, "addr", "add", f"{address}/24", "dev", "eth0")
+        self.address = address
+
+    def remove(self) -> None:
+        """Take the machine away for good."""
+        self.stop(at_once=True)
+        subprocess.run(["ip", "netns", "del", self._space], capture_output=True)
+
+    def status(self) -> Any:
+        """Read what the peer last told of itself."""
+        return json.loads((self.folder / self.name / "status.json").read_bytes())
+
+    def wait_for(self, is_so: Callable[[Any], bool]) -> Any:
+        """Wait until the status is as it should be, and return it."""
+        deadline, found = time.monotonic() + PATIENCE, None
+        while time.monotonic() < deadline:
+            with suppress(FileNotFoundError):
+                found = self.status()
+            if found is not None and is_so(found):
+                return found
+            time.sleep(0.1)
+        raise AssertionError(f"{self.name} is never as expected: {found}")
+
+
+@contextmanager
+def three_hosts(folder: Path) -> Iterator[dict[str, Host]]:
+    """Make three hosts on one switch."""
+    unique = f"pg{os.getpid()}"
+    switch, hosts = f"{unique}-s", dict[str, Host]()
+    _ip("netns", "add", switch)
+    try:
+        _ip("-n", switch, "link", "add", "bridge", "type", "bridge")
+        _ip("-n", switch, "link", "set", "bridge", "up")
+        for name in NAMES:
+            hosts[name] = Host(name, folder / name, unique)
+        yield hosts
+    finally:
+        for host in hosts.values():
+            host.remove()
+        subprocess.run(["ip", "netns", "del", switch], capture_output=True)
