@@ -31,7 +31,7 @@ from pairgossip.peer.reading import (
 )
 from pairgossip.peer.service.errors import UNKNOWN
 from pairgossip.peer.service.metrics import MetricsServer
-from pairgossip.peer.service.status import _LARGEST_STATUS, write_status
+from pairgossip.peer.service.status import _LARGEST_STATUS, RoundsStatus, write_status
 from pairgossip.peer.storage.folder import Home
 from tests.watch.peers_to_watch import HOSTILE, Scripted, status, told, until
 
@@ -168,6 +168,23 @@ def test_metrics_of_a_peer() -> None:
     assert (found.exchanges, found.refused, found.generation) == (7, 2, 2)
     assert found.covers == (2, 3) and found.problems == ()
     assert MetricsReader("127.0.0.1", server.port).read() == PeerReading("down")
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        RoundsStatus(1, 5, 2, (), False, None, "sum"),
+        RoundsStatus(3, 5, 3, (), True, (0.25, 0.75)),
+    ],
+)
+def test_metrics_of_a_peer_that_computes_sums(rounds: RoundsStatus) -> None:
+    current = status(rounds=rounds)
+    server = MetricsServer("127.0.0.1:0", lambda: current)
+    try:
+        found = MetricsReader("127.0.0.1", server.port).read()
+    finally:
+        server.close()
+    assert found.rounds == rounds and found.has_result == rounds.is_finished
 
 
 def test_metrics_of_a_peer_that_begins_or_hangs() -> None:

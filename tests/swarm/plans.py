@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import pairgossip as pg
+from pairgossip.arrays import FloatArray
+from pairgossip.graphs import Graph
 from pairgossip.swarm.plan import Plan, kernel_spec, make_plan
 
 
@@ -42,11 +44,19 @@ def cancer_plan(peers: int) -> Plan:
     return make_plan(text, rows, pg.graphs.cycle(peers), peers, seed=1)
 
 
-def income_sums_plan(peers: int, rows: int) -> Plan:
-    """Peers on a line that compute the Gini mean difference from sums."""
+def cancer_loss(model: FloatArray) -> float:
+    """Return what a model makes of all cases, as peers minimize it."""
+    features, labels = pg.datasets.breast_cancer_wisconsin()
+    scores = features @ model
+    margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
+    return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
+
+
+def income_sums_plan(peers: int, rows: int, graph: Graph | None = None) -> Plan:
+    """Peers that compute the Gini mean difference from sums, on a line unless a graph is given."""
     table = np.random.default_rng(3).uniform(1, 99, size=(rows, 1))
     text = SUMS_OF.format(
         measure='kernel = "gini"', columns=["income"], label="", ranges="income = [0, 100]"
     )
     values = tuple((float(value),) for value in table[:, 0])
-    return make_plan(text, values, pg.graphs.path(peers), peers, seed=1)
+    return make_plan(text, values, graph or pg.graphs.path(peers), peers, seed=1)

@@ -17,7 +17,8 @@ from pairgossip.swarm.plan import Plan
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 from pairgossip.swarm.sums_audit import SumsAudit
 
-from .plans import cancer_plan, income_sums_plan
+from .lines import copy_line, make_line, run_line
+from .plans import cancer_loss, cancer_plan, income_sums_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
@@ -38,16 +39,9 @@ def test_peers_learn_from_sums(tmp_path: Path) -> None:
     best = pg.minimize(
         features, labels, loss="auc-logistic", method="sketch", tolerance=1e-12, engine="plain"
     )
-    reached, least = (_loss(model, features, labels) for model in (audit.result.model, best.model))
-    assert reached < least + 1e-5
+    assert cancer_loss(np.array(audit.result.model)) < cancer_loss(best.model) + 1e-5
     assert audit.sums == audit.result.rounds and report.result_after is not None
     assert json.loads((tmp_path / "swarm" / "swarm.json").read_text())["result"]["sound"]
-
-
-def _loss(model: object, features: np.ndarray, labels: np.ndarray) -> float:
-    scores = features @ np.asarray(model)
-    margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
-    return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
 
 
 def test_faults_change_no_bit(tmp_path: Path) -> None:
@@ -57,6 +51,17 @@ def test_faults_change_no_bit(tmp_path: Path) -> None:
     assert report.faults == {"kills": 2, "partitions": 1}
     assert report.early_kills >= 1
     assert (audit.rounds, audit.sums, audit.searched) == (3, 1, 30)
+
+
+@pytest.mark.slow
+def test_kills_of_the_middle_change_no_bit(tmp_path: Path) -> None:
+    homes = make_line(income_sums_plan(3, 30), tmp_path / "line")
+    copies = copy_line(homes, tmp_path)
+    calm, _ = run_line(copies, kills=0)
+    disturbed, held = run_line(homes, kills=3)
+    assert calm.violations == disturbed.violations == ()
+    assert held[0] < 9, "it was killed before it had all"
+    assert calm.result is not None and calm.result == disturbed.result
 
 
 def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:

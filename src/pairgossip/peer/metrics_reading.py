@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 
@@ -20,7 +20,8 @@ from pairgossip.peer.reading import (
     count_refused,
 )
 from pairgossip.peer.service.errors import Errors
-from pairgossip.text import is_loopback
+from pairgossip.peer.service.status import RoundsStatus
+from pairgossip.text import clean_text, is_loopback
 
 _LONGEST_ANSWER = 2.0
 _LARGEST_ANSWER = 1 << 20
@@ -102,6 +103,21 @@ def _parse_samples(text: str) -> _Samples:
     return samples
 
 
+def _rounds(
+    samples: _Samples,
+    count: Callable[[str], int | None],
+    ends: Callable[[str], tuple[float, float] | None],
+) -> RoundsStatus | None:
+    """Return how far sums are; whose contributions are awaited is not among the metrics."""
+    number, most, held = count("round"), count("rounds_most"), count("round_held")
+    if number is None or most is None or held is None:
+        return None
+    kinds = [labels.get("kind", "") for labels, _ in samples.get("pairgossip_round_kind", [])]
+    kind = clean_text(kinds[0], 16) if kinds else ""
+    is_finished = bool(count("rounds_finished"))
+    return RoundsStatus(number, most, held, (), is_finished, ends("bracket"), kind)
+
+
 def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
     def one(name: str) -> float | None:
         value = samples.get(f"pairgossip_{name}", [({}, math.nan)])[0][1]
@@ -138,6 +154,7 @@ def _reading_of_samples(samples: _Samples, state: str) -> PeerReading:
         exchanges=count("exchanges"),
         refused=int(count_refused(events)),
         generation=count("generation"),
+        rounds=_rounds(samples, count, ends),
         covers=None if met is None or members is None else (met, members),
         updated=time.time() if state == UP else None,
         problems=(f"{problems} to look at: see peer status.",) if problems else (),

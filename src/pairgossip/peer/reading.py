@@ -34,6 +34,13 @@ _RATE_SECONDS = 10.0
 LONGEST_NAME = 32
 _MOST_PROBLEMS = 5
 _MOST_AWAITED = 1_000
+_MOST_NAMED = 5
+_PURPOSES = {
+    "cards": "members commit to their rows",
+    "sum": "sum over all rows",
+    "statement": "members sign the result",
+}
+"""What rounds are for, in words, by their kinds."""
 READERS_AT_ONCE = 8
 
 
@@ -71,6 +78,11 @@ class PeerReading:
     problems: tuple[str, ...] = ()
 
     @property
+    def has_estimate(self) -> bool:
+        """Whether the peer has found something."""
+        return self.estimate is not None or self.parameters > 0
+
+    @property
     def has_result(self) -> bool:
         """Whether the peer computes sums and knows all of them."""
         return self.rounds is not None and self.rounds.is_finished
@@ -79,6 +91,20 @@ class PeerReading:
     def silence(self) -> float | None:
         """Seconds since the peer last reported."""
         return None if self.updated is None else max(time.time() - self.updated, 0.0)
+
+
+class RoundReading(NamedTuple):
+    """One round of sums, by what all peers say of it."""
+
+    number: int
+    """From 0, in which members commit to their rows."""
+    purpose: str
+    """In words."""
+    held: int
+    """How many members have contributed."""
+    members: int
+    awaited: tuple[str, ...] = ()
+    """The names of members that have not, where peers tell names."""
 
 
 @dataclass(frozen=True)
@@ -125,19 +151,83 @@ class SwarmReading:
         """The latest generation that any peer is in, counted from 1."""
         return max((peer.generation or 1 for peer in self.peers), default=1)
 
+    def rounds(self) -> tuple[RoundReading, ...]:
+        """Return the rounds of sums up to the present one; none where rows are exchanged."""
+        told = [(peer.rounds, peer.covers) for peer in self._present() if peer.rounds is not None]
+        last = max((one.round for one, _ in told), default=0)
+        members = max((covers[1] for _, covers in told if covers is not None), default=0)
+        there = [one for one, _ in told if one.round == last]
+        is_finished = any(one.is_finished for one in there)
+        purposes = _purposes(last, is_finished)
+        ended = [RoundReading(k, _PURPOSES[kind], members, members) for k, kind in purposes]
+        if is_finished or not there:
+            return tuple(ended)
+        held = max(one.held for one in there)
+        lacking = set.intersection(*(set(one.awaited) for one in there))
+        awaited = tuple(name for name in there[0].awaited if name in lacking)
+        if any(one.awaited for one in there):  # what one peer lacks another may have
+            held = members - len(awaited)
+        purpose = _PURPOSES.get(there[0].kind, _PURPOSES["sum"])
+        return (*ended, RoundReading(last, purpose, held, members, awaited))
+
+    def _present(self) -> list[PeerReading]:
+        """Return the peers of the latest generation."""
+        latest = self.generation
+        return [one for one in self.peers if one.state != EVICTED and one.generation == latest]
+
+    def result(self) -> PeerReading | None:
+        """Return a peer that has found what sums tell; all that do have found the same."""
+        known = (one for one in self._present() if one.rounds is not None and one.has_estimate)
+        return next(known, None)
+
     def summary(self) -> str:
         """Describe the peers in one line."""
         counts = [(self.count(state), state) for state in _STATES]
         states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
+        return (
+            f"{self.seconds:.0f} s: {states}{self._progress()}; {self.refused:,} refused; "
+            f"generation {self.generation}"
+        )
+
+    def _progress(self) -> str:
+        """Say how far the peers are."""
+        if rounds := self.rounds():
+            result = self.result()
+            value = "" if result is None else f"; {describe_result(result)}"
+            return f"; {describe_round(rounds[-1])}{value}"
         known = [value for value in self.estimates() if value is not None]
         estimates = ""
         if known:
             mean = sum(known) / len(known)
             estimates = f"; estimates {mean:.6g} ({min(known):.6g} to {max(known):.6g})"
-        return (
-            f"{self.seconds:.0f} s: {states}{estimates}; {self.exchanges:,} exchanges, "
-            f"{self.rate:.3g} per second; {self.refused:,} refused; generation {self.generation}"
-        )
+        return f"{estimates}; {self.exchanges:,} exchanges, {self.rate:.3g} per second"
+
+
+def _purposes(count: int, is_finished: bool) -> list[tuple[int, str]]:
+    """Return what rounds that have ended were for: cards, sums and in the end the statement."""
+    kinds = ["cards", *["sum"] * (count - 1)][:count]
+    if is_finished and count > 1:
+        kinds[-1] = "statement"
+    return list(enumerate(kinds))
+
+
+def describe_round(one: RoundReading) -> str:
+    """Say how far a round is, and for whom it waits."""
+    if one.held >= one.members:
+        return f"round {one.number} ({one.purpose}) complete"
+    names, more = one.awaited[:_MOST_NAMED], len(one.awaited) - _MOST_NAMED
+    waits = f", waiting for {', '.join(names)}" if names else ""
+    others = f" and {more} more" if more > 0 else ""
+    return f"round {one.number} ({one.purpose}): {one.held} of {one.members}{waits}{others}"
+
+
+def describe_result(peer: PeerReading) -> str:
+    """Say what sums have told, with its interval."""
+    if peer.parameters:
+        return f"a model of {peer.parameters} parameters"
+    ends = peer.errors.sampling_interval
+    interval = "" if ends is None else f" (95 %: {ends[0]:.6g} to {ends[1]:.6g})"
+    return f"value {peer.estimate:.6g}{interval}"
 
 
 class PeerReader(Protocol):

@@ -7,6 +7,7 @@ import logging
 import threading
 from typing import Any
 
+import msgspec
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +15,7 @@ from starlette.routing import Route
 
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
-from pairgossip.peer.reading import PeerReading, SwarmReading
+from pairgossip.peer.reading import PeerReading, RoundReading, SwarmReading
 from pairgossip.watch.peers import Swarm, SwarmHistory, estimates_in
 from pairgossip.watch.server.requests import Board, format_event, make_route, stream_answer
 from pairgossip.watch.simulation.frames import (
@@ -29,6 +30,8 @@ from pairgossip.watch.simulation.frames import (
 
 _SECONDS_BETWEEN_READINGS = 1.0
 """Peers write their status once a second."""
+_PALE = 1.7
+"""The reach of colors where peers are on one side or the other: not the darkest."""
 _log = logging.getLogger(__name__)
 
 
@@ -69,11 +72,17 @@ class SwarmView:
     def _read(self) -> None:
         reading = self._history.read()
         exact = self._history.swarm.exact
+        rounds = reading.rounds()
         middle = reading.median() if exact is None else exact
-        deviations = estimates_in(reading) - (np.nan if middle is None else middle)
-        self._reach = color_reach(deviations) or self._reach
+        if rounds:
+            deviations, self._reach = _contributed(self._history.names, reading, rounds[-1]), _PALE
+        else:
+            deviations = estimates_in(reading) - (np.nan if middle is None else middle)
+            self._reach = color_reach(deviations) or self._reach
         content = {
             **_content(reading),
+            "rounds": [one._asdict() for one in rounds] if rounds else None,
+            "result": None if (found := reading.result()) is None else _peer(found),
             "levels": color_levels(deviations, self._reach),
             "middle": middle,
             "reach": self._reach,
@@ -100,13 +109,24 @@ def _content(reading: SwarmReading) -> dict[str, Any]:
     }
 
 
+def _contributed(names: tuple[str, ...], reading: SwarmReading, last: RoundReading) -> FloatArray:
+    """Return 1 for peers that have contributed to a round, -1 for those awaited."""
+    awaited = set(last.awaited)
+    told = [
+        np.nan if peer.rounds is None else -1.0 if name in awaited else 1.0
+        for name, peer in zip(names, reading.peers, strict=True)
+    ]
+    return np.array(told)
+
+
 def _peer(peer: PeerReading) -> dict[str, Any]:
     names = (
         *("state", "estimate", "parameters", "exchanges", "rate", "refused"),
         *("generation", "covers", "problems"),
     )
     known = {name: getattr(peer, name) for name in names}
-    return {**known, **peer.errors.as_fields(), "heard": peer.silence}
+    rounds = None if peer.rounds is None else msgspec.to_builtins(peer.rounds)
+    return {**known, **peer.errors.as_fields(), "heard": peer.silence, "rounds": rounds}
 
 
 def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:

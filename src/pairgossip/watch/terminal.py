@@ -18,6 +18,7 @@ from rich.text import Text
 
 from pairgossip.files import interrupts_later
 from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
+from pairgossip.peer.sums.results import known_bracket
 
 if TYPE_CHECKING:  # whoever watches peers does without the engines, and the other way round
     from pairgossip.watch.peers import Swarm
@@ -31,9 +32,15 @@ _SECONDS_BETWEEN_READINGS = 1.0
 _SECONDS_BETWEEN_LINES = 5.0
 """Where nobody sees a table being redrawn."""
 _MOST_MOMENTS = 2_000
+_MOST_AWAITED = 3
+"""Names in one cell."""
 _STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
 _PEER_COLUMNS = (
     *("estimate", "gossip error", "sampling error", "exchanges", "per second", "refused"),
+    *("generation", "last heard"),
+)
+_SUMS_COLUMNS = (
+    *("result", "sampling error", "certainly", "round", "has", "waits for", "refused"),
     *("generation", "last heard"),
 )
 _USUAL_SECONDS = 30.0
@@ -191,14 +198,16 @@ class PeersPicture:
         peers = self._reading.peers
         # Those that are not up are shown first of all.
         order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
-        table = _new_table(("peer", "state"), _PEER_COLUMNS)
+        is_sums = bool(self._reading.rounds())
+        table = _new_table(("peer", "state"), _SUMS_COLUMNS if is_sums else _PEER_COLUMNS)
         for k in sorted(order[: _rows_that_fit(height)]):
-            table.add_row(*_cells(peers[k]))
+            table.add_row(*_cells(peers[k], _sums_texts if is_sums else _exchange_texts))
         more = len(peers) - table.row_count
+        curve = _curve(self._console, name, self._errors, width, _number(last, 3))
         return Group(
             heading,
             _line(self._reading.summary() + self._note, width),
-            _curve(self._console, name, self._errors, width, _number(last, 3)),
+            *([] if is_sums else [curve]),
             table,
             *([_line(f"and {more:,} more that are up", width, "dim")] if more else []),
         )
@@ -259,19 +268,42 @@ def _error(reading: SwarmReading, exact: float | None) -> float | None:
     return statistics.pvariance(known, exact) ** 0.5
 
 
-def _cells(peer: PeerReading) -> list[Text]:
+def _cells(peer: PeerReading, texts: Callable[[PeerReading], list[str]]) -> list[Text]:
+    heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
+    last = [f"{peer.refused or 0:,}", str(peer.generation or "-"), heard]
+    state = Text(peer.state, style=_STYLES.get(peer.state, ""))
+    return [Text(peer.name, style="bold"), state, *map(Text, [*texts(peer), *last])]
+
+
+def _estimate(peer: PeerReading) -> str:
+    return f"{peer.parameters} parameters" if peer.parameters else _number(peer.estimate)
+
+
+def _exchange_texts(peer: PeerReading) -> list[str]:
+    """Say what a peer that exchanges rows has found and done."""
     errors = peer.errors
     is_bound = errors.privacy_error is not None and errors.sampling_error is not None
     sampling = f"{'>= ' if is_bound else ''}{_number(errors.sampling_error, 2)}"
-    estimate = f"{peer.parameters} parameters" if peer.parameters else _number(peer.estimate)
-    heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
-    texts = [
-        *(estimate, _number(errors.gossip_error, 2), sampling),
+    return [
+        *(_estimate(peer), _number(errors.gossip_error, 2), sampling),
         *(f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
-        *(f"{peer.refused or 0:,}", str(peer.generation or "-"), heard),
     ]
-    state = Text(peer.state, style=_STYLES.get(peer.state, ""))
-    return [Text(peer.name, style="bold"), state, *map(Text, texts)]
+
+
+def _sums_texts(peer: PeerReading) -> list[str]:
+    """Say how far a peer is that computes sums, and what they tell."""
+    rounds = peer.rounds
+    found = [_estimate(peer), _number(peer.errors.sampling_error, 2)]
+    if rounds is None:
+        return [*found, "-", "-", "-", "-"]
+    ends = None if rounds.bracket is None else known_bracket(*rounds.bracket, digits=6)
+    certain = "-" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
+    if rounds.is_finished:
+        return [*found, certain, "complete", "all", "-"]
+    has = f"{rounds.held} of {rounds.held + len(rounds.awaited)}" if rounds.awaited else "-"
+    waits = ", ".join(rounds.awaited[:_MOST_AWAITED])
+    more = ", ..." if len(rounds.awaited) > _MOST_AWAITED else ""
+    return [*found, certain, str(rounds.round), has, f"{waits}{more}" or "-"]
 
 
 class TextSimulation:

@@ -197,8 +197,23 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
         ("rows", "Rows of the members that take part.", status.covers.of_rows),
         ("staleness_seconds", "Since the last exchange.", status.staleness),
         ("pending", "Offers that wait for their answers.", status.pending),
+        *_rounds(status),
         ("problems", "Things to look at: see peer status.", len(status.problems)),
         ("evicted", "Members evicted.", len(status.evicted)),
+    ]
+
+
+def _rounds(status: Status) -> list[tuple[str, str, float | None]]:
+    """Say how far sums are; nothing where rows are exchanged."""
+    rounds = status.rounds
+    if rounds is None:
+        return []
+    return [
+        ("round", "Of sums, from 0, in which members commit to their rows.", rounds.round),
+        ("rounds_most", "How many rounds there are at most.", rounds.most),
+        ("round_held", "Contributions to this round that are here.", rounds.held),
+        ("rounds_finished", "Whether all sums are known.", rounds.is_finished),
+        *_ends("bracket", "Where the value over all rows lies for certain", rounds.bracket),
     ]
 
 
@@ -221,8 +236,12 @@ def _labeled_gauges(status: Status) -> list[_Labeled]:
 
     entries = enumerate(status.estimate or ())
     estimate: dict[str, float | None] = {str(entry): value for entry, value in entries}
+    kind: dict[str, float | None] = {}
+    if status.rounds is not None and status.rounds.kind:
+        kind = {status.rounds.kind: 1.0}
     return [
         ("estimate", "The statistic, or the model's parameters.", "entry", estimate),
+        ("round_kind", "What this round is for.", "kind", kind),
         each("agreed", "Whether the neighbor runs the same.", "agreed"),
         each("away", "Whether the neighbor is known to be away.", "away"),
         each("silence_seconds", "Since its last frame.", "heard"),

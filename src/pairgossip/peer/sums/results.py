@@ -165,11 +165,11 @@ def known(number: float) -> float | None:
     return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
 
 
-def known_bracket(low: float, high: float) -> tuple[float, float] | None:
+def known_bracket(low: float, high: float, digits: int = _DIGITS) -> tuple[float, float] | None:
     """Return a bracket with its ends rounded outward, so that it still holds for certain."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
-    down, up = (Context(_DIGITS, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
+    down, up = (Context(digits, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
     return float(down.create_decimal_from_float(low)), float(up.create_decimal_from_float(high))
 
 

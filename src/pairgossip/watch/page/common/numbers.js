@@ -12,6 +12,18 @@ export function formatNumber(value, digits = 4) {
   return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 }
 
+// Where a value lies for certain: rounded so that it still does.
+export function formatBracket([low, high], digits = 5) {
+  const ends = [roundBy(Math.floor, low, digits), roundBy(Math.ceil, high, digits)];
+  return ends.map((end) => formatNumber(end, digits)).join(" to ");
+}
+
+function roundBy(round, value, digits) {
+  if (value === 0) return 0;
+  const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+  return round(value / unit) * unit;
+}
+
 export function formatCount(value) {
   return Math.round(value).toLocaleString("en-US");
 }

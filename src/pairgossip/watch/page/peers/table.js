@@ -1,8 +1,9 @@
 // The table of peers. Names come from peers: they only ever go in as text.
 
 import { make } from "../common/elements.js";
-import { formatCount, formatNumber } from "../common/numbers.js";
+import { formatBracket, formatCount, formatNumber } from "../common/numbers.js";
 
+const MOST_AWAITED = 3;
 const UNITS = [
   ["d", 86400],
   ["h", 3600],
@@ -35,8 +36,20 @@ function formatSamplingError(peer) {
   return formatError(peer.sampling_error, peer.sampling_interval, bound);
 }
 
+export function formatRound({ rounds, covers }) {
+  if (!rounds) return "–";
+  if (rounds.is_finished) return "all complete";
+  return `${rounds.round}: ${rounds.held} of ${covers?.[1] ?? "?"}`;
+}
+
+function formatAwaited({ rounds }) {
+  if (!rounds?.awaited.length) return "–";
+  const more = rounds.awaited.length > MOST_AWAITED ? ", …" : "";
+  return rounds.awaited.slice(0, MOST_AWAITED).join(", ") + more;
+}
+
 // Those with a format are numbers.
-const COLUMNS = [
+const FIRST_COLUMNS = [
   { key: "name", label: "peer", meaning: "as it calls itself" },
   {
     key: "state",
@@ -45,6 +58,9 @@ const COLUMNS = [
       "up; starting; frozen: its process stands still; down: ended without notice; " +
       "stopped: shut down normally; evicted: the others no longer talk to it",
   },
+];
+
+const EXCHANGE_COLUMNS = [
   {
     key: "estimate",
     label: "estimate",
@@ -85,6 +101,44 @@ const COLUMNS = [
     meaning: "exchanges per second, over the last ten seconds",
     format: (peer) => formatNumber(peer.rate, 3),
   },
+];
+
+const SUMS_COLUMNS = [
+  {
+    key: "estimate",
+    label: "result",
+    meaning: "what the sums tell, the same at all peers",
+    format: formatEstimate,
+  },
+  {
+    key: "sampling_error",
+    label: "sampling error",
+    meaning:
+      "of the value over all rows, and the 95 % interval for the population they are drawn " +
+      "from; it falls with rows only",
+    format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
+  },
+  {
+    key: "bracket",
+    label: "certainly",
+    meaning: "where the value over all rows lies for certain: what the cells leave open",
+    format: ({ rounds }) => (rounds?.bracket ? formatBracket(rounds.bracket) : "–"),
+  },
+  {
+    key: "round",
+    label: "round",
+    meaning: "in which round it is, and how many members' contributions it has",
+    format: formatRound,
+  },
+  {
+    key: "awaited",
+    label: "waits for",
+    meaning: "members whose contributions to this round it does not have yet",
+    format: formatAwaited,
+  },
+];
+
+const LAST_COLUMNS = [
   {
     key: "refused",
     label: "refused",
@@ -110,8 +164,10 @@ function columnClass({ format }) {
 }
 
 export class PeersTable {
-  constructor(names) {
-    const heads = COLUMNS.map((column) =>
+  constructor(names, isSums) {
+    const own = isSums ? SUMS_COLUMNS : EXCHANGE_COLUMNS;
+    this.columns = [...FIRST_COLUMNS, ...own, ...LAST_COLUMNS];
+    const heads = this.columns.map((column) =>
       make("th", {
         scope: "col",
         class: columnClass(column),
@@ -135,15 +191,15 @@ export class PeersTable {
 
   makeRow(name) {
     const cells = {};
-    for (const column of COLUMNS) {
+    for (const column of this.columns) {
       cells[column.key] = make("td", { class: columnClass(column), "data-cell": column.key });
     }
     cells.name = make("th", { scope: "row", text: name, "data-cell": "name" });
     const badge = make("span", { class: "badge" });
     cells.state.append(badge);
-    const row = make("tr", {}, ...COLUMNS.map(({ key }) => cells[key]));
+    const row = make("tr", {}, ...this.columns.map(({ key }) => cells[key]));
     const problems = make("span");
-    const cell = make("td", { colSpan: COLUMNS.length, class: "problems" }, problems);
+    const cell = make("td", { colSpan: this.columns.length, class: "problems" }, problems);
     return { cells, badge, row, problems, below: make("tr", { hidden: true }, cell) };
   }
 
@@ -152,7 +208,7 @@ export class PeersTable {
   }
 
   fillRow({ cells, badge, row, problems, below }, peer) {
-    for (const { key, format } of COLUMNS) {
+    for (const { key, format } of this.columns) {
       const text = format?.(peer);
       if (format && cells[key].textContent !== text) cells[key].textContent = text;
     }

@@ -13,10 +13,15 @@ export function makeTotals(look, exact) {
   );
   const known = present.map((peer) => peer.estimate).filter((value) => value !== null);
   const isLater = look.generation > 1;
+  const own = look.rounds
+    ? [countRounds(look), describeResult(look.result)]
+    : [
+        averageEstimate(known),
+        ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`],
+      ];
   const tiles = [
     countPeers(look.peers),
-    averageEstimate(known),
-    ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`],
+    ...own,
     ["refused frames", formatCount(look.refused), "by all peers"],
     [
       "generation",
@@ -25,7 +30,9 @@ export function makeTotals(look, exact) {
     ],
   ];
   if (exact !== null) {
-    tiles.splice(2, 0, ["exact value", formatNumber(exact, 6), aboutFarthest(known, exact)]);
+    const place = look.rounds ? 3 : 2;
+    const farthest = aboutFarthest(known, exact, look.rounds ? "result" : "farthest peer");
+    tiles.splice(place, 0, ["exact value", formatNumber(exact, 6), farthest]);
   }
   return tiles.map(makeTile);
 }
@@ -41,6 +48,21 @@ function countPeers(peers) {
   return ["peers", `${count("up")} up`, away.join(", ") || "all of them"];
 }
 
+function countRounds({ rounds, peers }) {
+  const ended = rounds.filter(({ held, members }) => held >= members).length;
+  const most = Math.max(...peers.map((peer) => peer.rounds?.most ?? 0));
+  const isFinished = peers.some((peer) => peer.rounds?.is_finished);
+  const more = isFinished ? "all of them" : `of ${formatCount(most)} at most`;
+  return ["rounds complete", formatCount(ended), more];
+}
+
+function describeResult(result) {
+  if (!result) return ["result", "–", "not all members have contributed yet"];
+  if (result.parameters)
+    return ["result", "a model", `${formatCount(result.parameters)} parameters`];
+  return ["result", formatNumber(result.estimate, 6), "the same at all peers"];
+}
+
 function averageEstimate(known) {
   if (!known.length) return ["mean estimate", "–", "none yet"];
   const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
@@ -48,8 +70,8 @@ function averageEstimate(known) {
   return ["mean estimate", formatNumber(mean, 6), `from ${low} to ${high}`];
 }
 
-function aboutFarthest(known, exact) {
+function aboutFarthest(known, exact, who) {
   if (!known.length || !exact) return "";
   const worst = Math.max(...known.map((value) => Math.abs(value - exact))) / Math.abs(exact);
-  return `farthest peer ${formatNumber(100 * worst, 3)} % off`;
+  return `${who} ${formatNumber(100 * worst, 3)} % off`;
 }

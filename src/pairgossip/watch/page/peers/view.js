@@ -8,7 +8,8 @@ import { Plot } from "../common/plot.js";
 import { Stream } from "../common/stream.js";
 import { History } from "./history.js";
 import { PeersPicture } from "./picture.js";
-import { formatEstimate, PeersTable } from "./table.js";
+import { RoundsCard } from "./rounds.js";
+import { formatEstimate, formatRound, PeersTable } from "./table.js";
 import { makeTotals } from "./totals.js";
 
 const CHART_HEIGHT = 400;
@@ -34,11 +35,19 @@ export class PeersView {
   }
 
   setup(swarm) {
-    this.picture?.close();
-    this.plot?.close();
     this.swarm = swarm;
     this.history = new History(swarm);
-    this.table = new PeersTable(swarm.names);
+    this.layOut(false);
+  }
+
+  // Peers that compute sums have rounds instead of curves, and other columns.
+  layOut(isSums) {
+    this.picture?.close();
+    this.plot?.close();
+    const { swarm } = this;
+    this.isSums = isSums;
+    this.table = new PeersTable(swarm.names, isSums);
+    this.rounds = new RoundsCard();
     this.totals = make("dl", { class: "tiles" });
     const chart = makeChart({
       id: "swarm-curves",
@@ -56,7 +65,12 @@ export class PeersView {
         { class: "swarm", id: "stage" },
         this.makeHead(),
         this.totals,
-        make("div", { class: "swarm-two" }, this.makePicture(canvas), chart.element),
+        make(
+          "div",
+          { class: "swarm-two" },
+          this.makePicture(canvas),
+          isSums ? this.rounds.element : chart.element,
+        ),
         this.table.element,
       ),
     );
@@ -91,12 +105,14 @@ export class PeersView {
 
   makePicture(canvas) {
     const { exact, note } = this.swarm;
-    const bar = make("canvas", { "aria-hidden": "true" });
+    const bar = make("canvas", { "aria-hidden": "true", hidden: this.isSums });
     paintBar(bar);
     this.about = make("p", { class: "about", "aria-live": "polite", text: note ?? "" });
     this.ticks = [make("span"), make("span"), make("span")];
     const middle = exact === null ? "median of the peers" : "exact value";
-    const text = `estimate: blue below, orange above the ${middle}; gray: not known yet`;
+    const text = this.isSums
+      ? "in the latest round: orange has contributed, blue is awaited; gray: not known yet"
+      : `estimate: blue below, orange above the ${middle}; gray: not known yet`;
     return make(
       "section",
       { class: "card swarm-picture", "aria-label": "Network" },
@@ -121,14 +137,16 @@ export class PeersView {
     this.looks += 1;
     this.look = look;
     alertUser("");
+    if ((look.rounds !== null) !== this.isSums) this.layOut(look.rounds !== null);
+    if (look.rounds) this.rounds.update(look);
     this.history.add(look);
     this.table.update(look.peers);
     this.totals.replaceChildren(...makeTotals(look, this.swarm.exact));
     this.picture.updatePeers(look);
-    this.showTicks(look);
+    if (!this.isSums) this.showTicks(look);
     this.showStatus(look.running);
     document.body.dataset.looks = String(this.looks);
-    this.plot.show(this.history.plot());
+    if (!this.isSums) this.plot.show(this.history.plot());
     if (this.pointedAt !== null) this.point(this.pointedAt);
   }
 
@@ -151,8 +169,12 @@ export class PeersView {
     this.pointedAt = peer;
     const found = this.look?.peers[peer];
     this.about.textContent = found
-      ? `${this.swarm.names[peer]}: ${found.state}, estimate ${formatEstimate(found)}, ` +
-        `${formatCount(found.exchanges)} exchanges`
+      ? `${this.swarm.names[peer]}: ${found.state}, ${this.describe(found)}`
       : (this.swarm.note ?? "");
+  }
+
+  describe(peer) {
+    if (this.isSums) return `round ${formatRound(peer)}, result ${formatEstimate(peer)}`;
+    return `estimate ${formatEstimate(peer)}, ${formatCount(peer.exchanges)} exchanges`;
   }
 }
