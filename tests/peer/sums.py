@@ -64,8 +64,8 @@ class Powers:
         powers = [factor * sum(row**k for row in rows) for k in range(WORDS)]
         return np.array([power % 2**64 for power in powers], dtype=np.uint64)
 
-    def follow(self, public: bytes) -> Ask:
-        if len(self.sums) == SUMS:
+    def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
+        if len(self.sums) >= SUMS:
             raise Disagreement("the sums differ")
         if abs(int(public) - self.factor) > 1:
             raise Disagreement("the factor is another one")
@@ -73,7 +73,7 @@ class Powers:
 
     def take(self, ask: Ask, total: Words) -> None:
         self.sums.append(tuple(total.tolist()))
-        digest = hashlib.sha256(repr(self.sums).encode()).digest()
+        digest = hashlib.sha256(repr((ask.public, self.sums)).encode()).digest()
         self.factor = 1 + digest[0]
 
 

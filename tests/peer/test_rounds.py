@@ -146,6 +146,38 @@ def test_another_question_has_another_mask() -> None:
     assert hidden[0] != hidden[1]
 
 
+def stop_in_first_sum(world: SumsWorld, shift: int) -> dict[tuple[int, str], Contribution]:
+    """Stop a peer once it has contributed; start it again as another version, off by this much."""
+    me = name_of(1)
+    while (1, me) not in world.state(me).contributions:
+        world.run(world.now + 0.002)
+    before = dict(world.state(me).contributions)
+    world.stop(me, power=True)
+    object.__setattr__(world.contexts[me], "shift", shift)
+    world.start(me)
+    return before
+
+
+def test_a_peer_keeps_to_what_it_has_asked_before_an_update() -> None:
+    world = make_world(3)
+    before = stop_in_first_sum(world, shift=1)
+    world.finish()
+    world.check_sums()
+    assert before.items() <= world.state(name_of(1)).contributions.items()
+    assert world.counts["rounds repeated: members asked differently"] > 0, "in later rounds"
+
+
+def test_a_peer_that_cannot_keep_to_it_stops_and_contributes_no_second_time() -> None:
+    world = make_world(3, shifts=(7, 7, 7))
+    before = stop_in_first_sum(world, shift=0)
+    world.run(world.now + 60.0)
+    rounds = world.rounds(name_of(1))
+    assert rounds.halt == Halt("version: the factor is another one")
+    assert {p: c for p, c in rounds.state.contributions.items() if p[1] == name_of(1)} == {
+        p: c for p, c in before.items() if p[1] == name_of(1)
+    }
+
+
 # What a liar can do
 
 
@@ -339,6 +371,23 @@ def test_nobody_keeps_a_peer_from_asking_the_others() -> None:
                 if isinstance(action, Send) and isinstance(action.message, Want):
                     asked.add(action.to)
     assert asked == {name_of(1), name_of(2)}
+
+
+def test_a_neighbor_that_asks_again_and_again_does_not_get_all_of_it_each_time() -> None:
+    world = make_world(4)
+    world.finish()
+    rounds, greedy = world.rounds(name_of(0)), name_of(1)
+    want = encode(Want(0, 1, bytes([0b1111])))
+
+    def count(times: int) -> int:
+        return sum(len(rounds.receive(greedy, want)) for _ in range(times))
+
+    rounds.contact()
+    assert count(3) == 3 * 4, "frames may be lost"
+    assert count(1000) == 5 * 4
+    assert len(rounds.receive(name_of(2), want)) == 4, "others are not concerned"
+    rounds.contact()
+    assert count(1) == 4
 
 
 def test_an_old_backup_contributes_the_same_bytes() -> None:

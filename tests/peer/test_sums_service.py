@@ -285,3 +285,19 @@ def test_the_database_of_a_peer_tells_no_rows(tmp_path: Path) -> None:
         stack.callback(parts.close)
         assert parts.saved.rows == 2
     assert os.stat(homes[0].state).st_mode & 0o077 == 0
+
+
+def test_a_result_is_still_signed_after_an_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the version that members ran when they stated it."""
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    before = read_snapshot(homes[0]).saved
+    monkeypatch.setattr("pairgossip.peer.sums.programs.__version__", "99.0")
+    run_all(homes)
+    seen = read_snapshot(homes[0])
+    assert seen.saved == before
+    signed = sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+    assert len(signed.signatures) == 3
+    assert signed.result.versions == {"pairgossip": pg.__version__}

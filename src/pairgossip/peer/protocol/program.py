@@ -73,8 +73,11 @@ class Program(Protocol):
     def contribute(self, ask: Ask) -> Words:
         """Return this member's numbers."""
 
-    def follow(self, public: bytes) -> Ask:
-        """Return the same question as another member asks it; raise `Disagreement` if it is not."""
+    def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
+        """Return the same question as another member asks it; raise `Disagreement` if it is not.
+
+        It is asked in another round unless it is not repeated, but was asked like that at once.
+        """
 
     def take(self, ask: Ask, total: Words) -> None:
         """Go on with the sum of all members' numbers."""

@@ -34,6 +34,7 @@ spread.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -56,6 +57,7 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.protocol.program import Kind
 from pairgossip.peer.protocol.state import (
     ContactSoon,
+    Place,
     SaveSums,
     Send,
     SumsAction,
@@ -67,6 +69,9 @@ _DIGEST = 32
 _MOST_SENT = 64
 _MOST_BYTES = 1 << 22
 """How much one request brings at once: more would only be dropped on its way."""
+_MOST_REPEATS = 8
+"""How often a neighbor gets the same contribution between two contacts: enough for a network that
+loses every other frame, and no more than that, for a request is short and what it brings is not."""
 
 
 @dataclass
@@ -82,10 +87,13 @@ class Rounds(Summation):
     _contacts: int = 0
     _sent: dict[int, set[str]] = field(default_factory=dict)
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
+    _given: dict[str, Counter[Place]] = field(default_factory=dict)
+    """What was sent to each neighbor on request since the last contact, and how often."""
 
     def _begin(self) -> None:
         self._theirs.clear()
         self._sent.clear()
+        self._given.clear()
         self.other_lists.clear()
         self._wanted = 0
         super()._begin()
@@ -109,6 +117,7 @@ class Rounds(Summation):
     def contact(self) -> list[SumsAction]:
         """Tell neighbors how far this peer is, and ask again for what has not come."""
         self._wanted = 0
+        self._given.clear()
         self._contacts += 1
         messages: list[SumsAction] = []
         for neighbor in self.present:
@@ -256,11 +265,17 @@ class Rounds(Summation):
 
     def _handle_want(self, sender: str, want: Want) -> list[SumsAction]:
         bits, answers, size = int.from_bytes(want.members, "little"), list[SumsAction](), 0
+        given = self._given.setdefault(sender, Counter())
         for place, one in enumerate(self.members):
             held = self.contribution(one, want.round) if bits >> place & 1 else None
-            if held is not None and len(answers) < _MOST_SENT and size < _MOST_BYTES:
-                answers.append(Send(sender, held))
-                size += len(held.words) + len(held.public)
+            if held is None or len(answers) >= _MOST_SENT or size >= _MOST_BYTES:
+                continue
+            if given[want.round, one] >= _MOST_REPEATS:
+                self.counts["requests left unanswered: repeated too often"] += 1
+                continue
+            given[want.round, one] += 1
+            answers.append(Send(sender, held))
+            size += len(held.words) + len(held.public)
         return answers
 
     def _handle_contribution(self, sender: str, given: Contribution) -> list[SumsAction]:

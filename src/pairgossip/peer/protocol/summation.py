@@ -132,8 +132,28 @@ class Summation(Membership[SumsState]):
             self.ask = self._next_ask(ask, given)
         except Disagreement as problem:
             self.halt = Halt(f"disagreement: {problem}", _ask_otherwise(ask, given))
+        if self.halt is None:
+            self._keep_to_own_question()
         if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
             self.halt = Halt("rounds")
+
+    def _keep_to_own_question(self) -> None:
+        """Ask what this peer has asked in this round before, if it has.
+
+        After an update the same question may come out otherwise in the last digits. What was
+        contributed stands: a second contribution would be a lie.
+        """
+        own = self.contribution(self.context.me)
+        if own is None or (self.ask is not None and own.public == self.ask.public):
+            return
+        try:
+            if self.ask is None:
+                raise Disagreement("there is nothing left to ask")
+            self.ask = self.program.follow(own.public, is_repeated=False)
+            if len(own.words) != 8 * self.ask.words:
+                raise Disagreement("another number of words")
+        except Disagreement as problem:
+            self.halt = Halt(f"version: {problem}")
 
     def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
         if ask.kind is Kind.CARDS:

@@ -113,6 +113,12 @@ class SumsReporter(Reporter):
                 "everybody could tell what the new ones contribute. Put the list of members "
                 "back, or let all begin again from new folders."
             )
+        if halt.reason.startswith("version: "):
+            return (
+                f"This peer has contributed to round {self._rounds.round} what another version of "
+                f"pairgossip computes ({halt.reason.removeprefix('version: ')}): run that version "
+                "again, or let the others evict this peer."
+            )
         why = clean_text(halt.reason, 200)  # it may quote what a member has sent
         if not halt.members:
             return (

@@ -97,14 +97,14 @@ class SumsProgram(ABC):
         """Return this member's numbers."""
         return self._add_up()
 
-    def follow(self, public: bytes) -> Ask:
-        """Return the same question as another member asks it."""
+    def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
+        """Return the same question as another member asks it, in a round more if it is repeated."""
         if self.result is not None:
             ranges = (self._spec.ranges[name] for name in self._spec.columns)
             widths = [high - low for low, high in ranges]
             self.result = follow_result(self.result, public, widths)
         else:
-            self._rounds += 1
+            self._rounds += is_repeated
             self._follow(public)
         ask = self.ask()
         assert ask is not None
