@@ -214,9 +214,17 @@ def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
     return sum(1 for _ in every_kill(script, rows, defect))
 
 
+def rows_of(script: Script) -> int:
+    """Return how many rows a peer needs to do all that a script asks of it."""
+    return 2 if script is two_offers else 1
+
+
 def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
-    """Kill two peers, or one twice, also while it starts again; take every n-th way."""
-    ways, rows = 0, 2 if script is two_offers else 1
+    """Kill two peers, or one twice, also while it starts again; take every n-th way.
+
+    Every first kill is also played alone, which tells how many points there are for another.
+    """
+    ways, rows = 0, rows_of(script)
     for stage in every_kill(script, rows, defect):
         (first,) = stage.kills
         seconds = list(_second_kills(first, stage.plan.passed))

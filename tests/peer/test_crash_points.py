@@ -11,6 +11,7 @@ from tests.peer.crash_points import (
     B,
     Script,
     one_exchange,
+    rows_of,
     run,
     sweep_doubly,
     sweep_singly,
@@ -18,10 +19,13 @@ from tests.peer.crash_points import (
 from tests.peer.defects import DEFECTS
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-def test_one_kill_anywhere_breaks_nothing(script: Script, rows: int) -> None:
-    assert sweep_singly(script, rows) > 20
+# Where peers have no more rows than the script needs, the sweep of two kills has these too.
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [(name, rows) for name in SCRIPTS for rows in (1, 2, 3) if rows != rows_of(SCRIPTS[name])],
+)
+def test_one_kill_anywhere_breaks_nothing(name: str, rows: int) -> None:
+    assert sweep_singly(SCRIPTS[name], rows) > 20
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
