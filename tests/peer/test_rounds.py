@@ -172,7 +172,7 @@ def test_a_peer_that_cannot_keep_to_it_stops_and_contributes_no_second_time() ->
     before = stop_in_first_sum(world, shift=0)
     world.run(world.now + 60.0)
     rounds = world.rounds(name_of(1))
-    assert rounds.halt == Halt("version: the factor is another one")
+    assert rounds.halt == Halt("version", detail="the factor is another one")
     assert {p: c for p, c in rounds.state.contributions.items() if p[1] == name_of(1)} == {
         p: c for p, c in before.items() if p[1] == name_of(1)
     }

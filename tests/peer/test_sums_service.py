@@ -13,10 +13,13 @@ from msgspec.structs import replace
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.messages import Proof
+from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.signed_result import check_signed, sign_result, write_signed
+from pairgossip.peer.service.status import ended_generation, sums_status
+from pairgossip.peer.signed_result import SignedResult, check_signed, sign_result, write_signed
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import request_growth
 from tests.peer.homes import introduce_each_other, make_home
@@ -210,11 +213,16 @@ def test_an_operator_may_allow_two_members(tmp_path: Path) -> None:
     run_all(homes)
 
 
+def signed_by(home: Home) -> SignedResult:
+    seen = read_snapshot(home)
+    assert isinstance(seen.saved, SumsState)
+    return sign_result(seen.context, Rounds(seen.context, seen.saved))
+
+
 def test_all_members_sign_the_result(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
     run_all(homes)
-    seen = read_snapshot(homes[0])
-    signed = sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+    signed = signed_by(homes[0])
     file, page = tmp_path / "result.json", tmp_path / "result.html"
     write_signed(signed, file)
     write_page(signed, page)
@@ -226,19 +234,26 @@ def test_all_members_sign_the_result(tmp_path: Path) -> None:
     assert f"{checked.result.value:.4g}" in text
 
 
-@pytest.mark.parametrize("change", ["value", "rows", "members", "signature"])
+@pytest.mark.parametrize(
+    "change", ["value", "rows", "question", "specification", "transcript", "members", "signature"]
+)
 def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
     homes = make_homes(tmp_path)
     run_all(homes)
-    seen = read_snapshot(homes[0])
     file = tmp_path / "result.json"
-    write_signed(sign_result(seen.context, seen.saved), file)  # type: ignore[arg-type]
+    write_signed(signed_by(homes[0]), file)
     table = json.loads(file.read_text())
     one = next(iter(table["signatures"]))
     if change == "value":
         table["result"]["value"] += 0.01
     elif change == "rows":
         table["result"]["rows"] += 1
+    elif change == "question":
+        table["result"]["question"] = "the wealth of all"
+    elif change == "specification":
+        table["result"]["specification"] = table["result"]["specification"].replace("gini", "mean")
+    elif change == "transcript":
+        table["transcript"] = "AAAA" + table["transcript"][4:]
     elif change == "members":
         del table["result"]["members"][one]
     else:
@@ -249,28 +264,38 @@ def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
         check_signed(file)
 
 
-def test_what_another_member_states_is_not_this_peers_result(tmp_path: Path) -> None:
+def test_a_result_that_not_all_have_signed_is_not_handed_on(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
+    with pytest.raises(InputError, match="Not all members have signed the result yet"):
+        signed_by(homes[0])
     run_all(homes)
     seen = read_snapshot(homes[0])
     state = seen.saved
     assert isinstance(state, SumsState)
     last = max(number for number, _ in state.contributions)
-    honest = sign_result(seen.context, state)
     liar = next(one for _, one in state.contributions if one != seen.context.me)
-    stated = state.contributions[last, liar]
-    lie = replace(stated, public=replace(honest.result, value=0.9).encode())
-    # The first in the table, as the one with the lowest id is.
     others = {at: one for at, one in state.contributions.items() if at != (last, liar)}
-    given = sign_result(seen.context, replace(state, contributions={(last, liar): lie, **others}))
-    assert given.result == honest.result
-    assert given.signatures.keys() == honest.signatures.keys() - {liar}
+    waiting = Rounds(seen.context, replace(state, contributions=others))
+    name = seen.context.members.names()[liar]
+    with pytest.raises(InputError, match=f"round 2 waits for '{name}'"):
+        sign_result(seen.context, waiting)
+    status = sums_status(seen.context, waiting)
+    assert status.estimate is not None and ended_generation(status) is None
+    stated = state.contributions[last, liar]
+    proof = Proof(state.generation, stated, replace(stated, public=b"{}"))
+    halted = Rounds(seen.context, replace(state, proof=proof))
+    with pytest.raises(InputError, match=f"^There is no result: '{name}' has signed two different"):
+        sign_result(seen.context, halted)
+    assert not sums_status(seen.context, halted).done
 
 
-def test_a_result_that_is_not_stated_yet_cannot_be_signed(tmp_path: Path) -> None:
-    seen = read_snapshot(make_homes(tmp_path)[0])
-    with pytest.raises(InputError, match="have not stated their result yet"):
-        sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+def test_a_page_is_not_written_before_all_have_signed(tmp_path: Path) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    signed = signed_by(homes[0])
+    fewer = dict(list(signed.signatures.items())[1:])
+    with pytest.raises(InputError, match="1 of 3 members have not signed"):
+        write_page(replace(signed, signatures=fewer), tmp_path / "result.html")
 
 
 def test_the_database_of_a_peer_tells_no_rows(tmp_path: Path) -> None:

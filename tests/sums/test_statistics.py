@@ -12,7 +12,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
-from pairgossip.peer.sums.results import decode_result
+from pairgossip.peer.sums.results import decode_figures
 from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
@@ -222,7 +222,7 @@ def test_small_numbers_of_a_result_are_not_exchanged_for_others() -> None:
     mine = program.result
     assert mine is not None and mine.value is not None and mine.value < 1e-12
     with pytest.raises(Disagreement, match="value is"):
-        program.follow(msgspec.structs.replace(mine, value=2 * mine.value).encode())
+        program.follow(msgspec.structs.replace(mine, value=2 * mine.value).state())
 
 
 def test_one_row_has_no_pairs_of_different_rows() -> None:
@@ -244,14 +244,17 @@ def test_a_result_is_followed_if_it_is_the_same_but_for_rounding_and_version() -
     program.take(ask, program.contribute(ask))
     mine = program.result
     assert mine is not None and mine.value is not None
-    assert decode_result(mine.encode()) == mine
+    assert mine.take_over(decode_figures(mine.state())) == mine
     near = msgspec.structs.replace(mine, value=mine.value + 1e-13, versions={"pairgossip": "9"})
-    assert program.follow(near.encode()).public == near.encode()
+    assert program.follow(near.state()).public == near.state()
     far = msgspec.structs.replace(mine, value=mine.value + 1e-6)
     with pytest.raises(Disagreement, match="value is"):
-        program.follow(far.encode())
+        program.follow(far.state())
+    other = msgspec.structs.replace(mine, members={"another": mine.rows})
+    with pytest.raises(Disagreement, match="other members or rows"):
+        program.follow(other.state())
     with pytest.raises(Disagreement, match="canonical"):
-        program.follow(b" " + near.encode())
+        program.follow(b" " + near.state())
     with pytest.raises(Disagreement, match="cannot be read"):
         program.follow(b"{}")
 

@@ -80,7 +80,8 @@ def result_facts(result: Result) -> list[tuple[str, str]]:
     if result.p is not None:
         facts.append(("p", format_value(result.p)))
     if result.noise is not None:
-        facts.append(("noise", f"epsilon {result.noise.epsilon:g}"))
+        error = format_value(result.noise.error, 2)
+        facts.append(("noise", f"epsilon {result.noise.epsilon:g}, standard error {error}"))
     if result.model is not None:
         facts.append(("model", ", ".join(format_value(one) for one in result.model)))
         facts.append(("objective", format_value(result.objective)))

@@ -7,9 +7,8 @@ from html import escape
 from pathlib import Path
 
 from pairgossip import files
-from pairgossip.peer.identity.certificates import name_in_certificate
 from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.signed_result import SignedResult
+from pairgossip.peer.signed_result import Checked, SignedResult, check_signatures
 from pairgossip.peer.sums.results import Result
 from pairgossip.text import format_count
 
@@ -32,18 +31,20 @@ details { margin: 1rem 0; }
 
 def write_page(signed: SignedResult, path: Path) -> None:
     """Write the page of a signed result."""
-    files.replace(path, _page(signed).encode())
+    checked = check_signatures(signed, "This result")
+    checked.require_all()
+    files.replace(path, _page(checked).encode())
 
 
-def _page(signed: SignedResult) -> str:
-    result = signed.result
+def _page(checked: Checked) -> str:
+    result = checked.result
     facts = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(said)}</td></tr>" for name, said in _facts(signed)
+        f"<tr><th>{escape(name)}</th><td>{escape(said)}</td></tr>" for name, said in _facts(result)
     )
     members = "".join(
-        f"<tr><td>{escape(name_in_certificate(one.certificate))}</td>"
+        f"<tr><td>{escape(name)}</td>"
         f"<td>{result.members[member]:,}</td><td><code>{escape(member)}</code></td></tr>"
-        for member, one in sorted(signed.signatures.items())
+        for member, name in sorted(checked.signed.items())
     )
     specification = json.dumps(json.loads(result.specification), indent=2)
     return (
@@ -71,9 +72,8 @@ def _headline(result: Result) -> str:
     return f"{value}<p class='range'>95 %: {low:.4g} to {high:.4g}</p>"
 
 
-def _facts(signed: SignedResult) -> list[tuple[str, str]]:
+def _facts(result: Result) -> list[tuple[str, str]]:
     """Say what the figures are about, and how sure they are."""
-    result = signed.result
     members = format_count(len(result.members), "member")
     facts = [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
     if result.sampling_error is not None:
@@ -97,7 +97,7 @@ def _facts(signed: SignedResult) -> list[tuple[str, str]]:
     return [
         *facts,
         ("what was shared", f"{format_count(result.rounds, 'sum')} over all members; no row"),
-        ("generation", str(generation_ordinal(signed.generation))),
+        ("generation", str(generation_ordinal(result.generation))),
         ("specification", result.hash),
         ("versions", ", ".join(f"{name} {one}" for name, one in result.versions.items())),
     ]

@@ -1,8 +1,9 @@
 """A result that can be handed on: what members found, signed by each of them, checked offline.
 
-The last round of a run is a statement: every member contributes the canonical bytes of the result,
-in clear, and signs them as it signs every contribution. So the signatures are there already; a
-file of the result holds them beside the certificates of the members.
+The last round of a run is a statement: every member contributes the figures of the result and the
+digest of all else in it, in clear, and signs that as it signs every contribution. So the signatures
+are there already; a file of the result holds them beside the certificates of the members. Nothing
+is handed on before all members have signed it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from pairgossip.peer.identity.certificates import (
 )
 from pairgossip.peer.identity.members import PeerContext
 from pairgossip.peer.protocol.messages import Contribution, signed_payload
-from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.protocol.state import SumsState
+from pairgossip.peer.protocol.rounds import Rounds
+from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
 from pairgossip.peer.spec.spec import hash_of
-from pairgossip.peer.sums.results import Result, decode_result
+from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.results import Result
+from pairgossip.text import join_names
 
 _FORMAT = "pairgossip-signed-result"
 _VERSION = 1
@@ -36,8 +39,6 @@ class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One member's word for the result."""
 
     certificate: str
-    transcript: str
-    """The digest of everything before, in base 64: the same at all members."""
     signature: str
     """In base 64."""
 
@@ -48,10 +49,10 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     format: str = _FORMAT
     version: int = _VERSION
     result: Result
-    generation: int
-    """As members' messages number it."""
     round: int
     """In which the result was stated."""
+    transcript: str
+    """The digest of everything before, in base 64: the same at all members."""
     signatures: dict[str, Signature]
     """By the members' ids."""
 
@@ -65,35 +66,55 @@ class Checked(NamedTuple):
     missing: list[str]
     """The ids of members that have not."""
 
-
-def sign_result(context: PeerContext, state: SumsState) -> SignedResult:
-    """Put together what this peer has stated in the last round, and who has stated the same.
-
-    Raise `InputError` if it is not there yet.
-    """
-    last = max((number for number, _ in state.contributions), default=0)
-    own = state.contributions.get((last, context.me))
-    try:
-        result = None if own is None else decode_result(own.public)
-    except Disagreement:
-        result = None
-    if own is None or result is None:
-        raise InputError(
-            "Members have not stated their result yet: run the peer until its status says that "
-            "the sums are complete."
-        )
-    return SignedResult(
-        result=result,
-        generation=state.generation,
-        round=last,
-        signatures={
-            one.member: Signature(
-                context.certificate_of(one.member), _text(one.transcript), _text(one.signature)
+    def require_all(self) -> None:
+        """Raise `InputError` unless every member has signed."""
+        if self.missing:
+            names = ", ".join(one[:16] for one in self.missing[:MOST_NAMED])
+            more = ", ..." if len(self.missing) > MOST_NAMED else ""
+            raise InputError(
+                f"{len(self.missing)} of {len(self.result.members)} members have not signed "
+                f"({names}{more}): ask for a file that all have signed."
             )
-            for (number, _), one in sorted(state.contributions.items())
-            if number == last and one.public == own.public
+
+
+def sign_result(context: PeerContext, rounds: Rounds) -> SignedResult:
+    """Put together what all members have stated in the last round.
+
+    Raise `InputError` if not all of them have.
+    """
+    check_stated(context, rounds)
+    assert isinstance(rounds.program, SumsProgram) and rounds.program.result is not None
+    last = rounds.round - 1
+    given = [rounds.state.contributions[last, member] for member in rounds.members]
+    return SignedResult(
+        result=rounds.program.result,
+        round=last,
+        transcript=_text(given[0].transcript),
+        signatures={
+            one.member: Signature(context.certificate_of(one.member), _text(one.signature))
+            for one in given
         },
     )
+
+
+def check_stated(context: PeerContext, rounds: Rounds) -> None:
+    """Raise `InputError` unless all members have stated the result of the sums."""
+    names = {**context.members.names(), context.me: context.identity.name}
+
+    def name(member: str) -> str:
+        return names.get(member, member)
+
+    if rounds.halt is not None:
+        raise InputError(f"There is no result: {explain_halt(rounds.halt, name)}")
+    if rounds.ask is not None:
+        awaited = [name(one) for one in rounds.awaited]
+        said = join_names([f"'{one}'" for one in awaited[:MOST_NAMED]])
+        more = f" and {len(awaited) - MOST_NAMED} more" if len(awaited) > MOST_NAMED else ""
+        waits = f" (round {rounds.round} waits for {said}{more})" if awaited else ""
+        raise InputError(
+            f"Not all members have signed the result yet{waits}: run the peer until its status "
+            "says that the sums are complete."
+        )
 
 
 def write_signed(signed: SignedResult, path: Path) -> None:
@@ -107,34 +128,40 @@ def check_signed(path: Path) -> Checked:
         signed = msgspec.json.decode(read_bytes(path, _LARGEST), type=SignedResult)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise InputError(
-            f"{path} is not a signed result: give one of peer result --json."
+            f"{path} is not a signed result: give a file that peer result --json has written."
         ) from None
     if (signed.format, signed.version) != (_FORMAT, _VERSION):
-        raise InputError(f"{path} is of another format or version: update pairgossip.")
-    result = signed.result
+        raise InputError(
+            f"{path} is no signed result of version {_VERSION}: check it with the version of "
+            "pairgossip that has written it."
+        )
+    return check_signatures(signed, str(path))
+
+
+def check_signatures(signed: SignedResult, where: str) -> Checked:
+    """Check every signature; raise `InputError` if one is not of this result."""
+    result, names = signed.result, {}
     if hash_of(result.specification) != result.hash:
-        raise InputError(f"{path} was altered: its specification is not that of its hash.")
-    names = {}
+        raise InputError(f"{where} was altered: its specification is not that of its hash.")
     for member, given in signed.signatures.items():
         if member not in result.members:
-            raise InputError(f"{path} was altered: {member[:16]} has signed but is no member.")
+            raise InputError(f"{where} was altered: {member[:16]} has signed but is no member.")
         if not _has_signed(signed, member, given):
             raise InputError(
-                f"{path} was altered: the signature of {member[:16]} is not of this result."
+                f"{where} was altered: the signature of {member[:16]} is not of this result."
             )
         names[member] = name_in_certificate(given.certificate)
-    missing = sorted(result.members.keys() - names.keys())
-    return Checked(result, names, missing)
+    return Checked(result, names, sorted(result.members.keys() - names.keys()))
 
 
 def _has_signed(signed: SignedResult, member: str, given: Signature) -> bool:
     """Return whether a member's key has signed these bytes."""
     stated = Contribution(
-        signed.generation,
+        signed.result.generation,
         signed.round,
         member,
-        _bytes(given.transcript),
-        signed.result.encode(),
+        _bytes(signed.transcript),
+        signed.result.state(),
         b"",
         _bytes(given.signature),
     )

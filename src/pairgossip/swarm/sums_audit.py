@@ -91,7 +91,7 @@ def audit_sums(homes: Sequence[Home], logs: Sequence[Path] = ()) -> SumsAudit:
     )
     for one in views.values():
         problems += search.find(one.name, _files(one, logs))
-    results = {None if one is None else one.encode() for one in stated.values()}
+    results = {None if one is None else one.state() for one in stated.values()}
     return SumsAudit(
         result=next(iter(stated.values())) if len(results) == 1 else None,
         rounds=len(complete),
@@ -219,7 +219,7 @@ def _stated(one: _View) -> Result | None:
     with tempfile.TemporaryDirectory(prefix="pairgossip-result-") as folder:
         path = Path(folder) / "result.json"
         try:
-            write_signed(sign_result(one.seen.context, one.state), path)
+            write_signed(sign_result(one.seen.context, one.rounds), path)
             checked = check_signed(path)
         except InputError:
             return None
@@ -236,5 +236,5 @@ def _other_results(
             continue  # which is said already
         if result is None:
             yield f"Not all members have signed the result of {one.name}."
-        elif told is not None and result.encode() != told.encode():
+        elif told is not None and result.state() != told.state():
             yield f"The result of {one.name} is not that of the rows of all peers."

@@ -10,12 +10,14 @@ from pairgossip.cli.options import HomeFolder, Json
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.cli.saved import Model, specified_model, versions, write_model
+from pairgossip.cli.sums import result_facts
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 
 if TYPE_CHECKING:
+    from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.peer.service.status import Ended
+    from pairgossip.peer.service.status import Ended, Status
 
 
 def result_command(
@@ -67,16 +69,18 @@ def result_command(
 
 def _hand_on(seen: PeerSnapshot, signed: Path | None, html: Path | None) -> None:
     """Write the result that all members have signed."""
+    from pairgossip.peer.protocol.rounds import Rounds
     from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.result_page import write_page
-    from pairgossip.peer.signed_result import sign_result, write_signed
+    from pairgossip.peer.signed_result import check_signatures, sign_result, write_signed
 
     if not isinstance(seen.saved, SumsState):
         raise InputError(
             "Only a result of sums is signed by all members, and this peer exchanges rows: give "
             "--out alone."
         )
-    result = sign_result(seen.context, seen.saved)
+    result = sign_result(seen.context, Rounds(seen.context, seen.saved))
+    check_signatures(result, str(seen.home.state)).require_all()
     if signed is not None:
         write_signed(result, signed)
     if html is not None:
@@ -96,12 +100,12 @@ def _now(seen: PeerSnapshot) -> Ended:
     """Return what the present generation has found so far."""
     from pairgossip.peer.protocol.messages import generation_ordinal
     from pairgossip.peer.protocol.state import SumsState
-    from pairgossip.peer.service.status import describe, ended_generation, follow, status_of
+    from pairgossip.peer.service.status import ended_generation, follow, status_of
 
     shown, context = seen.status(), seen.context
     generation = generation_ordinal(seen.saved.generation)
     if isinstance(seen.saved, SumsState):
-        status = describe(context, seen.saved)
+        status = _stated(seen, seen.saved)
     else:
         met = shown.heard_of if shown.generation == generation else ()
         status = status_of(context, seen.state, follow(context, seen.state, shown), met=met)
@@ -118,9 +122,25 @@ def _now(seen: PeerSnapshot) -> Ended:
             f"--generation {last} for what that one had found."
         )
     if found is None:
-        what = "sums" if seen.spec.is_sums else "exchange"
-        raise InputError(f"This peer has made no {what} yet: run it, then ask again.")
+        raise InputError("This peer has made no exchange yet: run it, then ask again.")
     return found
+
+
+def _stated(seen: PeerSnapshot, saved: SumsState) -> Status:
+    """Describe a peer whose members have all signed the result; raise `InputError` if not."""
+    from pairgossip.peer.protocol.rounds import Rounds
+    from pairgossip.peer.service.status import sums_status
+    from pairgossip.peer.signed_result import check_stated
+
+    rounds = Rounds(seen.context, saved)
+    try:
+        check_stated(seen.context, rounds)
+    except InputError as problem:
+        if ended := seen.status().ended:
+            earlier = f"--generation {ended[-1].generation} writes what that one had found"
+            raise InputError(f"{str(problem).removesuffix('.')}; {earlier}.") from None
+        raise
+    return sums_status(seen.context, rounds)
 
 
 def _then(seen: PeerSnapshot, generation: int) -> Ended:
@@ -166,8 +186,12 @@ def _result(seen: PeerSnapshot, found: Ended) -> dict[str, object]:
 
 
 def _model(seen: PeerSnapshot, found: Ended) -> Model:
-    # A peer knows its own labels only.
-    labels = sorted({row[-1] for row in seen.context.own})
+    from pairgossip.peer.sums.questions import label_values
+
+    if seen.spec.is_sums:
+        labels = label_values(seen.spec).tolist()
+    else:  # a peer knows its own labels only
+        labels = sorted({row[-1] for row in seen.context.own})
     settings = {
         "peer": seen.identity.name,
         "exchanges": found.exchanges,
@@ -191,26 +215,19 @@ def verify_command(file: Path, /, *, json: Json = False) -> None:
     file
         A file of `pairgossip peer result --json`.
     """
+    import msgspec
+
     from pairgossip.peer.signed_result import check_signed
 
     checked = check_signed(file)
     result = checked.result
-    facts = {
-        "question": result.question,
-        "value": result.value,
-        "interval": result.interval,
-        "rows": result.rows,
-        "signed_by": checked.signed,
-        "missing": checked.missing,
-    }
     if json:
-        write_json(facts)
-        return
-    rows = [(name, member) for member, name in sorted(checked.signed.items())]
-    write_rows(("signed by", "id"), rows, numbers=False)
-    if checked.missing:
-        raise InputError(
-            f"{len(checked.missing)} of {len(result.members)} members have not signed: "
-            f"{', '.join(one[:16] for one in checked.missing)}."
-        )
-    write_line(f"All {len(rows)} members have signed: {result.question}")
+        signed = {"signed_by": checked.signed, "missing": checked.missing}
+        write_json({**msgspec.to_builtins(result), **signed})
+    else:
+        rows = [(name, member) for member, name in sorted(checked.signed.items())]
+        write_rows(("signed by", "id"), rows, numbers=False)
+    checked.require_all()
+    if not json:
+        write_rows((result.question, ""), result_facts(result), numbers=False)
+        write_line(f"All {len(checked.signed)} members have signed this.")

@@ -108,6 +108,8 @@ def _estimate(status: Status) -> str:
         return "unknown: not all members have contributed yet"
     if status.estimate is None:
         return "unknown: no exchange yet"
+    if status.rounds is not None and not status.rounds.is_finished:
+        return f"{_found(status.estimate)}, which not all members have signed yet"
     return _found(status.estimate)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -26,8 +26,10 @@ _CARDS = Ask(Kind.CARDS, b"")
 class Halt(NamedTuple):
     """Why a generation cannot go on, and whom that is about."""
 
-    reason: str
+    reason: Literal["lie", "list", "rounds", "repeated", "disagreement", "version"]
     members: tuple[str, ...] = ()
+    detail: str = ""
+    """What the disagreement is about; it may quote what a member has sent."""
 
 
 @dataclass
@@ -131,7 +133,7 @@ class Summation(Membership[SumsState]):
         try:
             self.ask = self._next_ask(ask, given)
         except Disagreement as problem:
-            self.halt = Halt(f"disagreement: {problem}", _ask_otherwise(ask, given))
+            self.halt = Halt("disagreement", _ask_otherwise(ask, given), str(problem))
         if self.halt is None:
             self._keep_to_own_question()
         if self.ask is not None and self.round >= self.program.most_rounds and self.halt is None:
@@ -153,7 +155,7 @@ class Summation(Membership[SumsState]):
             if len(own.words) != 8 * self.ask.words:
                 raise Disagreement("another number of words")
         except Disagreement as problem:
-            self.halt = Halt(f"version: {problem}")
+            self.halt = Halt("version", detail=str(problem))
 
     def _next_ask(self, ask: Ask, given: list[Contribution]) -> Ask | None:
         if ask.kind is Kind.CARDS:

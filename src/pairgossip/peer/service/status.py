@@ -58,6 +58,7 @@ class RoundsStatus(msgspec.Struct, frozen=True):
     awaited: tuple[str, ...]
     """Whose are not: names, or ids of those whose names are not known."""
     is_finished: bool
+    """Whether all members have signed the result."""
     bracket: tuple[float, float] | None = None
     """Between which values the statistic of all rows lies for certain."""
     kind: str = ""
@@ -204,6 +205,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
     spec, names, state = context.agreed, context.members.names(), rounds.state
     names = {**names, context.me: context.identity.name}
     awaited, found = rounds.awaited, rounds.program.found
+    is_stated = rounds.ask is None and rounds.halt is None
     here = [one for one in rounds.members if one not in awaited]
     covered = coverage(context, rounds.members if found is not None else here)
     known: dict[str, Any] = {
@@ -230,13 +232,13 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         estimate=None if found is None else found.estimate,
         covers=covered,
         pending=0,
-        done=rounds.ask is None,
+        done=is_stated,
         rounds=RoundsStatus(
             rounds.round,
             rounds.program.most_rounds,
             len(here),
             tuple(names.get(one, one) for one in awaited),
-            rounds.ask is None,
+            is_stated,
             None if found is None else found.bracket,
             "" if rounds.ask is None else rounds.ask.kind.value,
         ),
@@ -257,8 +259,8 @@ def describe(context: PeerContext, state: State | SumsState) -> Status:
 
 def ended_generation(status: Status) -> Ended | None:
     """Return what to keep of a generation that ends with this status; None if it found nothing."""
-    if status.estimate is None:
-        return None
+    if status.estimate is None or not (status.rounds is None or status.rounds.is_finished):
+        return None  # what not all members have signed is no result
     return Ended(
         status.generation,
         status.estimate,

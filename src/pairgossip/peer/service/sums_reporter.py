@@ -8,14 +8,12 @@ from typing import Any
 
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SaveSums
-from pairgossip.peer.protocol.summation import Halt
 from pairgossip.peer.service.assembly import Assembly
+from pairgossip.peer.service.halts import MOST_NAMED, explain_halt
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.reporter import UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
 from pairgossip.text import clean_text, join_names
-
-_MOST_NAMED = 5
 
 
 class SumsReporter(Reporter):
@@ -66,13 +64,13 @@ class SumsReporter(Reporter):
         if (refusal := self._rounds.refusal()) is not None:
             sentences.append(refusal)
         if self._rounds.halt is not None:
-            sentences.append(self._explain(self._rounds.halt))
+            sentences.append(explain_halt(self._rounds.halt, self._name))
         sentences += [self._other_list(*one) for one in sorted(self._rounds.other_lists.items())]
         late = {one: since for one, since in waiting.items() if since > UNANSWERED}
         if late and not sentences:
             names = [f"'{self._name(one)}'" for one in sorted(late)]
-            more = len(names) - _MOST_NAMED
-            said = join_names(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+            more = len(names) - MOST_NAMED
+            said = join_names(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
             sentences.append(
                 f"Round {self._rounds.round} has waited for {said} for {max(late.values()):.0f} s: "
                 "nothing is lost, and it goes on once they run. If one is gone for good, run: "
@@ -88,48 +86,6 @@ class SumsReporter(Reporter):
         """Name a member that a neighbor has told, whatever that is."""
         return clean_text(self._name(member), 64)
 
-    def _explain(self, halt: Halt) -> str:
-        """Say why a generation stands still, and what to do."""
-        who = join_names([f"'{self._name(one)}'" for one in halt.members[:_MOST_NAMED]])
-        if halt.reason == "lie":
-            return (
-                f"{who} has signed two different contributions to one round, which proves a lie or "
-                f"a copied folder; both are kept. Run: pairgossip peer evict "
-                f"{self._name(halt.members[0])}."
-            )
-        if halt.reason == "rounds":
-            return (
-                "The rounds that the specification allows are used up: agree on more with "
-                "algorithm.rounds."
-            )
-        if halt.reason == "repeated":
-            return (
-                f"{who} asks for something else than the others in one round after another: see "
-                "that all run the same version of pairgossip, or evict that member."
-            )
-        if halt.reason == "list":
-            return (
-                "Sums over another list of members may be known: with those over the present one "
-                "everybody could tell what the new ones contribute. Put the list of members "
-                "back, or let all begin again from new folders."
-            )
-        if halt.reason.startswith("version: "):
-            return (
-                f"This peer has contributed to round {self._rounds.round} what another version of "
-                f"pairgossip computes ({halt.reason.removeprefix('version: ')}): run that version "
-                "again, or let the others evict this peer."
-            )
-        why = clean_text(halt.reason, 200)  # it may quote what a member has sent
-        if not halt.members:
-            return (
-                f"The sum cannot be that of the members' rows ({why}): one of them has "
-                "contributed something else, and a sum does not tell who."
-            )
-        return (
-            f"{who} asks for something else than this peer computes ({why}): see that all "
-            "run the same version of pairgossip."
-        )
-
     def _other_list(self, neighbor: str, theirs: dict[str, int]) -> str:
         """Say how a neighbor's list of members differs."""
         name, mine = self._name(neighbor), self._context.present_rows
@@ -142,7 +98,7 @@ class SumsReporter(Reporter):
             "rows differ for": {one for one in mine.keys() & theirs if mine[one] != theirs[one]},
         }
         parts = [
-            f"{what} {join_names([self._show(one) for one in sorted(ids)[:_MOST_NAMED]])}"
+            f"{what} {join_names([self._show(one) for one in sorted(ids)[:MOST_NAMED]])}"
             for what, ids in different.items()
             if ids
         ]

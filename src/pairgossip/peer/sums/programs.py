@@ -89,7 +89,7 @@ class SumsProgram(ABC):
         if self.is_stated:
             return None
         if self.result is not None:
-            return Ask(Kind.STATEMENT, self.result.encode())
+            return Ask(Kind.STATEMENT, self.result.state())
         public, words = self._question()
         return Ask(Kind.SUM, public, words)
 

@@ -1,7 +1,12 @@
-"""The result of a run on sums: what all members sign, in bytes that are the same everywhere."""
+"""The result of a run on sums: what all members sign, in bytes that are the same everywhere.
+
+Every member sends what it signs to all others. So that is the figures, which may differ in their
+last digits, and only a digest of what is known before: a list of a thousand members is long.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
@@ -91,20 +96,58 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return None
         return f"bins leave more of it open than rows do: {advice}"
 
+    def state(self) -> bytes:
+        """Return what members sign: the figures, and the digest of all else, which is long."""
+        told = {name: getattr(self, name) for name in Figures.__struct_fields__ if name != "rest"}
+        return Figures(rest=self._digest_rest(), **told).encode()
+
+    def _digest_rest(self) -> str:
+        names = set(self.__struct_fields__) - set(Figures.__struct_fields__)
+        rest = {name: getattr(self, name) for name in names}
+        return hashlib.sha256(msgspec.json.encode(rest, order="sorted")).hexdigest()
+
+    def take_over(self, figures: Figures) -> Result:
+        """Return the same with another member's figures; raise `Disagreement` if all else is not.
+
+        That is the question, the members and their rows, and the specification.
+        """
+        if figures.rest != self._digest_rest():
+            raise Disagreement("a result of other members or rows, or in other words")
+        told = msgspec.structs.asdict(figures)
+        del told["rest"]
+        return msgspec.structs.replace(self, **told)
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of a result that members may compute with other last digits; see `Result`."""
+
+    value: float | None
+    sampling_error: float | None
+    interval: tuple[float, float] | None
+    p: float | None
+    bracket: tuple[float, float] | None
+    noise: AddedNoise | None
+    model: tuple[float, ...] | None
+    objective: float | None
+    finished: bool
+    versions: dict[str, str]
+    rest: str
+    """The digest of all else."""
+
     def encode(self) -> bytes:
         """Return the canonical bytes."""
         return msgspec.json.encode(self, order="sorted")
 
 
-def decode_result(public: bytes) -> Result:
+def decode_figures(public: bytes) -> Figures:
     """Read canonical bytes; raise `Disagreement` if they are none."""
     try:
-        result = msgspec.json.decode(public, type=Result)
+        figures = msgspec.json.decode(public, type=Figures)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise Disagreement(f"a result that cannot be read ({problem})") from None
-    if result.encode() != public:
+    if figures.encode() != public:
         raise Disagreement("a result that is not in its canonical form")
-    return result
+    return figures
 
 
 def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> Result:
@@ -112,11 +155,11 @@ def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> 
 
     ``widths`` are those of the ranges of a model's features.
     """
-    theirs = decode_result(public)
+    theirs = mine.take_over(decode_figures(public))
     size = max(abs(part) for name in _ALIKE for part in _numbers(getattr(mine, name)))
     # A loss is measured by that of the zero model, which is about 1.
     near = {**dict.fromkeys(_ALIKE, _CLOSE * size), "noise": _CLOSE * size, "objective": _CLOSE}
-    for name in Result.__struct_fields__:
+    for name in Figures.__struct_fields__[:-1]:
         one, other = getattr(mine, name), getattr(theirs, name)
         if name == "model" and one is not None and other is not None:
             is_close = _are_models_close(one, other, widths)
