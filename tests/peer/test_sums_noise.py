@@ -10,6 +10,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import sign_result
@@ -58,7 +59,7 @@ def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> 
     run_all(homes)
     seen = read_snapshot(homes[0])
     assert isinstance(seen.saved, SumsState)
-    result = sign_result(seen.context, seen.saved).result
+    result = sign_result(seen.context, Rounds(seen.context, seen.saved)).result
     assert result.noise is not None and result.noise.error is not None
     assert (result.noise.epsilon, result.noise.honest) == (4.0, 2)
     truth = pg.exact(np.concatenate([np.array(rows) for rows in ROWS[:3]]), "gini")

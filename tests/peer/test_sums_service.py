@@ -323,6 +323,6 @@ def test_a_result_is_still_signed_after_an_update(
     run_all(homes)
     seen = read_snapshot(homes[0])
     assert seen.saved == before
-    signed = sign_result(seen.context, seen.saved)  # type: ignore[arg-type]
+    signed = signed_by(homes[0])
     assert len(signed.signatures) == 3
     assert signed.result.versions == {"pairgossip": pg.__version__}
