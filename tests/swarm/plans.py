@@ -52,11 +52,15 @@ def cancer_loss(model: FloatArray) -> float:
     return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
 
 
-def income_sums_plan(peers: int, rows: int, graph: Graph | None = None) -> Plan:
+def income_sums_plan(
+    peers: int, rows: int, graph: Graph | None = None, epsilon: float | None = None
+) -> Plan:
     """Peers that compute the Gini mean difference from sums, on a line unless a graph is given."""
     table = np.random.default_rng(3).uniform(1, 99, size=(rows, 1))
     text = SUMS_OF.format(
         measure='kernel = "gini"', columns=["income"], label="", ranges="income = [0, 100]"
     )
+    if epsilon is not None:
+        text += f"[privacy]\nepsilon = {epsilon}\n"
     values = tuple((float(value),) for value in table[:, 0])
     return make_plan(text, values, graph or pg.graphs.path(peers), peers, seed=1)

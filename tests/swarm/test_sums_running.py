@@ -83,3 +83,12 @@ def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:
         for one in report.books.violations
     )
     assert report.result_after is None and not report.is_sound
+
+
+def test_noise_is_that_of_the_ledgers(tmp_path: Path) -> None:
+    """The audit adds what peers have drawn, and draws nothing itself."""
+    plan = income_sums_plan(3, 60, epsilon=5.0)
+    report, audit = run(plan, tmp_path / "swarm")
+    assert audit.result is not None and audit.result.noise is not None
+    assert audit.result.noise.epsilon == 5.0 and audit.sums == 1
+    assert report.errors()[0] < 0.5

@@ -179,7 +179,8 @@ def create_peers(
             data.touch(mode=0o600)
             data.write_text(rows_text(rows, plan.spec), encoding="utf-8")
             # Equal rows of two peers are two people's, so each peer has a ledger of its own.
-            ledger = None if plan.spec.privacy is None else folder / f"{name}.ledger"
+            is_private = plan.spec.privacy is not None or plan.spec.noise is not None
+            ledger = folder / f"{name}.ledger" if is_private else None
             homes.append(
                 create_home(
                     folder / name, name, spec, data, address, power_safe=power_safe, ledger=ledger

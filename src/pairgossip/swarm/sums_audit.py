@@ -5,9 +5,10 @@ What peers have added up under masks is added up again from the rows themselves,
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -123,15 +124,27 @@ def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
 
 def _add_up_plainly(views: _Views) -> tuple[list[Words], Result | None, list[str]]:
     """Return all sums and the result as the rows of all peers tell them, without any mask."""
-    programs, totals = list[SumsProgram](), list[Words]()
-    for one in views.values():
-        program = one.seen.context.make_program(one.state.generation)
-        assert isinstance(program, SumsProgram)
-        programs.append(program)
-    try:
-        return totals, run_programs(programs, totals), []
-    except Disagreement as problem:
-        return totals, None, [f"The rows of the peers do not tell a result: {problem}."]
+    totals = list[Words]()
+    with tempfile.TemporaryDirectory(prefix="pairgossip-audit-") as folder:
+        programs = [_program(one, Path(folder)) for one in views.values()]
+        try:
+            return totals, run_programs(programs, totals), []
+        except Disagreement as problem:
+            return totals, None, [f"The rows of the peers do not tell a result: {problem}."]
+
+
+def _program(one: _View, folder: Path) -> SumsProgram:
+    """Return what a peer computes; its noise comes from a copy of its ledger, as it was drawn."""
+    seen, context = one.seen, one.seen.context
+    if seen.spec.noise is not None:
+        from pairgossip.peer.storage.home import noise_ledger
+        from pairgossip.peer.storage.kept_noise import KeptNoise
+
+        ledger = shutil.copy(noise_ledger(seen.home), folder / f"{one.name}.ledger")
+        context = replace(context, noise=KeptNoise(seen.spec, Path(ledger)))
+    program = context.make_program(one.state.generation)
+    assert isinstance(program, SumsProgram)
+    return program
 
 
 def _generations(views: _Views) -> list[str]:
