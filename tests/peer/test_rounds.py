@@ -37,6 +37,7 @@ from tests.peer.sums import (
     restore_first,
     run_sums_schedule,
 )
+from tests.peer.world import Faults
 
 BLOCKS, PER_BLOCK = 20, 25
 """Five hundred schedules; `benchmarks.peer_simulation` runs any number."""
@@ -371,6 +372,40 @@ def test_nobody_keeps_a_peer_from_asking_the_others() -> None:
                 if isinstance(action, Send) and isinstance(action.message, Want):
                     asked.add(action.to)
     assert asked == {name_of(1), name_of(2)}
+
+
+def test_a_slow_network_carries_little_twice() -> None:
+    """What was asked for is on its way, and news of something else is no reason to ask again."""
+    n = 12
+    graph = pg.graphs.watts_strogatz(n, k=4, p=0.3, seed=0)
+    faults = Faults(longest_delay=0.1)
+    world = SumsWorld(graph, [[float(k)] for k in range(n)], 0, disk_class=SumsDisk, faults=faults)
+    world.finish()
+    world.check_sums()
+    once = n * (n - 1) * (SUMS + 2)
+    assert world.counts["contributions received again"] < once / 2
+
+
+def test_more_is_asked_for_as_soon_as_something_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request is for no more than one answer brings; the rest does not wait for a timeout."""
+    monkeypatch.setattr("pairgossip.peer.protocol.rounds._MOST_SENT", 2)
+    world = SumsWorld(pg.graphs.path(3), [[1.0]] * 3, 0, disk_class=SumsDisk)
+    rounds, other = Rounds(world.contexts[name_of(1)], first_sums(1)), name_of(0)
+    rounds.start()
+    rounds.receive(other, encode(Hello(SPEC, "", 0, False)))
+    rounds.contact()
+    offer = encode(Have(0, 0, rounds.transcript, bytes([0b111]), False))
+    assert wants(rounds.receive(other, offer)) == [0b011]
+    assert wants(rounds.receive(other, offer)) == [0b100]
+    assert wants(rounds.contact(has_news=True)) == [], "all of it is on its way"
+    assert wants(rounds.contact()) == [0b011], "it may be lost"
+    assert wants(rounds.contact(has_news=True)) == [0b100]
+
+
+def wants(actions: list[SumsAction]) -> list[int]:
+    """The members whose contributions are asked for, a bit each, by request."""
+    sent = [action.message for action in actions if isinstance(action, Send)]
+    return [int.from_bytes(one.members, "little") for one in sent if isinstance(one, Want)]
 
 
 def test_a_neighbor_that_asks_again_and_again_does_not_get_all_of_it_each_time() -> None:

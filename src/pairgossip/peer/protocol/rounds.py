@@ -83,8 +83,11 @@ class Rounds(Summation):
     _theirs: dict[str, Have] = field(default_factory=dict)
     """How far neighbors are, as they last said."""
     _wanted: int = 0
-    """Whose contributions were asked for since the last contact."""
-    _contacts: int = 0
+    """Whose contributions were asked for and may be on their way."""
+    _turn: int = 0
+    """Which neighbor is asked next for everything, whoever was asked before."""
+    _has_turn: bool = True
+    """Whether that one has not been asked yet."""
     _sent: dict[int, set[str]] = field(default_factory=dict)
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
     _given: dict[str, Counter[Place]] = field(default_factory=dict)
@@ -95,7 +98,7 @@ class Rounds(Summation):
         self._sent.clear()
         self._given.clear()
         self.other_lists.clear()
-        self._wanted = 0
+        self._wanted, self._has_turn = 0, True
         super()._begin()
 
     @property
@@ -114,20 +117,43 @@ class Rounds(Summation):
         hellos = [Send(neighbor, self._hello(neighbor)) for neighbor in self.present]
         return [SaveSums(self.state, True, everything=True), *hellos, *self._proceed()]
 
-    def contact(self) -> list[SumsAction]:
-        """Tell neighbors how far this peer is, and ask again for what has not come."""
-        self._wanted = 0
+    def contact(self, *, has_news: bool = False) -> list[SumsAction]:
+        """Tell neighbors how far this peer is, and ask again for what has not come.
+
+        With news, those are told that may lack it, and what was asked for may still come: else a
+        slow network would be asked for the same at every piece of news.
+        """
         self._given.clear()
-        self._contacts += 1
+        if not has_news:
+            self._wanted, self._has_turn = 0, True
+            self._turn += 1
         messages: list[SumsAction] = []
+        have = self._have(wants_answer=not has_news)
         for neighbor in self.present:
             if neighbor not in self.agreed:
                 messages.append(Send(neighbor, self._hello(neighbor)))
             elif self.state.proof is not None:
                 messages.append(Send(neighbor, self.state.proof))
-            elif not self._is_level(neighbor) or self.ask is not None:
-                messages.append(Send(neighbor, self._have()))
+            elif self._is_to_be_told(neighbor, have, has_news=has_news):
+                messages.append(Send(neighbor, have))
+            messages += self._ask_on(neighbor)
         return messages
+
+    def _ask_on(self, neighbor: str) -> list[SumsAction]:
+        """Ask a neighbor for what it has, and nobody was asked for yet."""
+        theirs = self._theirs.get(neighbor)
+        if theirs is None or neighbor not in self.agreed:
+            return []
+        is_same = (theirs.round, theirs.transcript) == (self.round, self.transcript)
+        return self._compare(neighbor, theirs) if is_same or theirs.round > self.round else []
+
+    def _is_to_be_told(self, neighbor: str, have: Have, *, has_news: bool) -> bool:
+        theirs = self._theirs.get(neighbor)
+        if theirs is None or (self.ask is not None and not has_news):
+            return True
+        if has_news and theirs.round == have.round:
+            return bool(_bits(have.held) & ~_bits(theirs.held))
+        return replace(theirs, wants_answer=have.wants_answer) != have
 
     def evict(self, members: Collection[str]) -> list[SumsAction]:
         """Agree to go on without these members, and begin a generation unless others did."""
@@ -183,7 +209,7 @@ class Rounds(Summation):
                 break
             self._finish_round()
         if self.round > before:
-            self._wanted = 0
+            self._wanted, self._has_turn = 0, True
             level = [who for who in self.present if who in self.agreed]
             actions += [Send(who, self._have(wants_answer=False)) for who in level]
             for who, theirs in list(self._theirs.items()):
@@ -209,9 +235,7 @@ class Rounds(Summation):
 
     def _lacks(self, have: Have) -> bool:
         """Return whether this peer has contributions to the present round that a neighbor lacks."""
-        theirs = int.from_bytes(have.held, "little")
-        mine = int.from_bytes(self._have().held, "little")
-        return have.round == self.round and bool(mine & ~theirs)
+        return have.round == self.round and bool(_bits(self._have().held) & ~_bits(have.held))
 
     def _compare(self, sender: str, have: Have) -> list[SumsAction]:
         """Send a neighbor this peer's contribution, and ask for what it has and this peer lacks."""
@@ -222,7 +246,7 @@ class Rounds(Summation):
         if have.transcript != self.transcript:
             return self._look_into(sender, have)
         self.other_lists.pop(sender, None)
-        theirs, own = int.from_bytes(have.held, "little"), self.contribution(self.context.me)
+        theirs, own = _bits(have.held), self.contribution(self.context.me)
         actions = self._request(sender, theirs)
         mine = 1 << self.members.index(self.context.me)
         sent = self._sent.setdefault(self.round, set())
@@ -242,8 +266,10 @@ class Rounds(Summation):
                 missing |= 1 << place
         # One that offers all and sends nothing keeps nobody from asking the others: each of them
         # is asked in its turn, whoever was asked before.
-        has_turn = sender == self.present[self._contacts % len(self.present)]
+        has_turn = self._has_turn and sender == self.present[self._turn % len(self.present)]
         wanted = offered & missing & (-1 if has_turn else ~self._wanted)
+        self._has_turn = self._has_turn and not (has_turn and wanted)
+        wanted = _lowest(wanted, min(_MOST_SENT, _MOST_BYTES // (8 * self.program.longest) + 1))
         self._wanted |= wanted
         return [Send(sender, self._want(self.round, wanted))] if wanted else []
 
@@ -264,7 +290,7 @@ class Rounds(Summation):
         return [Send(sender, self._want(self.round - 1, (1 << len(self.members)) - 1))]
 
     def _handle_want(self, sender: str, want: Want) -> list[SumsAction]:
-        bits, answers, size = int.from_bytes(want.members, "little"), list[SumsAction](), 0
+        bits, answers, size = _bits(want.members), list[SumsAction](), 0
         given = self._given.setdefault(sender, Counter())
         for place, one in enumerate(self.members):
             held = self.contribution(one, want.round) if bits >> place & 1 else None
@@ -357,9 +383,19 @@ class Rounds(Summation):
         self.counts["lies proved"] += 1
         return [SaveSums(self.state, True), *(Send(who, proof) for who in self.present)]
 
-    def _is_level(self, neighbor: str) -> bool:
-        theirs = self._theirs.get(neighbor)
-        return theirs is not None and replace(theirs, wants_answer=True) == self._have()
+
+def _bits(packed: bytes) -> int:
+    """Return a set of members, a bit each."""
+    return int.from_bytes(packed, "little")
+
+
+def _lowest(bits: int, count: int) -> int:
+    """Return the lowest bits that are set, so many at most."""
+    kept = 0
+    while bits and kept.bit_count() < count:
+        kept |= bits & -bits
+        bits &= bits - 1
+    return kept
 
 
 def first_sums(rows: int) -> SumsState:

@@ -263,6 +263,8 @@ class RoundsRuntime(Runtime[Rounds]):
 
     contacts_at: float = math.inf
     _wait: float = _FIRST_CONTACT
+    _has_news: bool = False
+    """Whether something has come since the last contact."""
     _round: tuple[int, int] = (-1, -1)
     _since: float = 0.0
     """Since when this round has lasted."""
@@ -281,7 +283,8 @@ class RoundsRuntime(Runtime[Rounds]):
 
     def advance(self, now: float) -> None:
         """Contact the neighbors."""
-        self._carry_out(self.protocol.contact(), now)
+        has_news, self._has_news = self._has_news, False
+        self._carry_out(self.protocol.contact(has_news=has_news), now)
         longest = _SETTLED_CONTACT if self.protocol.is_settled else _LONGEST_CONTACT
         self._wait = min(2 * self._wait, longest)
         # Chance keeps peers from contacting each other in step.
@@ -289,7 +292,7 @@ class RoundsRuntime(Runtime[Rounds]):
 
     def finish(self, now: float) -> None:
         """Tell what is known once more: the neighbors may need it."""
-        self.contacts_at = now
+        self.contacts_at, self._has_news = now, False
 
     @property
     def in_flight(self) -> set[str]:
@@ -302,7 +305,7 @@ class RoundsRuntime(Runtime[Rounds]):
         return {one: now - self._since for one in self.protocol.awaited if one != me}
 
     def _schedule(self, action: ContactSoon, now: float) -> None:
-        self._wait = _FIRST_CONTACT
+        self._wait, self._has_news = _FIRST_CONTACT, True
         self.contacts_at = min(self.contacts_at, now + _SOON * self.chance.uniform(0.75, 1.25))
 
     def _carry_out(self, actions: list[Any], now: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,7 @@ class StatisticsProgram(SumsProgram):
         if spec.label is not None:
             check_labels(spec, rows[:, -1])
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """How many words a contribution has at most."""
         return count_words(self._spec)
