@@ -10,6 +10,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import matplotlib as mpl
@@ -23,6 +24,7 @@ import pairgossip as pg
 from pairgossip.algorithms import METHODS
 from pairgossip.cli import main
 
+ESTIMATE = pg.estimate
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 BUILT = {"_build", "auto_examples", "generated"}
@@ -177,10 +179,16 @@ def check_public_names(pages: dict[str, Loaded]) -> None:
             assert f"{module.__name__}.{name}" in anchors, name
 
 
+def estimate_briefly(*args: Any, trials: int = 1, **options: Any) -> pg.Run:
+    """Estimate in three trials at most: more of them draw the same curves, only smoother."""
+    return ESTIMATE(*args, trials=min(trials, 3), **options)
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_draw(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the gallery runs; the page of an example shows its figures."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pg, "estimate", estimate_briefly)
     exec(compile(example.read_text(encoding="utf-8"), str(example), "exec"), {})
     assert pyplot.get_fignums()
     for number in pyplot.get_fignums():
