@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from pairgossip import files
+from pairgossip.inference.answer import format_alike
 from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.signed_result import Checked, SignedResult, check_signatures
 from pairgossip.peer.sums.results import Result
@@ -14,16 +15,21 @@ from pairgossip.text import format_count
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff;
-       max-width: 46rem; margin: 3rem auto; padding: 0 1.25rem; }
+       max-width: 48rem; margin: 3rem auto; padding: 0 1.25rem; }
 h1 { font-size: 1.25rem; font-weight: 600; margin: 0 0 .25rem; }
 .value { font-size: 2.5rem; font-weight: 600; margin: 1rem 0 0; }
 .range { color: #57606a; margin: 0 0 1.5rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0 1.5rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0;
          border-bottom: 1px solid #d8dee4; }
-th { font-weight: 500; color: #57606a; width: 12rem; }
-td code, pre { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere;
-               white-space: pre-wrap; }
+th { font-weight: 500; color: #57606a; white-space: nowrap; width: 1%; padding-right: 1.5rem; }
+td { overflow-wrap: anywhere; }
+code, pre { font: 13px/1.5 ui-monospace, monospace; }
+td code { font-size: 12px; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+.members th, .members td { width: auto; }
+.members td:last-child { width: 30rem; }
+.members td:nth-child(2), .members th:nth-child(2) { text-align: right; padding-right: 1.5rem; }
 details { margin: 1rem 0; }
 @media print { body { margin: 0; } details { display: none; } }
 """
@@ -41,22 +47,25 @@ def _page(checked: Checked) -> str:
     facts = "".join(
         f"<tr><th>{escape(name)}</th><td>{escape(said)}</td></tr>" for name, said in _facts(result)
     )
+    facts += f"<tr><th>specification</th><td><code>{escape(result.hash)}</code></td></tr>"
     members = "".join(
         f"<tr><td>{escape(name)}</td>"
         f"<td>{result.members[member]:,}</td><td><code>{escape(member)}</code></td></tr>"
         for member, name in sorted(checked.signed.items())
     )
+    title = result.question[:1].upper() + result.question[1:]
     specification = json.dumps(json.loads(result.specification), indent=2)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(result.question)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{escape(result.question)}</h1>{_headline(result)}"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(title)}</h1>{_headline(result)}"
         f"<table>{facts}</table>"
-        "<h1>Signed by</h1><table><tr><th>member</th><th>rows</th><th>id</th></tr>"
+        f"<h1>Signed by all {len(checked.signed)} members</h1>"
+        "<table class='members'><tr><th>member</th><th>rows</th><th>id</th></tr>"
         f"{members}</table>"
-        "<p>Every member has signed these figures. To check that, run "
-        "<code>pairgossip verify</code> on the JSON file of this result.</p>"
+        "<p>To check the signatures, run <code>pairgossip verify</code> on the JSON file of this "
+        "result, and compare the ids with those that members have told you.</p>"
         f"<details><summary>Specification</summary><pre>{escape(specification)}</pre></details>"
         "</body></html>\n"
     )
@@ -65,11 +74,12 @@ def _page(checked: Checked) -> str:
 def _headline(result: Result) -> str:
     if result.value is None:
         return ""
-    value = f"<p class='value'>{result.value:.4g}</p>"
     if result.interval is None:
-        return value
+        return f"<p class='value'>{result.value:.4g}</p>"
     low, high = result.interval
-    return f"{value}<p class='range'>95 %: {low:.4g} to {high:.4g}</p>"
+    value, *ends = format_alike((result.value, low, high), (high - low) / 4)
+    said = f"95 % interval for the population that the rows are drawn from: {' to '.join(ends)}"
+    return f"<p class='value'>{value}</p><p class='range'>{said}</p>"
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
@@ -77,7 +87,7 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     members = format_count(len(result.members), "member")
     facts = [("covers", f"{members}, {format_count(result.rows, 'row')} together")]
     if result.sampling_error is not None:
-        said = "how far the population's value may be; falls with rows"
+        said = "standard error as an estimate of the population's value"
         facts.append(("sampling error", f"{result.sampling_error:.2g} ({said})"))
     if result.bracket is not None:
         low, high = result.bracket
@@ -89,15 +99,17 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if result.noise is not None:
         noise = result.noise
         error = "unknown" if noise.error is None else f"{noise.error:.2g}"
-        facts.append(("noise", f"epsilon {noise.epsilon:g}; its standard error is {error}"))
+        said = f"added to every count for epsilon {noise.epsilon:g}; standard error {error}"
+        facts.append(("noise", said))
     if result.model is not None:
-        facts.append(("model", ", ".join(f"{entry:.6g}" for entry in result.model)))
+        columns = json.loads(result.specification)["columns"]
+        parts = zip(columns, result.model, strict=True)
+        facts.append(("model", ", ".join(f"{name}: {entry:.6g}" for name, entry in parts)))
         if not result.finished:
             facts.append(("not at its best", result.describe_lack()))
     return [
         *facts,
         ("what was shared", f"{format_count(result.rounds, 'sum')} over all members; no row"),
         ("generation", str(generation_ordinal(result.generation))),
-        ("specification", result.hash),
         ("versions", ", ".join(f"{name} {one}" for name, one in result.versions.items())),
     ]

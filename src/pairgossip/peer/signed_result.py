@@ -142,16 +142,18 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
     """Check every signature; raise `InputError` if one is not of this result."""
     result, names = signed.result, {}
     if hash_of(result.specification) != result.hash:
-        raise InputError(f"{where} was altered: its specification is not that of its hash.")
+        raise _altered(where, "its specification is not that of its hash")
     for member, given in signed.signatures.items():
         if member not in result.members:
-            raise InputError(f"{where} was altered: {member[:16]} has signed but is no member.")
+            raise _altered(where, f"{member[:16]} has signed but is no member")
         if not _has_signed(signed, member, given):
-            raise InputError(
-                f"{where} was altered: the signature of {member[:16]} is not of this result."
-            )
+            raise _altered(where, f"the signature of {member[:16]} is not of this result")
         names[member] = name_in_certificate(given.certificate)
     return Checked(result, names, sorted(result.members.keys() - names.keys()))
+
+
+def _altered(where: str, how: str) -> InputError:
+    return InputError(f"{where} was altered ({how}): ask for the original.")
 
 
 def _has_signed(signed: SignedResult, member: str, given: Signature) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.protocol.state import SumsState
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, Status
+    from pairgossip.peer.signed_result import SignedResult
 
 
 def result_command(
@@ -59,32 +60,47 @@ def result_command(
         raise InputError("Say where to write: give --out, --json or --html.")
     check_outputs(wanted)
     seen = read_snapshot(place)
-    if json is not None or html is not None:
-        _hand_on(seen, json, html)
+    handed_on = json is not None or html is not None
+    signed = _sign(seen, generation) if handed_on else None
     if out is not None:
         _write(seen, out, generation)
+    if signed is not None:
+        _hand_on(signed, json, html)
     for file in wanted:
         tell(f"Wrote {file}")
 
 
-def _hand_on(seen: PeerSnapshot, signed: Path | None, html: Path | None) -> None:
-    """Write the result that all members have signed."""
+def _sign(seen: PeerSnapshot, generation: int | None) -> SignedResult:
+    """Return the result that all members have signed; raise `InputError` if there is none."""
+    from pairgossip.peer.protocol.messages import generation_ordinal
     from pairgossip.peer.protocol.rounds import Rounds
     from pairgossip.peer.protocol.state import SumsState
-    from pairgossip.peer.result_page import write_page
-    from pairgossip.peer.signed_result import check_signatures, sign_result, write_signed
+    from pairgossip.peer.signed_result import check_signatures, sign_result
 
     if not isinstance(seen.saved, SumsState):
         raise InputError(
             "Only a result of sums is signed by all members, and this peer exchanges rows: give "
             "--out alone."
         )
-    result = sign_result(seen.context, Rounds(seen.context, seen.saved))
-    check_signatures(result, str(seen.home.state)).require_all()
-    if signed is not None:
-        write_signed(result, signed)
+    now = generation_ordinal(seen.saved.generation)
+    if generation not in (None, now):
+        raise InputError(
+            f"Signatures are kept of the present generation only, which is {now}: leave "
+            "--generation out, or give it with --out alone."
+        )
+    signed = sign_result(seen.context, Rounds(seen.context, seen.saved))
+    check_signatures(signed, str(seen.home.state)).require_all()
+    return signed
+
+
+def _hand_on(signed: SignedResult, json: Path | None, html: Path | None) -> None:
+    from pairgossip.peer.result_page import write_page
+    from pairgossip.peer.signed_result import write_signed
+
+    if json is not None:
+        write_signed(signed, json)
     if html is not None:
-        write_page(result, html)
+        write_page(signed, html)
 
 
 def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:
@@ -229,5 +245,7 @@ def verify_command(file: Path, /, *, json: Json = False) -> None:
         write_rows(("signed by", "id"), rows, numbers=False)
     checked.require_all()
     if not json:
-        write_rows((result.question, ""), result_facts(result), numbers=False)
+        facts = [*result_facts(result), ("specification", result.hash)]
+        write_line(result.question)
+        write_rows(("figure", ""), facts, numbers=False)
         write_line(f"All {len(checked.signed)} members have signed this.")

@@ -152,11 +152,15 @@ def _sampling_error(status: Status) -> str:
     error, level = _short(status.sampling_error), "95 %"
     if status.privacy is not None:
         error, level = f"at least {error}", "95 %, privacy error included"
+    if status.rounds is not None:
+        noise = "" if status.privacy_error is None else " and the noise of counts"
+        level = f"95 %, with what bins leave open{noise}"
     if status.sampling_error is None:
         error = "too small to tell"
+    falls = "only" if status.rounds is None else "and bins"
     return (
         f"{error} ({level}: {ends} for the population the rows are drawn from; falls with rows "
-        "only)"
+        f"{falls})"
     )
 
 
