@@ -97,7 +97,10 @@ def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
             ("--rate", 5),
             "--rate is how often rows are exchanged, and with sums none are: leave it out.",
         ),
-        (("--peers", 2), "Peers contribute to sums over 3 members or more, not 2: use more peers."),
+        (
+            ("--peers", 2),
+            "Peers contribute to sums over 3 members or more, not 2: use more peers, or",
+        ),
     ],
 )
 def test_what_sums_have_no_use_for(

@@ -15,6 +15,7 @@ from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.swarm.processes import PeerProcess, Remains
 from pairgossip.swarm.row_search import RowSearch
 from pairgossip.swarm.sums_audit import audit_sums
 from tests.peer.test_sums_service import PLANTED, make_homes, run_all
@@ -103,6 +104,15 @@ def test_a_peer_without_a_result_is_found(homes: list[Home]) -> None:
     (violation,) = found.violations
     assert violation.startswith("clinic-0 has no result: round 2 waits for clinic-")
     assert found.result is None and found.rounds == 2
+
+
+def test_a_killed_peer_lacks_sums_or_does_not(homes: list[Home]) -> None:
+    peer = PeerProcess("clinic-0", "", homes[0], homes[0].folder / "log")
+    assert peer.remains() == Remains(has_worked=True, lacks_sums=False)
+    change(homes[0], without_last)
+    assert peer.remains() == Remains(has_worked=True, lacks_sums=True)
+    change(homes[0], lambda state: replace(state, contributions={}))
+    assert peer.remains().lacks_sums
 
 
 def test_generations_must_agree(homes: list[Home]) -> None:

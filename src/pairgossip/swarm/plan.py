@@ -85,7 +85,7 @@ def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Pla
     if spec.is_sums and peers < LEAST_MEMBERS:
         raise InputError(
             f"Peers contribute to sums over {LEAST_MEMBERS} members or more, not {peers}: use more "
-            "peers."
+            'peers, or let rows travel with algorithm.name = "exchange".'
         )
     if spec.members not in (None, len(rows)):
         raise InputError(
