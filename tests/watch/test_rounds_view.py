@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from rich.console import Console
 
-from pairgossip.peer.reading import PeerReading, SwarmReading
+from pairgossip.peer.reading import PeerReading, SwarmReading, describe_result
 from pairgossip.peer.service.status import Coverage, RoundsStatus
 from pairgossip.watch.peers import swarm_in
 from pairgossip.watch.peers_view import SwarmView
@@ -77,6 +77,7 @@ def test_rounds_fill_up_and_then_there_is_a_result(
     expect(rounds.nth(2)).to_contain_text("members sign the result")
     expect(page.locator(".rounds .awaited")).to_have_count(0)
     expect(page.locator("[data-total='result'] strong")).to_have_text("1.5")
+    expect(page.locator("[data-total='result']")).to_contain_text("signed by all members")
     found = page.locator(".found")
     expect(found.locator(".value")).to_have_text("1.5")
     expect(found).to_contain_text("0.062, 95 %: 1.375 to 1.625")
@@ -130,6 +131,12 @@ def test_what_one_peer_lacks_another_may_have() -> None:
     assert last.number == 1
 
 
+def describe(found: SwarmReading) -> str:
+    result = found.result()
+    assert result is not None
+    return describe_result(result)
+
+
 def test_the_terminal_shows_rounds_and_the_result() -> None:
     console = Console(width=200, record=True, file=io.StringIO())
     picture = PeersPicture(console, "3 peers: auc", None)
@@ -139,6 +146,9 @@ def test_the_terminal_shows_rounds_and_the_result() -> None:
     )
     console.print(picture.draw(200, 40))
     assert "waits for" in console.export_text()
+    unsigned = reading(OPEN, OPEN, OPEN, estimate=0.75).summary()
+    assert "value 0.75, not signed by all members yet" in unsigned
+    assert "signed" not in describe(reading(COMPLETE, OPEN, OPEN, estimate=0.75))
     picture.add(reading(COMPLETE, COMPLETE, COMPLETE, estimate=0.75))
     console.print(picture.draw(200, 40))
     text = console.export_text()

@@ -176,9 +176,9 @@ class SwarmReading:
         return [one for one in self.peers if one.state != EVICTED and one.generation == latest]
 
     def result(self) -> PeerReading | None:
-        """Return a peer that has found what sums tell; all that do have found the same."""
-        known = (one for one in self._present() if one.rounds is not None and one.has_estimate)
-        return next(known, None)
+        """Return a peer that has found what sums tell, signed by all members if one has that."""
+        known = [one for one in self._present() if one.rounds is not None and one.has_estimate]
+        return max(known, key=lambda one: one.has_result, default=None)
 
     def summary(self) -> str:
         """Describe the peers in one line."""
@@ -223,11 +223,12 @@ def describe_round(one: RoundReading) -> str:
 
 def describe_result(peer: PeerReading) -> str:
     """Say what sums have told, with its interval."""
+    signed = "" if peer.has_result else ", not signed by all members yet"
     if peer.parameters:
-        return f"a model of {peer.parameters} parameters"
+        return f"a model of {peer.parameters} parameters{signed}"
     ends = peer.errors.sampling_interval
     interval = "" if ends is None else f" (95 %: {ends[0]:.6g} to {ends[1]:.6g})"
-    return f"value {peer.estimate:.6g}{interval}"
+    return f"value {peer.estimate:.6g}{interval}{signed}"
 
 
 class PeerReader(Protocol):

@@ -58,9 +58,9 @@ function countRounds({ rounds, peers }) {
 
 function describeResult(result) {
   if (!result) return ["result", "–", "not all members have contributed yet"];
-  if (result.parameters)
-    return ["result", "a model", `${formatCount(result.parameters)} parameters`];
-  return ["result", formatNumber(result.estimate, 6), "the same at all peers"];
+  const signed = result.rounds.is_finished ? "signed by all members" : "not signed by all yet";
+  const value = result.parameters ? "a model" : formatNumber(result.estimate, 6);
+  return ["result", value, signed];
 }
 
 function averageEstimate(known) {
