@@ -19,6 +19,7 @@ from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import noise_ledger, request_growth
 from pairgossip.peer.storage.kept_noise import KeptNoise
 from pairgossip.peer.storage.ledger import account_of
+from tests.cli.running import CommandLine
 from tests.peer.homes import introduce_each_other, make_home
 from tests.peer.test_service import Switchboard, running
 from tests.peer.test_sums_service import is_complete, is_in_second_generation, run_all
@@ -67,6 +68,17 @@ def test_the_value_is_as_near_as_it_says_and_names_its_noise(tmp_path: Path) -> 
     assert abs(result.value - truth) < 6 * result.noise.error + 0.03 * truth  # bins are coarse
     for account in (account_of(noise_ledger(home)) for home in homes):
         assert (account.observations, int(account.spent), int(account.cap)) == (60, 4, 4)
+
+
+def test_status_tells_the_noise_and_what_is_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homes = make_homes(tmp_path)
+    run_all(homes)
+    shown = " ".join(CommandLine(capsys)("peer", "status", "--home", homes[0].folder).out.split())
+    assert "(noise in the counts; falls with rows and a larger epsilon)" in shown
+    assert "together tell of a row what epsilon 4 allows" in shown
+    assert "epsilon 4 of 4 spent by every row" in shown
 
 
 def test_a_peer_from_a_backup_adds_the_same_noise(tmp_path: Path) -> None:

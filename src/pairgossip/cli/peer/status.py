@@ -137,8 +137,10 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     if status.privacy is not None and is_statistic:
         known = "unknown yet"
         if status.privacy_error is not None:
-            known = f"at most {_short(status.privacy_error)}"
-        said = "reports instead of rows; falls with rows and a larger epsilon"
+            bound = "at most " if status.rounds is None else ""
+            known = f"{bound}{_short(status.privacy_error)}"
+        what = "reports instead of rows" if status.rounds is None else "noise in the counts"
+        said = f"{what}; falls with rows and a larger epsilon"
         lines.append(("privacy error", f"{known} ({said})"))
     return lines
 
@@ -150,7 +152,7 @@ def _sampling_error(status: Status) -> str:
     low, high = status.sampling_interval
     ends = " to ".join(format_alike((low, high), (high - low) / 4))
     error, level = _short(status.sampling_error), "95 %"
-    if status.privacy is not None:
+    if status.privacy is not None and status.rounds is None:
         error, level = f"at least {error}", "95 %, privacy error included"
     if status.rounds is not None:
         noise = "" if status.privacy_error is None else " and the noise of counts"

@@ -144,6 +144,11 @@ def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
 
 def guarantee_of(spec: Spec) -> str | None:
     """Say in one sentence what a specification promises about every row, if it does."""
+    if spec.noise is not None:
+        return (
+            f"noise in every count, so that all sums of a generation together tell of a row what "
+            f"epsilon {spec.noise.epsilon:g} allows"
+        )
     if spec.privacy is None:
         return None
     from pairgossip.peer.spec.mechanism import mechanism_of
@@ -233,6 +238,7 @@ def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
         covers=covered,
         pending=0,
         done=is_stated,
+        privacy=guarantee_of(spec),
         rounds=RoundsStatus(
             rounds.round,
             rounds.program.most_rounds,

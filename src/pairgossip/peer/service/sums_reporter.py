@@ -15,6 +15,10 @@ from pairgossip.peer.service.reporter import UNANSWERED, Reporter
 from pairgossip.peer.service.status import Status, sums_status
 from pairgossip.text import clean_text, join_names
 
+_AGREEING = (
+    " If one runs, its operator may not have agreed to the eviction yet: see peer status there."
+)
+
 
 class SumsReporter(Reporter):
     """Follows one peer's rounds."""
@@ -75,6 +79,7 @@ class SumsReporter(Reporter):
                 f"Round {self._rounds.round} has waited for {said} for {max(late.values()):.0f} s: "
                 "nothing is lost, and it goes on once they run. If one is gone for good, run: "
                 f"pairgossip peer evict {self._name(min(late))}."
+                f"{_AGREEING if self._rounds.state.evicted else ''}"
             )
         return sentences
 
