@@ -96,7 +96,7 @@ def test_a_peer_from_a_backup_adds_the_same_noise(tmp_path: Path) -> None:
 def test_noise_that_is_drawn_twice_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    homes = make_homes(tmp_path)
+    homes = make_homes(tmp_path, spec=NOISY.replace("epsilon = 4", "epsilon = 0.01"))
     shutil.copytree(homes[1].folder, tmp_path / "backup")
     run_all(homes)
     shutil.rmtree(homes[1].folder)
