@@ -10,6 +10,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.service.assembly import assemble, read_snapshot
@@ -105,6 +106,27 @@ def test_noise_that_is_drawn_twice_is_caught(
     with running(*homes, board=Switchboard()) as peers:
         assert until(lambda: peers[1].code is not None)
     assert peers[1].code == 3
+
+
+def test_a_crash_between_draw_and_contribution_draws_no_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    homes = make_homes(tmp_path)
+
+    def die(words: object) -> bytes:
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(masks, "pack", die)
+        with running(*homes, board=Switchboard()) as peers:
+            assert until(lambda: any(one.code is not None for one in peers))
+    assert any(one.code == 1 for one in peers)
+    drawn = [noise_ledger(home).read_bytes() for home in homes]
+    assert any(b'"noise":[' in one for one in drawn)
+    run_all(homes)
+    for home, before in zip(homes, drawn, strict=True):
+        assert account_of(noise_ledger(home)).spent == 4
+        assert noise_ledger(home).read_bytes() == before or b'"noise":[' not in before
 
 
 def kept(home: Home) -> KeptNoise:
