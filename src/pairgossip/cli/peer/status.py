@@ -134,6 +134,9 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
         lines.append(("gossip error", f"{error} ({said}; falls with messages)"))
     if status.sampling_interval is not None:
         lines.append(("sampling error", _sampling_error(status)))
+    if status.rounds is not None and status.privacy_error is not None:
+        said = "added to counts; falls with rows and a larger epsilon"
+        lines.append(("noise", f"{_short(status.privacy_error)} ({said})"))
     if status.privacy is not None and is_statistic:
         known = "unknown yet"
         if status.privacy_error is not None:

@@ -34,7 +34,8 @@ _CHANGES_BITS = 32
 _MOST_REMEMBERED = 100_000
 _LARGEST_FRAME = 1 << 20
 _LARGEST_TEXT = 1 << 16
-_LONGEST_PUBLIC = 1 << 17
+LONGEST_PUBLIC = 1 << 17
+"""How many bytes a contribution may say in clear."""
 _LARGEST_NUMBER = (1 << 63) - 1
 """What a database can hold: nothing larger is a generation or counts offers."""
 
@@ -365,13 +366,8 @@ def frame_limit(columns: int, mass: int, members: int = 0) -> int:
 
 
 def sums_frame_limit(words: int, members: int) -> int:
-    """Return how long a frame of a run of sums can be; a proof holds two contributions."""
-    return _LARGEST_TEXT + 2 * (8 * words + longest_public(members) + 1024)
-
-
-def longest_public(members: int) -> int:
-    """Return how many bytes a contribution may say in clear: a result lists all members."""
-    return _LONGEST_PUBLIC + 128 * members
+    """Return how long a frame of a run of sums can be: a proof holds two contributions."""
+    return _LARGEST_TEXT + 256 * members + 2 * (8 * words + LONGEST_PUBLIC + 1024)
 
 
 def _is_finite(message: Offer | Accept) -> bool:

@@ -43,6 +43,7 @@ from msgspec.structs import replace
 from pairgossip.peer.protocol.membership import RestoredBackup
 from pairgossip.peer.protocol.messages import (
     FIRST_GENERATION,
+    LONGEST_PUBLIC,
     AnyMessage,
     Contribution,
     Have,
@@ -51,7 +52,6 @@ from pairgossip.peer.protocol.messages import (
     Roster,
     Want,
     encode,
-    longest_public,
     signed_payload,
 )
 from pairgossip.peer.protocol.program import Kind
@@ -354,7 +354,7 @@ class Rounds(Summation):
         """Return whether a contribution is longer than any; no frame might hold two such."""
         return (
             len(given.words) > 8 * self.program.longest
-            or len(given.public) > longest_public(len(self.members))
+            or len(given.public) > LONGEST_PUBLIC
             or len(given.transcript) != _DIGEST
         )
 

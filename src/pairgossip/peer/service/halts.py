@@ -13,7 +13,8 @@ _SAME_VERSION = "see that all run the same version of pairgossip"
 
 def explain_halt(halt: Halt, name: Callable[[str], str]) -> str:
     """Say why a generation stands still, and what to do; ``name`` gives members their names."""
-    who = join_names([f"'{name(one)}'" for one in halt.members[:MOST_NAMED]])
+    names = [f"'{name(one)}'" for one in halt.members[:MOST_NAMED]]
+    who = join_names(names) if names else ""
     asks = "asks" if len(halt.members) == 1 else "ask"
     match halt.reason:
         case "lie":
