@@ -44,7 +44,7 @@ def take_signals() -> None:
 def test_what_was_computed_is_kept(single: Path, tmp_path: Path, trials: int) -> None:
     save, plot = tmp_path / "run.npz", tmp_path / "run.png"
     tokens = ["estimate", single, "--kernel", "gini", "--iterations", "1e12", "--trials", trials]
-    tokens += ["--save", save, "--plot", plot]
+    tokens += ["--jobs", 2, "--save", save, "--plot", plot]
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT, *map(str, tokens)],
         stdout=subprocess.PIPE,

@@ -127,7 +127,7 @@ def test_three_real_peers_find_the_auc_of_the_reports(tmp_path: Path) -> None:
     score = np.clip(0.35 * label + 0.6 * chance.random(12), 0.0, 1.0).round(6)
     plan = private_plan(PRIVATE_AUC, np.column_stack([score, label]))
     folder = tmp_path / "swarm"
-    options = SwarmOptions(seconds=60.0, exchanges=3000, power_safe=False)
+    options = SwarmOptions(seconds=60.0, exchanges=1000, power_safe=False)
     report = run_swarm(plan, folder, options, lambda *_: None)  # type: ignore[arg-type]
     assert report.is_sound, (report.audit.violations, report.failures)
     assert report.refused == 0
