@@ -217,14 +217,6 @@ def test_without_arguments_it_shows_the_help(capsys: pytest.CaptureFixture[str])
     assert "Usage: pairgossip COMMAND" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_knows_commands_and_options(cli: CommandLine, shell: str) -> None:
-    answer = cli("completion", shell)
-    assert (answer.code, answer.err) == (0, "")
-    for word in ("estimate", "swarm", "evict", "graph-file", "group-by"):
-        assert word in answer.out
-
-
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_finishes_words(cli: CommandLine, tmp_path: Path) -> None:
     script = tmp_path / "completion.sh"
@@ -242,17 +234,21 @@ def test_bash_finishes_words(cli: CommandLine, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shell", "start"), [("bash", ".bashrc"), ("zsh", ".zshrc"), ("fish", None)]
 )
-def test_installing_writes_where_the_shell_looks(
+def test_the_script_knows_all_and_is_installed_where_the_shell_looks(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str, start: str | None
 ) -> None:
     for name in ("ZDOTDIR", "ZSH_CUSTOM", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    script = cli("completion", shell)
+    assert (script.code, script.err) == (0, "")
+    for word in ("estimate", "swarm", "evict", "graph-file", "group-by"):
+        assert word in script.out
     answer = cli("completion", shell, "--install")
     assert (answer.code, answer.out) == (0, "")
     written = Path(answer.err.removeprefix("Wrote ").partition(": open a new shell")[0])
     assert written.is_relative_to(tmp_path)
-    assert written.read_text(encoding="utf-8") == cli("completion", shell).out
+    assert written.read_text(encoding="utf-8") == script.out
     assert start is None or str(written.parent) in (tmp_path / start).read_text(encoding="utf-8")
 
 
