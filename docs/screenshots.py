@@ -141,11 +141,29 @@ def simulations(browser: Browser) -> None:
 
 def swarm(browser: Browser, folder: Path) -> None:
     """Draw a small swarm of real peers."""
-    data = folder / "incomes.csv"
+    with peers_at_work(browser, folder / "swarm", PEERS, "--seconds", "120") as page:
+        up = page.locator("table.peers tr[data-state=up]")
+        expect(up).to_have_count(PEERS)
+        page.wait_for_timeout(25_000)
+        keep(page, "swarm")
+
+
+def sums(browser: Browser, folder: Path) -> None:
+    """Draw peers that have computed a sum, and are killed meanwhile."""
+    how = ("--algorithm", "sums", "--kills", "20")
+    with peers_at_work(browser, folder / "sums", 6, *how) as page:
+        expect(page.locator(".rounds li")).to_have_count(3)
+        expect(page.locator(".found .value")).to_be_visible()
+        keep(page, "sums")
+
+
+@contextlib.contextmanager
+def peers_at_work(browser: Browser, home: Path, peers: int, *how: str) -> Iterator[Page]:
+    """Run a swarm as long as the block runs, and look at it."""
+    data = home.with_suffix(".csv")
     pairgossip("dataset", "engel", "--out", str(data))
-    home = folder / "swarm"
-    words = ["--peers", str(PEERS), "--data", str(data), "--column", "income", "--kernel", "gini",
-             "--graph", "watts-strogatz", "--seconds", "120", "--fast"]  # fmt: skip
+    words = ["--peers", str(peers), "--data", str(data), "--column", "income", "--kernel", "gini",
+             "--graph", "watts-strogatz", "--fast", *how]  # fmt: skip
     with running("swarm", "run", *words, "--home", str(home), stderr=subprocess.DEVNULL):
         until = time.monotonic() + 60
         while not (home / "swarm.json").exists() and time.monotonic() < until:
@@ -154,10 +172,7 @@ def swarm(browser: Browser, folder: Path) -> None:
             watching("--swarm", str(home)) as address,
             opened(browser, f"{address}?view=swarm") as page,
         ):
-            up = page.locator("table.peers tr[data-state=up]")
-            expect(up).to_have_count(PEERS)
-            page.wait_for_timeout(25_000)
-            keep(page, "swarm")
+            yield page
 
 
 def results(browser: Browser, folder: Path) -> None:
@@ -191,6 +206,7 @@ def main() -> None:
         simulations(browser)
         results(browser, Path(folder))
         swarm(browser, Path(folder))
+        sums(browser, Path(folder))
         browser.close()
 
 
