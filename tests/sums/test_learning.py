@@ -58,7 +58,7 @@ def test_a_model_that_sums_do_not_tell_is_not_called_the_best() -> None:
     labels = (x.sum(axis=1) + 4 * rng.normal(size=100) > 0).astype(float)
     names = [f"x{k}" for k in range(20)]
     text = sums_text(
-        'loss = "auc-logistic"', names, "l", ranges=(-100, 100), algorithm="rounds = 9"
+        'loss = "auc-logistic"', names, "l", ranges=(-1000, 1000), algorithm="rounds = 3"
     )
     result = run_programs(start_programs(parse_spec(text), deal(np.column_stack([x, labels]), 3)))
     assert result.model is not None
@@ -175,3 +175,24 @@ def test_labels_that_are_no_grades_are_refused() -> None:
 def test_rows_of_one_class_have_no_model() -> None:
     result = run_programs(start_programs(loss_spec(), deal(ROWS[LABELS == 0][:30], 3)))
     assert (result.model, result.objective, result.finished) == (None, None, False)
+
+
+def test_scores_are_not_taken_to_lie_as_far_as_ranges_allow() -> None:
+    """Ranges are ten times as wide as rows spread, in many columns."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 40))
+    labels = (x.sum(axis=1) + 3 * rng.normal(size=200) > 0).astype(float)
+    names = [f"x{k}" for k in range(40)]
+    tables = "[learning]\nl2 = 0.01"
+    text = sums_text('loss = "auc-logistic"', names, "l", ranges=(-30, 30), tables=tables)
+    spec, rows = parse_spec(text), np.column_stack([x, labels])
+    (program,) = start_programs(spec, [rows])
+    highest = []
+    while (ask := program.ask()) is not None and program.result is None:
+        name, model, low, high, _ = msgspec.msgpack.decode(ask.public)
+        if name == "scores":
+            assert low <= (x @ model / 30).min() and (x @ model / 30).max() <= high
+            highest.append(high / np.abs(model).sum())
+        program.take(ask, program.contribute(ask))
+    assert highest[-1] < 0.5 < highest[0]
+    assert program.result is not None and program.result.finished

@@ -2,7 +2,8 @@
 
 The solver asks for averages only, and every average is a sum over all members' rows here. It never
 learns a largest value, which would be somebody's row: features lie in the declared ranges, so they
-run from -1 to 1, and scores no farther than the sizes of the model add up to.
+run from -1 to 1, and scores no farther than the sizes of the model add up to, and than the sums of
+their powers allow.
 """
 
 from __future__ import annotations
@@ -50,6 +51,14 @@ _COARSE = 0.1
 _NEAR = 1e-5
 """How far models may be apart, relative to their size, that members compute from the same sums:
 where a feature is the sum of others, rounding moves them along it by as much."""
+_EVEN_POWERS = np.array([
+    [1 / 2, 0, 1 / 2, 0, 0, 0, 0],
+    [3 / 8, 0, 1 / 2, 0, 1 / 8, 0, 0],
+    [10 / 32, 0, 15 / 32, 0, 6 / 32, 0, 1 / 32],
+])  # fmt: skip
+"""The second, fourth and sixth power by Chebyshev's polynomials."""
+_LOST = 4.0
+"""How far a row's powers may be off in units of the last digit."""
 _MARGIN = 2.0
 """How much beyond its bounds a sketch may take a function."""
 
@@ -138,7 +147,7 @@ class LearningProgram(SumsProgram):
         if self._name == "moments" and not self._has_pairs(sums):
             self.result = self._state(finished=False)
             return
-        reach = self._at.agreed.high if self._name == "scores" else math.inf
+        reach = self._farthest(sums) if self._name == "scores" else math.inf
         try:
             with np.errstate(all="ignore"):
                 self._advance((sums, np.full((1, 2), reach)))
@@ -150,6 +159,20 @@ class LearningProgram(SumsProgram):
         left = self.most_sums - self._rounds
         if self.result is None and left < (2 if self._name == "scores" else 1):
             self._conclude(is_finished=False)
+
+    def _farthest(self, sums: FloatArray) -> float:
+        """Return how far from 0 scores may be: no row's power is above the sum of all rows'.
+
+        Ranges tell much less where features are many, since few rows are extreme in all of them.
+        """
+        high, size = self._at.agreed.high, self._at.agreed.order
+        if sums.size != self._grades * size or size < _EVEN_POWERS.shape[1]:
+            return high  # they are counted in bins
+        totals = sums.reshape(self._grades, size).sum(axis=0)
+        powers = _EVEN_POWERS @ totals[: _EVEN_POWERS.shape[1]]
+        most = np.maximum(powers + totals[0] * _LOST * 2.0**-self._bits, 0.0)
+        ends = most ** (0.5 / np.arange(1, len(most) + 1))
+        return high * min(1.0, float(ends.min()))
 
     def _has_pairs(self, moments: FloatArray) -> bool:
         """Return whether rows of two grades are there."""
