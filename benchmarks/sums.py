@@ -4,7 +4,8 @@
 
 - auc: the AUC of 5 peers with 50,000 rows each, from the start of the first process;
 - many: 64 peers on this machine;
-- line: 3 peers on a line, the middle one killed and started again ten times: the same bits;
+- line: 3 peers on a line that learn, the middle one killed and started again ten times before it
+  has all sums: the same bits;
 - learning: Breast Cancer Wisconsin dealt to 5 peers, and how far their model is from the best.
 
 Each ends with an audit of all disks. Ends with 1 if one of them failed.
@@ -85,7 +86,7 @@ def _many(folder: Path, options: argparse.Namespace) -> bool:
 
 
 def _line(folder: Path, options: argparse.Namespace) -> bool:
-    homes = make_line(income_sums_plan(3, 300), folder / "line")
+    homes = make_line(cancer_plan(3, pg.graphs.path(3)), folder / "line")
     (folder / "copy").mkdir()
     copies = copy_line(homes, folder / "copy")
     calm, _ = run_line(copies, kills=0)
@@ -93,6 +94,7 @@ def _line(folder: Path, options: argparse.Namespace) -> bool:
     for problem in (*calm.violations, *disturbed.violations):
         print(f"  problem: {problem}")
     print(f"  contributions that the middle held at its kills: {', '.join(map(str, held))}")
+    print(f"  of {3 * calm.rounds} in all, in {calm.rounds} rounds")
     same = calm.result is not None and calm.result == disturbed.result
     print(f"  the same result as undisturbed, bit for bit: {'yes' if same else 'NO'}", flush=True)
     return same and calm.is_sound and disturbed.is_sound

@@ -30,8 +30,8 @@ name = "sums"
 """
 
 
-def cancer_plan(peers: int) -> Plan:
-    """Peers on a ring that learn to order cases of breast cancer from sums."""
+def cancer_plan(peers: int, graph: Graph | None = None) -> Plan:
+    """Peers that learn to order cases of breast cancer from sums, on a ring unless told."""
     features, labels = pg.datasets.breast_cancer_wisconsin()
     names = [f"x{k}" for k in range(features.shape[1])]
     text = SUMS_OF.format(
@@ -41,7 +41,7 @@ def cancer_plan(peers: int) -> Plan:
         ranges="\n".join([*(f"{name} = [1, 10]" for name in names), "y = [0, 1]"]),
     )
     rows = tuple(tuple(row) for row in np.column_stack([features, labels]).tolist())
-    return make_plan(text, rows, pg.graphs.cycle(peers), peers, seed=1)
+    return make_plan(text, rows, graph or pg.graphs.cycle(peers), peers, seed=1)
 
 
 def cancer_loss(model: FloatArray) -> float:
