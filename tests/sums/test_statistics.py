@@ -12,7 +12,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
-from pairgossip.peer.sums.results import decode_figures
+from pairgossip.peer.sums.results import decode_figures, known_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
@@ -223,6 +223,15 @@ def test_small_numbers_of_a_result_are_not_exchanged_for_others() -> None:
     assert mine is not None and mine.value is not None and mine.value < 1e-12
     with pytest.raises(Disagreement, match="value is"):
         program.follow(msgspec.structs.replace(mine, value=2 * mine.value).state())
+
+
+def test_brackets_are_rounded_outward() -> None:
+    assert known_bracket(0.1234567, 0.1234571, digits=6) == (0.123456, 0.123458)
+    assert known_bracket(-0.1234561, 1.0, digits=6) == (-0.123457, 1.0)
+    low, high = 0.12345678901234, 0.98765432109871
+    known = known_bracket(low, high)
+    assert known is not None and known[0] < low and high < known[1]
+    assert known_bracket(float("nan"), 1.0) is None
 
 
 def test_one_row_has_no_pairs_of_different_rows() -> None:

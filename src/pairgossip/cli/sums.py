@@ -67,12 +67,15 @@ def print_result(result: Result, *, json: bool) -> None:
 
 def result_facts(result: Result) -> list[tuple[str, str]]:
     """Return what there is to say of a result, each with its name."""
+    from pairgossip.peer.sums.results import known_bracket
+
     facts = []
     if result.value is not None:
         facts.append(("value", format_value(result.value)))
     if result.sampling_error is not None:
         facts.append(("sampling error", format_value(result.sampling_error, 2)))
-    for name, ends in (("95 %", result.interval), ("certainly", result.bracket)):
+    bracket = result.bracket and known_bracket(*result.bracket, digits=6)
+    for name, ends in (("95 %", result.interval), ("certainly", bracket)):
         if ends is not None:
             facts.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
     if (advice := result.advise_bins()) is not None:

@@ -10,7 +10,7 @@ from pairgossip import files
 from pairgossip.inference.answer import format_alike
 from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.signed_result import Checked, SignedResult, check_signatures
-from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.results import Result, known_bracket
 from pairgossip.text import format_count
 
 _STYLE = """
@@ -53,13 +53,12 @@ def _page(checked: Checked) -> str:
         f"<td>{result.members[member]:,}</td><td><code>{escape(member)}</code></td></tr>"
         for member, name in sorted(checked.signed.items())
     )
-    title = result.question[:1].upper() + result.question[1:]
     specification = json.dumps(json.loads(result.specification), indent=2)
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1>{_headline(result)}"
+        f"<title>{escape(result.question)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(result.question)}</h1>{_headline(result)}"
         f"<table>{facts}</table>"
         f"<h1>Signed by all {len(checked.signed)} members</h1>"
         "<table class='members'><tr><th>member</th><th>rows</th><th>id</th></tr>"
@@ -89,8 +88,8 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     if result.sampling_error is not None:
         said = "standard error as an estimate of the population's value"
         facts.append(("sampling error", f"{result.sampling_error:.2g} ({said})"))
-    if result.bracket is not None:
-        low, high = result.bracket
+    if result.bracket is not None and (ends := known_bracket(*result.bracket, digits=6)):
+        low, high = ends
         facts.append(("over all rows", f"between {low:.6g} and {high:.6g} for certain"))
     if (advice := result.advise_bins()) is not None:
         facts.append(("bins", advice))

@@ -120,9 +120,12 @@ def _found(estimate: tuple[float, ...]) -> str:
 
 def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     """Say how sure the estimate is: one line for each error, in its own words."""
+    from pairgossip.peer.sums.results import known_bracket
+
     lines = []
-    if status.rounds is not None and status.rounds.bracket is not None:
-        low, high = status.rounds.bracket
+    bracket = None if status.rounds is None else status.rounds.bracket
+    if bracket is not None and (rounded := known_bracket(*bracket, digits=6)) is not None:
+        low, high = rounded
         said = "what the cells leave open; falls with bins"
         ends = f"{format_value(low)} to {format_value(high)}"
         lines.append(("certainly", f"{ends} over all rows ({said})"))
