@@ -12,6 +12,7 @@ from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
+from pairgossip.peer.sums.fixed_point import encode
 from pairgossip.peer.sums.results import decode_figures, known_bracket
 from pairgossip.peer.sums.statistics import cells_of
 from tests.sums.running import deal, run_programs, start_programs
@@ -124,6 +125,31 @@ def test_sums_are_those_of_all_rows_bit_for_bit() -> None:
         seen.append(totals[0])
     assert (seen[0] == seen[1]).all() and (seen[0] == seen[2]).all()
     assert seen[0][0] == N
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "columns", "label"),
+    [
+        ("gini", SCORES[:, None], ["a"], None),
+        ("auc", SCORED, ["a"], "l"),
+        ("auc-difference", BOTH, ["a", "b"], "l"),
+        ("ranking-risk", SCORED, ["a"], "l"),
+        ("kendall", TWO, ["a", "b"], None),
+        ("concordance", EVENTS, ["a", "b", "e"], None),
+        ("median", SCORES[:, None], ["a"], None),
+        ("mann-whitney", SCORED, ["a"], "l"),
+        ("spearman", TWO, ["a", "b"], None),
+    ],
+)
+def test_rows_are_added_up_without_their_zeros(
+    kernel: str, rows: np.ndarray, columns: list[str], label: str | None
+) -> None:
+    """The same words as from all features of all rows."""
+    cells = cells_of(kernel_spec(kernel, columns, label), N)
+    rows = np.vstack([rows, np.floor(rows), np.ceil(rows)])  # at both ends of the ranges, too
+    for bits in (0, 52):
+        whole = encode(cells.features(rows, cells.grids), cells.bounds(cells.grids), bits)
+        assert (cells.encode(rows, cells.grids, bits) == whole).all()
 
 
 def test_sums_are_those_of_the_sketch_that_simulations_average() -> None:

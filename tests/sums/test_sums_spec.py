@@ -4,6 +4,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.spec.spec import differences, parse_spec
+from pairgossip.peer.sums.statistics import count_words
 from tests.peer.homes import AUC, GINI
 from tests.sums.specs import kernel_spec, sums_text
 
@@ -127,6 +128,15 @@ def test_what_makes_no_sense_is_refused(text: str, sentence: str) -> None:
         parse_spec(text)
 
 
+def test_more_rows_have_more_bins() -> None:
+    spec, grades = parse_spec(SUMS), SUMS.replace("ill = [0, 1]", "ill = [1, 64]")
+    words = [count_words(spec, rows) for rows in (9, 10_000, 60_000, 10**9)]
+    assert words == [1 + 4 * bins for bins in (32, 200, 488, 512)]
+    assert count_words(parse_spec(grades.replace("auc", "ranking-risk"))) == 1 + 64 * 3 * 16
+    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    assert count_words(noisy, 9) == count_words(noisy, 10**9) == 1 + 2 * 64
+
+
 def test_what_leaves_the_machine_is_said_in_words() -> None:
     assert "Your rows travel" in parse_spec(AUC).leaves()[0]
     private = parse_spec(AUC + "[privacy]\nepsilon = 2\nbins = 4\nclasses = [0, 1]")
@@ -134,7 +144,8 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     assert "epsilon 2" in private.leaves()[0]
     sums = parse_spec(SUMS).leaves()
     assert sums[0].startswith("No row leaves this machine")
-    assert "1 sum of 257 numbers" in sums[1]
+    assert "1 sum of at most 2,049 numbers" in sums[1]
+    assert "1 sum of 257 numbers" in parse_spec(replaced(SUMS, algorithm="bins = 64")).leaves()[1]
     assert "at most 100 sums of at most 768 numbers" in parse_spec(LEARN).leaves()[1]
     many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
     assert "of at most 3,005 numbers" in parse_spec(many).leaves()[1]

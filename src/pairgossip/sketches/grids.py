@@ -122,9 +122,14 @@ class Grid:
         return form.reshape(len(self.whole), -1)
 
     @property
+    def size(self) -> int:
+        """How many features there are."""
+        return self.bins * (self.powers + 1)
+
+    @property
     def whole(self) -> FloatArray:
         """The form that is 1 at all pairs."""
-        counted = np.zeros(self.bins * (self.powers + 1))
+        counted = np.zeros(self.size)
         counted[self.counts] = 1.0
         return np.outer(counted, counted)
 
@@ -164,12 +169,18 @@ class Grid:
 
         An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
         """
+        features = np.zeros((len(values), self.size))
+        places, entries = self.entries(values)
+        features[np.arange(len(values))[:, None], places] = entries
+        return features
+
+    def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the features that are not all zeros: their places and themselves, a line each."""
         within = np.searchsorted(self.edges, values, side="right") - 1
         bins: IntArray = np.clip(within, 0, self.bins - 1)
         offsets = (values - self.middles[bins]) / self.widths[bins]
-        features = np.zeros((len(values), self.bins, self.powers + 1))
-        features[np.arange(len(values)), bins] = offsets[:, None] ** np.arange(self.powers + 1)
-        return features.reshape(len(values), -1)
+        powers = np.arange(self.powers + 1)
+        return bins[:, None] * len(powers) + powers, offsets[:, None] ** powers
 
 
 def lay_bins(
@@ -238,6 +249,11 @@ class Labels:
         return len(self.values)
 
     @property
+    def size(self) -> int:
+        """How many features there are."""
+        return self.bins
+
+    @property
     def signs(self) -> FloatArray:
         """The form of sign(x - y), which is exact."""
         return np.sign(np.subtract.outer(self.values, self.values))
@@ -272,3 +288,8 @@ class Labels:
     def features(self, values: FloatArray) -> FloatArray:
         """Return a 1 in the place of each value, shape (m, bins)."""
         return (values[:, None] == self.values).astype(np.float64)
+
+    def entries(self, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the places of the features that are not zeros, of values that are among these."""
+        places = np.searchsorted(self.values, values)
+        return places[:, None], np.ones((len(values), 1))

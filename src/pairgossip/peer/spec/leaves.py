@@ -40,7 +40,8 @@ def _describe_cells(spec: Spec) -> list[str]:
     from pairgossip.peer.sums.statistics import count_words
 
     rounds = format_count(spec.algorithm.refine, "sum")
-    words = format_count(count_words(spec), "number")
+    most = count_words(spec)
+    words = ("at most " if most > count_words(spec, 1) else "") + format_count(most, "number")
     sentences = [
         f"Members learn {rounds} of {words}: how many rows there are in each bin"
         f"{' (counts only)' if spec.noise else ', and how they lie in it'}."

@@ -83,7 +83,7 @@ class Algorithm(_Strict, frozen=True):
     rate: float = 10.0
     """Exchanges per second and link."""
     bins: _Whole | None = None
-    """With sums and a kernel, how many bins a column has; None for 64, or 16 of two columns."""
+    """With sums and a kernel, how many bins a column has; None for as many as the rows suggest."""
     refine: _Whole = 1
     """With sums and a kernel, how many sums there are: 2 for a second one on better bins."""
     rounds: _Whole | None = None

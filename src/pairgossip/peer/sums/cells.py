@@ -17,6 +17,8 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.order_statistics import Statistic
+from pairgossip.peer.protocol.program import Words
+from pairgossip.peer.sums.fixed_point import encode, to_whole
 from pairgossip.peer.sums.readings import OrderReading, PairReading, Reading
 from pairgossip.sketches import Sketch
 from pairgossip.sketches.bins import (
@@ -87,6 +89,20 @@ class Cells(ABC):
     def reading(self, grids: tuple[Grid, ...], n: float) -> Reading:
         """Return what means of the features of n rows tell."""
 
+    def places(self) -> list[tuple[int, ...]] | None:
+        """Return the columns of rows that the axes of every block are about.
+
+        None where features are more than products of features of columns.
+        """
+        return None
+
+    def encode(self, rows: FloatArray, grids: tuple[Grid, ...], bits: int) -> Words:
+        """Add up the features of rows as whole numbers, most of which are zeros."""
+        if (places := self.places()) is None:
+            return encode(self.features(rows, grids), self.bounds(grids), bits)
+        blocks = zip(self.blocks(grids), places, strict=True)
+        return np.concatenate([_encode_block(axes, rows[:, at].T, bits) for axes, at in blocks])
+
     def bounds(self, grids: tuple[Grid, ...]) -> FloatArray:
         """Return how large features are at most, shape (r,)."""
         return np.ones(len(self.is_count(grids)))
@@ -119,6 +135,20 @@ class Cells(ABC):
         return tuple(found.get(id(grid), grid) for grid in grids)
 
 
+def _encode_block(axes: Sequence[Axis], columns: FloatArray, bits: int) -> Words:
+    """Add up products of features of columns, without the zeros among them."""
+    rows, size = columns.shape[1], 1
+    places, products = np.zeros((rows, 1), dtype=np.int64), np.ones((rows, 1))
+    for axis, column in zip(axes, columns, strict=True):
+        at, entries = axis.entries(column)
+        size *= axis.size
+        places = (places[:, :, None] * axis.size + at[:, None, :]).reshape(rows, -1)
+        products = (products[:, :, None] * entries[:, None, :]).reshape(rows, -1)
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, places, to_whole(products, 1.0, bits))
+    return total.view(np.uint64)
+
+
 def _kron(parts: Sequence[FloatArray]) -> FloatArray:
     product: FloatArray = np.ones(1)
     for part in parts:
@@ -134,7 +164,7 @@ def _expansion(axis: Axis) -> FloatArray:
 
 
 def _counted(axis: Axis) -> FloatArray:
-    counted = np.zeros(len(axis.signs))
+    counted = np.zeros(axis.size)
     counted[axis.counts] = 1.0
     return counted
 
@@ -202,6 +232,9 @@ class _OneColumn(_PairCells):
     def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
         return [grids]
 
+    def places(self) -> list[tuple[int, ...]]:
+        return [(0,)]
+
     def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
         return sketch_column(self.kernel, grids[0], n, scale)
 
@@ -224,6 +257,9 @@ class _Scores(_PairCells):
         classes = self._classes
         alone: list[tuple[Axis, ...]] = [(grid, classes) for grid in grids[:2]]
         return alone if len(grids) == 1 else [*alone, (*grids[2:], classes)]
+
+    def places(self) -> list[tuple[int, ...]]:
+        return [(0, 1)] if len(self.columns.ranges) == 1 else [(0, 2), (1, 2), (0, 1, 2)]
 
     def classes(self, grids: tuple[Grid, ...]) -> BoolArray:
         """Tell which features of the first score count the rows of each class."""
@@ -254,6 +290,9 @@ class _Order(_PairCells):
 
     def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
         return [self._axes(grids)] * (2 if self._events else 1)
+
+    def places(self) -> list[tuple[int, ...]] | None:
+        return None if self._events else [(0, 1)]
 
     def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
         return sketch_order(self.kernel, self._axes(grids), n, scale, events=self._events)
@@ -318,6 +357,10 @@ class SampleCells(Cells):
         """Return one block, classes first."""
         return [grids] if self._classes is None else [(self._classes, *grids)]
 
+    def places(self) -> list[tuple[int, ...]]:
+        """Return the column, or the label and the column."""
+        return [(0,)] if self._classes is None else [(1, 0)]
+
     def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
         """Return the features of the column, in the place of the row's class."""
         inside = grids[0].features(rows[:, 0])
@@ -341,6 +384,10 @@ class RankCells(Cells):
     def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
         """Return one block of both columns."""
         return [grids]
+
+    def places(self) -> list[tuple[int, ...]]:
+        """Return both columns."""
+        return [(0, 1)]
 
     def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
         """Return the features of cells."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Words
 
@@ -30,9 +30,13 @@ def choose_bits(rows: int) -> int:
 
 def encode(numbers: FloatArray, bounds: FloatArray, bits: int, rows: int = 1) -> Words:
     """Add up lines of numbers, shape (m, r), as whole numbers; each is of this many rows."""
+    return to_whole(numbers, bounds, bits, rows).sum(axis=0, dtype=np.int64).view(np.uint64)
+
+
+def to_whole(numbers: FloatArray, bounds: FloatArray | float, bits: int, rows: int = 1) -> IntArray:
+    """Return numbers as whole ones, signs included."""
     limit = rows * 2.0**bits
-    scaled = np.clip(np.rint(numbers / bounds * 2.0**bits), -limit, limit)
-    return scaled.astype(np.int64).sum(axis=0, dtype=np.int64).view(np.uint64)
+    return np.clip(np.rint(numbers / bounds * 2.0**bits), -limit, limit).astype(np.int64)
 
 
 def decode(total: Words, bounds: FloatArray, bits: int) -> FloatArray:

@@ -21,7 +21,7 @@ from pairgossip.peer.sums.cells import (
     SampleCells,
     cells_of_kernel,
 )
-from pairgossip.peer.sums.fixed_point import decode, encode
+from pairgossip.peer.sums.fixed_point import decode
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.questions import (
@@ -42,8 +42,10 @@ _ROWS_AT_ONCE = 1 << 10
 _MOST_LABELS = 64
 _CLOSE = 1e-7
 """How far the edges of another member's bins may be from this one's, as a part of the range."""
-_PLAIN_BINS, _TABLE_BINS = 64, 16
-"""How many bins a column has, and two columns that are binned together have each."""
+_FEWEST_BINS, _MOST_BINS = 32, 512
+"""How many bins a column has where the number of rows decides."""
+_NOISY_BINS, _TABLE_BINS = 64, 16
+"""How many a column has whose counts are noisy, and two that are binned together have each."""
 
 
 class StatisticsProgram(SumsProgram):
@@ -67,7 +69,7 @@ class StatisticsProgram(SumsProgram):
         super().__init__(spec, generation, describe_question(spec))
         if spec.noise is not None and noise is None:
             raise InputError("The specification asks for noise: give what draws and keeps it.")
-        self._cells = cells_of(spec)
+        self._cells = cells_of(spec, generation.rows)
         self._grids = self._cells.grids
         self._rows, self._noise = rows, noise
         self._taken = 0
@@ -77,7 +79,7 @@ class StatisticsProgram(SumsProgram):
     @cached_property
     def longest(self) -> int:
         """How many words a contribution has at most."""
-        return count_words(self._spec)
+        return count_words(self._spec, self._generation.rows)
 
     @property
     def most_sums(self) -> int:
@@ -107,12 +109,8 @@ class StatisticsProgram(SumsProgram):
         return total
 
     def _encode(self, rows: FloatArray, bits: int) -> Words:
-        features = self._cells.features(rows, self._grids)
-        bounds = self._cells.bounds(self._grids)
-        if self._noise is not None:
-            counted = self._cells.is_count(self._grids)
-            features, bounds = features[:, counted], bounds[counted]
-        return encode(features, bounds, bits)
+        words = self._cells.encode(rows, self._grids, bits)
+        return words if self._noise is None else words[self._cells.is_count(self._grids)]
 
     def _follow(self, public: bytes) -> None:
         if self._noise is not None:
@@ -195,18 +193,27 @@ def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[
 _Question = tuple[str, list[list[float]]]
 
 
-def columns_of(spec: Spec) -> Columns:
+def columns_of(spec: Spec, rows: int | None = None) -> Columns:
     """Return what a specification says of the columns of a statistic."""
     label = _known_labels(spec)
     names = spec.observed if label is None else spec.columns
-    bins = spec.algorithm.bins or default_bins(spec)
+    bins = spec.algorithm.bins or default_bins(spec, rows)
     return Columns(tuple(spec.ranges[name] for name in names), label, bins, spec.target)
 
 
-def default_bins(spec: Spec) -> int:
-    """Return how many bins a column has unless the specification says."""
-    is_table = len(spec.columns) > 1 and spec.label is None
-    return _TABLE_BINS if is_table else _PLAIN_BINS
+def default_bins(spec: Spec, rows: int | None) -> int:
+    """Return how many bins a column has unless the specification says.
+
+    Twice the root of the number of all rows: bins then leave open about as much as the sampling
+    error does, and no more rows have a bin to themselves than need be. The most if the number of
+    rows is not known.
+    """
+    if len(spec.columns) > 1 and spec.label is None:
+        return _TABLE_BINS
+    if spec.noise is not None:
+        return _NOISY_BINS  # each bin has noise of its own
+    most = _MOST_BINS if spec.label is None else 2 * _MOST_BINS // max(count_grades(spec), 2)
+    return most if rows is None else min(max(2 * math.isqrt(rows), _FEWEST_BINS), most)
 
 
 def _known_labels(spec: Spec) -> Labels | None:
@@ -222,17 +229,17 @@ def _known_labels(spec: Spec) -> Labels | None:
     return Labels(label_values(spec))
 
 
-def cells_of(spec: Spec) -> Cells:
-    """Return what is added up for a specification with a kernel."""
-    columns, asked = columns_of(spec), find_order_question(str(spec.kernel))
+def cells_of(spec: Spec, rows: int | None = None) -> Cells:
+    """Return what is added up for a specification with a kernel, and so many rows in all."""
+    columns, asked = columns_of(spec, rows), find_order_question(str(spec.kernel))
     if asked is None:
         return cells_of_kernel(columns, as_kernel(spec.kernel))
     return RankCells(columns) if asked.statistic is None else SampleCells(columns, asked.statistic)
 
 
-def count_words(spec: Spec) -> int:
-    """Return how many numbers a member contributes to a sum."""
-    cells = cells_of(spec)
+def count_words(spec: Spec, rows: int | None = None) -> int:
+    """Return how many numbers a member contributes to a sum; at most, if the rows are unknown."""
+    cells = cells_of(spec, rows)
     if spec.noise is not None:
         return 1 + int(cells.is_count(cells.grids).sum())
     return 1 + len(cells.bounds(cells.grids))
