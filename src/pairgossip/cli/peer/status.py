@@ -137,9 +137,6 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
         lines.append(("gossip error", f"{error} ({said}; falls with messages)"))
     if status.sampling_interval is not None:
         lines.append(("sampling error", _sampling_error(status)))
-    if status.rounds is not None and status.privacy_error is not None:
-        said = "added to counts; falls with rows and a larger epsilon"
-        lines.append(("noise", f"{_short(status.privacy_error)} ({said})"))
     if status.privacy is not None and is_statistic:
         known = "unknown yet"
         if status.privacy_error is not None:
@@ -160,12 +157,13 @@ def _sampling_error(status: Status) -> str:
     error, level = _short(status.sampling_error), "95 %"
     if status.privacy is not None and status.rounds is None:
         error, level = f"at least {error}", "95 %, privacy error included"
-    if status.rounds is not None:
-        noise = "" if status.privacy_error is None else " and the noise of counts"
-        level = f"95 %, with what bins leave open{noise}"
+    is_noisy = status.rounds is not None and status.privacy_error is not None
+    has_bins = is_noisy or (status.rounds is not None and status.rounds.bracket is not None)
+    if has_bins:
+        level = f"95 %, with what bins leave open{' and privacy error' if is_noisy else ''}"
     if status.sampling_error is None:
         error = "too small to tell"
-    falls = "only" if status.rounds is None else "and bins"
+    falls = "and bins" if has_bins else "only"
     return (
         f"{error} ({level}: {ends} for the population the rows are drawn from; falls with rows "
         f"{falls})"
