@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.status import ended_generation, sums_status
+from pairgossip.peer.service.metrics import MetricsPages
+from pairgossip.peer.service.status import ended_generation, read_status, sums_status
 from pairgossip.peer.signed_result import SignedResult, check_signed, sign_result, write_signed
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import request_growth
@@ -91,16 +93,24 @@ class Tap(Switchboard):
         return line
 
 
-def test_no_row_is_on_anybody_elses_machine(tmp_path: Path) -> None:
-    """A value that only one member has is in no frame, and in no file of the others."""
+def test_no_row_is_on_anybody_elses_machine(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A value that only one member has is in no frame, file, log or metric of the others."""
     planted = float(PLANTED)
     homes = make_homes(tmp_path, ([planted, 2.0], [12.0, 93.5], [5.0, 66.0625]))
     board = Tap()
     run_all(homes, board)
     packed = (PLANTED.encode(), np.float64(planted).tobytes(), np.float64(planted).tobytes()[::-1])
     others = [path for home in homes[1:] for path in home.folder.rglob("*") if path.is_file()]
-    contents = [*board.frames, *(path.read_bytes() for path in others)]
-    assert len(others) > 10
+    metrics = [
+        MetricsPages(partial(read_status, home.status)).get("/metrics") for home in homes[1:]
+    ]
+    logs = capfd.readouterr().err.encode()
+    contents = [*board.frames, *(path.read_bytes() for path in others), logs]
+    contents += [content for _, _, content in metrics]
+    assert len(others) > 10 and b"all rounds ended" in logs
+    assert all(b"pairgossip_estimate" in content for _, _, content in metrics)
     assert not any(value in content for content in contents for value in packed)
     own = homes[0].data.read_bytes()
     assert PLANTED.encode() in own, "the search finds what is there"

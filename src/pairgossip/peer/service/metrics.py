@@ -43,7 +43,7 @@ class MetricsServer:
                 "as 127.0.0.1:9464; other machines can read them through a tunnel."
             )
         try:
-            self._server = _Server(address, _handler(_Pages(current)))
+            self._server = _Server(address, _handler(MetricsPages(current)))
         except OSError as problem:
             raise InputError(
                 f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
@@ -101,7 +101,7 @@ class _Server(ThreadingHTTPServer):
         """Say nothing about a client that went away."""
 
 
-class _Pages:
+class MetricsPages:
     """What is served; Prometheus's registry collects it from here too."""
 
     def __init__(self, current: _Current) -> None:
@@ -137,7 +137,7 @@ def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
     return 200 if is_so else 503, "text/plain", f"{yes if is_so else no}\n".encode()
 
 
-def _handler(pages: _Pages) -> type[BaseHTTPRequestHandler]:
+def _handler(pages: MetricsPages) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = _LONGEST_REQUEST
         server_version, sys_version = "pairgossip", ""
