@@ -19,6 +19,7 @@ from pairgossip.peer.protocol.rounds import Rounds
 from pairgossip.peer.protocol.state import SumsState
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.service.assembly import assemble, read_snapshot
+from pairgossip.peer.service.log import write_logs
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.status import ended_generation, read_status, sums_status
 from pairgossip.peer.signed_result import SignedResult, check_signed, sign_result, write_signed
@@ -100,7 +101,8 @@ def test_no_row_is_on_anybody_elses_machine(
     planted = float(PLANTED)
     homes = make_homes(tmp_path, ([planted, 2.0], [12.0, 93.5], [5.0, 66.0625]))
     board = Tap()
-    run_all(homes, board)
+    with write_logs():
+        run_all(homes, board)
     packed = (PLANTED.encode(), np.float64(planted).tobytes(), np.float64(planted).tobytes()[::-1])
     others = [path for home in homes[1:] for path in home.folder.rglob("*") if path.is_file()]
     metrics = [
