@@ -106,6 +106,14 @@ def test_a_peer_without_a_result_is_found(homes: list[Home]) -> None:
     assert found.result is None and found.rounds == 2
 
 
+def test_interrupted_peers_may_wait_but_not_differ(homes: list[Home]) -> None:
+    change(homes[0], without_last)
+    found = audit_sums(homes, is_interrupted=True)
+    assert found.is_sound and found.result is None
+    change(homes[1], lambda state: with_other(state, 0, signature=bytes(64)))
+    assert len(audit_sums(homes, is_interrupted=True).violations) == 2
+
+
 def test_a_killed_peer_lacks_sums_or_does_not(homes: list[Home]) -> None:
     peer = PeerProcess("clinic-0", "", homes[0], homes[0].folder / "log")
     assert peer.remains() == Remains(has_worked=True, lacks_sums=False)

@@ -22,7 +22,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.service.errors import UNKNOWN, Errors
 from pairgossip.peer.service.status import RoundsStatus, Status, read_status
 from pairgossip.peer.storage.folder import Home
-from pairgossip.text import clean_text
+from pairgossip.text import clean_text, join_first
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 _STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
@@ -84,7 +84,7 @@ class PeerReading:
 
     @property
     def has_result(self) -> bool:
-        """Whether the peer computes sums and knows all of them."""
+        """Whether the peer computes sums, and all members have signed the result."""
         return self.rounds is not None and self.rounds.is_finished
 
     @property
@@ -215,10 +215,9 @@ def describe_round(one: RoundReading) -> str:
     """Say how far a round is, and for whom it waits."""
     if one.held >= one.members:
         return f"round {one.number} ({one.purpose}) complete"
-    names, more = one.awaited[:_MOST_NAMED], len(one.awaited) - _MOST_NAMED
-    waits = f", waiting for {', '.join(names)}" if names else ""
-    others = f" and {more} more" if more > 0 else ""
-    return f"round {one.number} ({one.purpose}): {one.held} of {one.members}{waits}{others}"
+    names = one.awaited[:_MOST_NAMED]
+    waits = f", waiting for {join_first(names, len(one.awaited))}" if names else ""
+    return f"round {one.number} ({one.purpose}): {one.held} of {one.members}{waits}"
 
 
 def describe_result(peer: PeerReading) -> str:

@@ -248,8 +248,7 @@ class _Run:
                     memory = mean_memory(peer.pid for peer in self._peers)
                     self._stop()
         seconds, exchanges = self._progress()
-        logs = [peer.log for peer in self._peers]
-        books = audit_sums(homes, logs) if self._is_sums else audit(homes)
+        books = self._audit(homes, is_interrupted)
         report = Report(
             books=books,
             exact=exact,
@@ -268,6 +267,12 @@ class _Run:
         )
         self._write(is_running=False, result=Result(report.is_sound, books.violations))
         return report
+
+    def _audit(self, homes: list[Home], is_interrupted: bool) -> Audit | SumsAudit:
+        if not self._is_sums:
+            return audit(homes)
+        logs = [peer.log for peer in self._peers]
+        return audit_sums(homes, logs, is_interrupted=is_interrupted)
 
     @property
     def _is_sums(self) -> bool:

@@ -26,7 +26,7 @@ from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs
 from pairgossip.swarm.row_search import RowSearch
-from pairgossip.text import join_names
+from pairgossip.text import join_first
 
 _MOST_NAMED = 5
 
@@ -50,7 +50,7 @@ class SumsAudit:
 
     @property
     def is_sound(self) -> bool:
-        """Whether all have the same result, and it is that of all rows."""
+        """Whether what peers have is that of all rows, and unless interrupted all have all."""
         return not self.violations
 
 
@@ -70,13 +70,19 @@ class _View:
 _Views = Mapping[str, _View]
 
 
-def audit_sums(homes: Sequence[Home], logs: Sequence[Path] = ()) -> SumsAudit:
-    """Read all peers' disks, and their logs if there are any; none of them may be running."""
+def audit_sums(
+    homes: Sequence[Home], logs: Sequence[Path] = (), *, is_interrupted: bool = False
+) -> SumsAudit:
+    """Read all peers' disks, and their logs if there are any; none of them may be running.
+
+    Peers that were interrupted may still wait for each other, and have no result.
+    """
     views = {one.seen.identity.id: one for one in map(_view, homes)}
     gone = {member for one in views.values() for member in one.state.evicted}
     views = {who: one for who, one in views.items() if who not in gone}
     totals, told, problems = _add_up_plainly(views)
-    problems += [*_generations(views), *_unfinished(views), *_different(views)]
+    unfinished = _unfinished(views, is_interrupted=is_interrupted)
+    problems += [*_generations(views), *unfinished, *_different(views)]
     problems += _forged(views)
     complete = _complete_rounds(views)
     sums = _masked_sums(views, complete)
@@ -153,16 +159,16 @@ def _generations(views: _Views) -> list[str]:
     return ["Not all peers are in the same generation: run them on until all have heard of it."]
 
 
-def _unfinished(views: _Views) -> Iterator[str]:
-    """Say which peers have no result, and why."""
+def _unfinished(views: _Views, *, is_interrupted: bool) -> Iterator[str]:
+    """Say which peers have no result, and why; of those that were interrupted, which cannot."""
     for one in views.values():
         rounds = one.rounds
-        if rounds.ask is None and rounds.halt is None:
+        if rounds.halt is None and (rounds.ask is None or is_interrupted):
             continue
         names = [views[who].name if who in views else who for who in rounds.awaited]
         if names:
-            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            why = f"round {rounds.round} waits for {join_names(names[:_MOST_NAMED])}{more}"
+            waits = join_first(names[:_MOST_NAMED], len(names))
+            why = f"round {rounds.round} waits for {waits}"
         else:
             why = "; ".join(one.seen.status().problems).rstrip(".") or "see its log"
         yield f"{one.name} has no result: {why}."

@@ -26,10 +26,13 @@ def verdict(report: Report, within: float | None = None) -> str:
     audit, errors = _books(report), report.errors()
     faults = format_faults(report.faults)
     after = f" after {faults}" if faults else ""
-    if audit.violations or audit.result is None:
+    if audit.violations:
         return f"NOT the result of all rows{after}: {first_of(audit.violations)}"
-    members, rows = len(audit.result.members), format_value(audit.result.rows)
-    found = f"all {members} peers have the same result, that of all {rows} rows{after}"
+    if audit.result is None:
+        found = f"interrupted before all peers had the result{after}; what they have is sound"
+    else:
+        members, rows = len(audit.result.members), format_value(audit.result.rows)
+        found = f"all {members} peers have the same result, that of all {rows} rows{after}"
     if report.failures:
         return f"{found}, but {first_of(report.failures)}"
     if errors:
@@ -37,7 +40,7 @@ def verdict(report: Report, within: float | None = None) -> str:
     if report.is_well(within):
         return f"{found}."
     if not errors:
-        return f"{found}, but it has NO value."
+        return f"{found}, but there is NO value."
     return f"{found}, which is NOT within {within:.2%}."
 
 
