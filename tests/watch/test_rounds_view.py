@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from rich.console import Console
@@ -15,7 +16,7 @@ from rich.console import Console
 from pairgossip.peer.reading import PeerReading, SwarmReading, describe_result
 from pairgossip.peer.service.status import Coverage, RoundsStatus
 from pairgossip.watch.peers import swarm_in
-from pairgossip.watch.peers_view import SwarmView
+from pairgossip.watch.peers_view import SwarmView, _contributed
 from pairgossip.watch.terminal import PeersPicture
 
 from .peers_to_watch import HOSTILE, made_up_swarm, rewrite_status
@@ -84,6 +85,32 @@ def test_rounds_fill_up_and_then_there_is_a_result(
     expect(found).to_contain_text("1.2345 to 1.7655over all rows; narrower with more bins")
     assert cell(page, 0, "round") == "all complete"
     assert cell(page, 0, "bracket") == "1.2345 to 1.7655"
+
+
+@pytest.mark.parametrize(
+    ("bracket", "shown"),
+    [
+        ((1.23456, 1.23456), "1.2345 to 1.2346"),
+        ((-1.23456, 0.0), "-1.2346 to 0"),
+        ((1_234_567.0, 1_234_567.0), "1.23·10⁶ to 1.24·10⁶"),
+        ((0.000_123_456, 0.000_123_456), "1.23·10⁻⁴ to 1.24·10⁻⁴"),
+    ],
+)
+def test_brackets_are_rounded_outward(
+    page: Page, made_up: tuple[Path, Viewed], bracket: tuple[float, float], shown: str
+) -> None:
+    folder, server = made_up
+    say(folder, [RoundsStatus(3, 5, 3, (), True, bracket)] * 3)
+    open_swarm(page, server)
+    expect(page.locator("td[data-cell=bracket]").first).to_have_text(shown)
+
+
+def test_who_is_awaited_may_be_unknown() -> None:
+    """Metrics hold no names: then nobody is painted as if it had contributed."""
+    found = reading(*[RoundsStatus(1, 5, 2, (), False, kind="sum")] * 3)
+    last = found.rounds()[-1]
+    assert (last.held, last.awaited) == (2, ())
+    assert np.isnan(_contributed(tuple(NAMES), found, last)).all()
 
 
 def test_many_complete_sums_are_one_line(page: Page, made_up: tuple[Path, Viewed]) -> None:

@@ -215,7 +215,7 @@ class Chaos:
         self.offers_in_flight: set[tuple[str, int]] = set()
         """The offers, by peer and number, that these kills left without an answer."""
         self.early_kills = 0
-        """Kills of peers that did not know all sums yet, where sums are computed."""
+        """Kills of peers that had no signed result yet, where sums are computed."""
         self.failure: str | None = None
         """Why some faults could not be carried out."""
 

@@ -42,7 +42,7 @@ class Remains(NamedTuple):
     offers: frozenset[int] = frozenset()
     """The numbers of its offers without an answer; a peer uses no number twice."""
     lacks_sums: bool = False
-    """Whether it computes sums, and did not know all of them yet."""
+    """Whether it computes sums, and did not have the result signed by all yet."""
 
 
 class PeerProcess:

@@ -84,7 +84,7 @@ class Report:
     offers_in_flight: int
     """How many different offers these kills left without an answer."""
     early_kills: int
-    """How many of the kills were of peers that had not all sums yet, where sums are computed."""
+    """How many of the kills were of peers without a signed result, where sums are computed."""
     failures: tuple[str, ...]
     """What went wrong with peers, a sentence each."""
     is_interrupted: bool

@@ -110,8 +110,10 @@ def _content(reading: SwarmReading) -> dict[str, Any]:
 
 
 def _contributed(names: tuple[str, ...], reading: SwarmReading, last: RoundReading) -> FloatArray:
-    """Return 1 for peers that have contributed to a round, -1 for those awaited."""
+    """Return 1 for peers that have contributed to a round, -1 for those awaited; NaN if unknown."""
     awaited = set(last.awaited)
+    if last.held < last.members and not awaited:  # metrics tell how many are missing, but not who
+        return np.full(len(names), np.nan)
     told = [
         np.nan if peer.rounds is None else -1.0 if name in awaited else 1.0
         for name, peer in zip(names, reading.peers, strict=True)

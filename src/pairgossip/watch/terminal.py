@@ -300,7 +300,7 @@ def _sums_texts(peer: PeerReading) -> list[str]:
     certain = "-" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
     if rounds.is_finished:
         return [*found, certain, "complete", "all", "-"]
-    has = f"{rounds.held} of {rounds.held + len(rounds.awaited)}" if rounds.awaited else "-"
+    has = "-" if peer.covers is None else f"{rounds.held} of {peer.covers[1]}"
     waits = ", ".join(rounds.awaited[:_MOST_AWAITED])
     more = ", ..." if len(rounds.awaited) > _MOST_AWAITED else ""
     return [*found, certain, str(rounds.round), has, f"{waits}{more}" or "-"]

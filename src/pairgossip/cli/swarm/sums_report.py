@@ -69,7 +69,7 @@ def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:
     if report.faults.get("kills"):
         count = format_value(report.faults["kills"])
         early = format_value(report.early_kills)
-        rows.append(("kills", f"{count}, of which {early} before the peer knew all sums"))
+        rows.append(("kills", f"{count}, of which {early} before the peer had the result"))
     return [
         *rows,
         ("frames refused", format_value(report.refused)),

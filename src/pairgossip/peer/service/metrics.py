@@ -212,7 +212,7 @@ def _rounds(status: Status) -> list[tuple[str, str, float | None]]:
         ("round", "Of sums, from 0, in which members commit to their rows.", rounds.round),
         ("rounds_most", "How many rounds there are at most.", rounds.most),
         ("round_held", "Contributions to this round that are here.", rounds.held),
-        ("rounds_finished", "Whether all sums are known.", rounds.is_finished),
+        ("rounds_finished", "Whether all members have signed the result.", rounds.is_finished),
         *_ends("bracket", "Where the value over all rows lies for certain", rounds.bracket),
     ]
 

@@ -53,8 +53,8 @@ def _describe_cells(spec: Spec) -> list[str]:
         return [*sentences, "Two runs that differ by your rows alone would tell their sum."]
     return [
         *sentences,
-        f"Noise is added to every count: all sums together tell any one member of a row what "
-        f"epsilon {spec.noise.epsilon:g} allows.",
+        f"Noise is added to every count: all sums of a generation together tell any one member "
+        f"of a row what epsilon {spec.noise.epsilon:g} allows.",
     ]
 
 

@@ -137,7 +137,7 @@ class SumsNoise(_Strict, frozen=True):
     """How noise hides rows in sums of counts; the table [privacy] of a run on sums."""
 
     epsilon: float
-    """What all sums together may tell about a row."""
+    """What all sums of a generation together may tell about a row."""
     honest: _Whole | None = None
     """How many members add their part of the noise at least that whoever looks does not know; None
     for all but one."""

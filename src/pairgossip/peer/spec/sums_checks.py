@@ -167,5 +167,5 @@ def _check_loss(spec: Spec) -> None:
     if not 2 <= grades <= _MOST_GRADES:
         raise InputError(
             f"ranges.{spec.label} holds {grades:,} whole numbers, but sums are made for 2 to "
-            f"{_MOST_GRADES} grades: use fewer, or list classes."
+            f"{_MOST_GRADES} grades: use fewer, list classes, {_OR}."
         )

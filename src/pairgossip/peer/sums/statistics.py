@@ -224,7 +224,8 @@ def _known_labels(spec: Spec) -> Labels | None:
     if not 1 <= count <= _MOST_LABELS:
         raise InputError(
             f"ranges.{spec.label} holds {count:,} whole numbers, but sums are made for 1 to "
-            f"{_MOST_LABELS} of them: number the labels 0, 1, ..., or list classes."
+            f"{_MOST_LABELS} of them: number the labels 0, 1, ..., list classes, or let rows "
+            'travel with algorithm.name = "exchange".'
         )
     return Labels(label_values(spec))
 

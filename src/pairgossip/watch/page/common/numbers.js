@@ -4,12 +4,21 @@ export function formatNumber(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return "∞";
   if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-3) {
-    const [front, power] = value.toExponential(Math.min(digits - 1, 2)).split("e");
+  if (needsPower(value)) {
+    const [front, power] = value.toExponential(countDigits(value, digits) - 1).split("e");
     return `${front}·10${superscript(Number(power))}`;
   }
   return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
+}
+
+function needsPower(value) {
+  const size = Math.abs(value);
+  return size >= 1e6 || size < 1e-3;
+}
+
+// How many digits of a number are shown: at most three before a power of ten.
+function countDigits(value, digits) {
+  return needsPower(value) ? Math.min(digits, 3) : digits;
 }
 
 // Where a value lies for certain: rounded so that it still does.
@@ -20,7 +29,8 @@ export function formatBracket([low, high], digits = 5) {
 
 function roundBy(round, value, digits) {
   if (value === 0) return 0;
-  const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - digits + 1);
+  const shown = countDigits(value, digits);
+  const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - shown + 1);
   return round(value / unit) * unit;
 }
 

@@ -44,7 +44,8 @@ function describeResult(result) {
   const { sampling_error: error, sampling_interval: interval, rounds } = result;
   if (interval) {
     const size = error === null ? "" : `${formatNumber(error, 2)}, `;
-    const about = "for the population that rows are drawn from; falls with rows";
+    const falls = rounds.bracket ? "with rows and bins; allows for bins" : "with rows";
+    const about = `for the population that rows are drawn from; falls ${falls}`;
     const ends = interval.map((end) => formatNumber(end, 5)).join(" to ");
     add("sampling error", `${size}95 %: ${ends}`, about);
   }

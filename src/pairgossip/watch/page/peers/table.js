@@ -115,7 +115,7 @@ const SUMS_COLUMNS = [
     label: "sampling error",
     meaning:
       "of the value over all rows, and the 95 % interval for the population they are drawn " +
-      "from; it falls with rows only",
+      "from, with what bins leave open and noise adds; it falls with rows and bins",
     format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
   },
   {
