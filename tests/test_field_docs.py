@@ -130,7 +130,7 @@ def test_specifications_are_valid() -> None:
 def test_the_unit_file_can_be_read() -> None:
     unit = configparser.RawConfigParser(strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read_string((FIELD / "pairgossip-peer.service").read_text(encoding="utf-8"))
+    unit.read((ROOT / "src/pairgossip/peer/pairgossip-peer.service"), encoding="utf-8")
     assert " peer run --home " in unit["Service"]["ExecStart"]
     assert unit["Service"]["RestartPreventExitStatus"] == "3"
 

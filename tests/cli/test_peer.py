@@ -6,12 +6,14 @@ import io
 import json
 import stat
 import sys
+from configparser import RawConfigParser
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from pairgossip.cli.peer.status import describe_ended
+from pairgossip.cli.peer.unit import fill_in
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import assemble, read_snapshot
@@ -365,3 +367,33 @@ def test_a_generation_of_sums_ends_with_no_word_of_exchanges() -> None:
     assert describe_ended(sums) == "0.5 (from sums over all 3 members, 1,200 rows together)"
     rows = Ended(1, (0.5,), 7, covers, (), 0.0)
     assert "(after 7 exchanges, with records of 3 of 3 members" in describe_ended(rows)
+
+
+def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> None:
+    assert (
+        cli("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml").code == 0
+    )
+    unit = RawConfigParser(strict=True)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(cli("peer", "unit").out)
+    service, folder = unit["Service"], (files / "ann").resolve()
+    program, _, words = service["ExecStart"].partition(" ")
+    assert words == f"peer run --home {folder}" and Path(program).name == "pairgossip"
+    assert service["ReadWritePaths"] == service["WorkingDirectory"] == str(folder)
+    assert service["User"] == folder.owner() and "StateDirectory" not in service
+    odd = fill_in("ExecStart=x\nProtectHome=true\n", Path("/opt/p"), Path("/home/a b%"), "a", "a")
+    assert odd == 'ExecStart=/opt/p peer run --home "/home/a b%%"\nProtectHome=false\n'
+
+
+def test_a_status_is_printed_for_prometheus_and_checked(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (
+        cli("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml").code == 0
+    )
+    assert "pairgossip_exchanges 0.0" in cli("peer", "status", "--prometheus").out
+    answer = cli("peer", "status", "--check")
+    assert (answer.code, answer.out, answer.err) == (1, "", "ann: not alive.\n")
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("PAIRGOSSIP_HOME", str(files / "ann"))
+    assert cli("peer", "status", "--json").json()["name"] == "ann"

@@ -261,3 +261,32 @@ def test_a_killed_process_holds_nothing(home: Home) -> None:
         process.stdout.close()
     with home.lock():
         assert home.is_running()
+
+
+def test_the_environment_changes_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_METRICS", "0.0.0.0:9464")
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_MEMBERS", "5")
+    monkeypatch.setenv("PAIRGOSSIP_POWER_SAFE", "false")
+    monkeypatch.setenv("PAIRGOSSIP_BUDGET", "1.5")
+    monkeypatch.setenv("PAIRGOSSIP_HOME", "/elsewhere")
+    found = home.read_settings()
+    assert (found.metrics, found.least_members, found.power_safe) == ("0.0.0.0:9464", 5, False)
+    assert (found.budget, found.name) == (1.5, "ann")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("PAIRGOSSIP_LISTEN", "nowhere", "Environment: 'nowhere' is not an address"),
+        ("PAIRGOSSIP_LEAST_MEMBERS", "few", "Environment: least_members must be a whole number"),
+        ("PAIRGOSSIP_LEAST_MEMBERS", "1", "Environment: least_members must be 2 or more"),
+        ("PAIRGOSSIP_METRIC", "x", "Unknown variable 'PAIRGOSSIP_METRIC': choose one of"),
+        ("PAIRGOSSIP_NAME", "bob", "Unknown variable 'PAIRGOSSIP_NAME'"),
+    ],
+)
+def test_a_wrong_variable_is_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=sentence):
+        home.read_settings()

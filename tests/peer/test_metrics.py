@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
@@ -121,10 +122,22 @@ def test_nothing_can_be_changed(served: Served, method: str) -> None:
     assert served.get("/metrics", method=method)[0] == 501
 
 
-@pytest.mark.parametrize("place", ["0.0.0.0:9464", "example.org:80", "127.0.0.1", "9464", "[::]:1"])
-def test_only_this_machine_is_served(place: str) -> None:
-    with pytest.raises(InputError, match="give a port of this machine alone"):
+@pytest.mark.parametrize("place", ["127.0.0.1", "9464", "a:b"])
+def test_a_place_has_a_port(place: str) -> None:
+    with pytest.raises(InputError, match="give a port, such as"):
         MetricsServer(place, lambda: None)
+
+
+def test_other_machines_are_served_if_the_operator_says_so(served: Served) -> None:
+    """By whatever name they know this one."""
+    server = MetricsServer("0.0.0.0:0", lambda: served.status)
+    try:
+        assert server.is_for_all and not served.server.is_for_all
+        request = Request(f"http://127.0.0.1:{server.port}/healthz", headers={"Host": "clinic-a"})
+        with urlopen(request, timeout=20) as answer:
+            assert answer.read() == b"alive\n"
+    finally:
+        server.close()
 
 
 def connected(served: Served, sent: bytes = b"") -> socket.socket:

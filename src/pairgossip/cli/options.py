@@ -92,7 +92,9 @@ Classes = Annotated[
 ]
 HomeFolder = Annotated[
     Path | None,
-    Parameter(help="The peer's folder; by default this one, or the only peer's in it."),
+    Parameter(
+        help="The peer's folder; by default PAIRGOSSIP_HOME, this one, or the only peer's in it."
+    ),
 ]
 KERNEL = Parameter(
     help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them."

@@ -8,20 +8,23 @@ from pairgossip.cli.peer.operate import add_command, evict_command, export_comma
 from pairgossip.cli.peer.result import result_command, verify_command
 from pairgossip.cli.peer.setup import init_command, invite_command, join_command
 from pairgossip.cli.peer.status import status_command
+from pairgossip.cli.peer.unit import unit_command
 
 _HELP = """Run one peer of a real network: what all members know, and no server.
 
 Each member makes a peer of its rows, gives an invitation to its neighbors,
-joins with theirs, and runs. Rows travel from member to member as they are;
-only if the specification has a table [privacy], randomized reports travel
-instead. Nobody but the members that were joined sees either. For example, at
-clinic-a:
+joins with theirs, and runs. Where sums over the rows of all members tell the
+answer, no row leaves its machine. If the specification says otherwise, or asks
+for what no sums tell, rows travel from member to member, or with a table
+[privacy] randomized reports of them. peer init says which, and asks. For
+example, at clinic-a:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
     pairgossip peer join clinic-b.txt clinic-c.txt
     pairgossip peer run
     pairgossip peer status
+    pairgossip peer result --json result.json --html result.html
 """
 
 peer_app = App(
@@ -40,6 +43,7 @@ for command in (
     add_command,
     evict_command,
     export_command,
+    unit_command,
 ):
     name = command.__name__.removesuffix("_command")
     peer_app.command(command, name=name, help_format="markdown")

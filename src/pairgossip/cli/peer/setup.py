@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,8 +113,10 @@ def _ask(leaves: list[str]) -> None:
 
 def find_home(folder: Path | None) -> Home:
     """Return the peer in the folder given, in this one, or else in the only one below."""
-    from pairgossip.peer.storage.folder import open_home
+    from pairgossip.peer.storage.folder import HOME_VARIABLE, open_home
 
+    if folder is None and (named := os.environ.get(HOME_VARIABLE)):
+        folder = Path(named)
     return open_home(_only_one() if folder is None else folder)
 
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import format_value, write_json, write_line, write_rows
-from pairgossip.cli.options import HomeFolder, Json
+from pairgossip.cli.console import (
+    EXIT_FAILED,
+    format_value,
+    output,
+    tell,
+    write_json,
+    write_line,
+    write_rows,
+)
+from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.setup import find_home
 from pairgossip.errors import InputError
 
@@ -21,13 +29,29 @@ _MOST_ENDED_SHOWN = 3
 """Generations; the JSON has them all."""
 
 
-def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
+def status_command(
+    *, home: HomeFolder = None, json: Json = False, prometheus: Flag = False, check: Flag = False
+) -> int | None:
     """Show a peer's estimate, whose records it has met, its neighbors and counters; running or not.
 
     For example:
 
         pairgossip peer status --home clinic-a
+        pairgossip peer status --home clinic-a --prometheus > /var/lib/node-exporter/clinic-a.prom
+
+    Parameters
+    ----------
+    prometheus
+        Print metrics as Prometheus reads them, for the textfile collector of its node exporter.
+    check
+        Print nothing but what is wrong, and end with 1 if the peer has not written a status for 15
+        seconds, as a health check asks.
     """
+    if check:
+        return _check(find_home(home))
+    if prometheus:
+        _write_metrics(find_home(home))
+        return None
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
@@ -46,7 +70,7 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
             "rows_waiting": waiting,
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
-        return
+        return None
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
     errors = _errors(status, seen.spec.kernel is not None)
     more = _ended(status) + added + _privacy(seen, status)
@@ -57,6 +81,27 @@ def status_command(*, home: HomeFolder = None, json: Json = False) -> None:
         write_rows(("events since the start", "count"), counts)
     for problem in status.problems:
         write_line(f"Problem: {problem}")
+    return None
+
+
+def _write_metrics(home: Home) -> None:
+    """Print what a running peer would serve."""
+    from pairgossip.peer.service.assembly import read_snapshot
+    from pairgossip.peer.service.metrics import MetricsPages
+
+    status = read_snapshot(home).status()
+    output().file.write(MetricsPages(lambda: status).get("/metrics")[2].decode())
+
+
+def _check(home: Home) -> int:
+    from pairgossip.peer.service.metrics import MetricsPages
+    from pairgossip.peer.service.status import read_status
+
+    code, _, answer = MetricsPages(lambda: read_status(home.status)).get("/healthz")
+    if code == 200:
+        return 0
+    tell(f"{home.folder}: {answer.decode().strip()}.")
+    return EXIT_FAILED
 
 
 def _write_facts(

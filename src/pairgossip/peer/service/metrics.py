@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, and whether the peer is alive and ready, on this machine only."""
+"""Numbers for Prometheus, and whether the peer is alive and ready."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ _Current = Callable[[], "Status | None"]
 class MetricsServer:
     """Serves ``/metrics``, ``/healthz`` and ``/readyz`` from threads of its own.
 
-    The place is a host and port of this machine, such as ``127.0.0.1:9464``. The function that
-    returns the latest status is called from other threads.
+    The place is a host and port of this machine, such as ``127.0.0.1:9464``. At another address
+    whoever reaches the port may read all of it. The function that returns the latest status is
+    called from other threads.
     """
 
     def __init__(self, place: str, current: _Current) -> None:
         address = parse_address(place)
-        if address is None or not is_loopback(address[0]):
+        if address is None:
             raise InputError(
-                f"Metrics cannot be served at '{place}': give a port of this machine alone, such "
-                "as 127.0.0.1:9464; other machines can read them through a tunnel."
+                f"Metrics cannot be served at '{place}': give a port, such as 127.0.0.1:9464."
             )
+        self.is_for_all = not is_loopback(address[0])
         try:
-            self._server = _Server(address, _handler(MetricsPages(current)))
+            self._server = _Server(address, _handler(MetricsPages(current), self.is_for_all))
         except OSError as problem:
             raise InputError(
                 f"Cannot serve metrics at {place}: {problem.strerror}; give another place as "
@@ -137,14 +138,14 @@ def _answer(is_so: bool, yes: str, no: str) -> tuple[int, str, bytes]:
     return 200 if is_so else 503, "text/plain", f"{yes if is_so else no}\n".encode()
 
 
-def _handler(pages: MetricsPages) -> type[BaseHTTPRequestHandler]:
+def _handler(pages: MetricsPages, is_for_all: bool) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = _LONGEST_REQUEST
         server_version, sys_version = "pairgossip", ""
 
         def do_GET(self) -> None:
             # A page of another site, whose name an attacker points here, may not read this.
-            if not _is_local(self.headers.get("Host", "")):
+            if not is_for_all and not _is_local(self.headers.get("Host", "")):
                 self._send(403, "text/plain", b"forbidden\n")
                 return
             self._send(*pages.get(self.path.partition("?")[0]))

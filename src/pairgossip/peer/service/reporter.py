@@ -120,6 +120,11 @@ class Reporter(ABC):
 
             self._server = MetricsServer(place, lambda: self.status)
             self._log.info("metrics served", at=f"http://{place}/metrics")
+            if self._server.is_for_all:
+                self._log.warning(
+                    "metrics can be read by whoever reaches the port: let a firewall admit only "
+                    "those who may"
+                )
 
     def close(self) -> None:
         """Stop serving metrics."""

@@ -14,7 +14,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -32,6 +32,11 @@ from pairgossip.peer.spec.spec import Spec, read_spec
 from pairgossip.peer.storage.rows import read_copy
 
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
+HOME_VARIABLE = "PAIRGOSSIP_HOME"
+"""Names the peer's folder, where a command is told none."""
+_PREFIX = "PAIRGOSSIP_"
+_BY_ENVIRONMENT = ("listen", "metrics", "power_safe", "least_members", "least_rows", "budget")
+"""Settings that variables may change; a peer's name stands in its certificate."""
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
 
 
@@ -81,13 +86,14 @@ class Home:
             for key in table:
                 if key not in OperatorSettings.__struct_fields__:
                     raise unknown_name("key", key, OperatorSettings.__struct_fields__)
-            return check_settings(msgspec.convert(table, OperatorSettings))
+            settings = check_settings(msgspec.convert(table, OperatorSettings))
         except UnicodeDecodeError:
             raise InputError(f"{self.peer} is not UTF-8 text: save it as TOML in UTF-8.") from None
         except msgspec.ValidationError as problem:
             raise InputError(f"{self.peer}: {wrong_kind(problem)}") from None
         except InputError as problem:
             raise InputError(f"{self.peer}: {problem}") from None
+        return change_by_environment(settings, os.environ)
 
     def read_spec(self) -> Spec:
         """Read the agreed specification."""
@@ -165,6 +171,30 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
             "to hide among."
         )
     return settings
+
+
+def change_by_environment(
+    settings: OperatorSettings, environment: Mapping[str, str]
+) -> OperatorSettings:
+    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+    given = {
+        name.removeprefix(_PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(_PREFIX) and name != HOME_VARIABLE
+    }
+    for key in given:
+        if key not in _BY_ENVIRONMENT:
+            known = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
+            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", (*known, HOME_VARIABLE))
+    try:
+        changed = msgspec.convert(
+            {**msgspec.to_builtins(settings), **given}, OperatorSettings, strict=False
+        )
+        return check_settings(changed)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"Environment: {wrong_kind(problem)}") from None
+    except InputError as problem:
+        raise InputError(f"Environment: {problem}") from None
 
 
 class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

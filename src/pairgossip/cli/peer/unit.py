@@ -1,0 +1,67 @@
+"""`pairgossip peer unit`: the file by which systemd runs a peer."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from pairgossip.cli.console import output
+from pairgossip.cli.options import HomeFolder
+from pairgossip.cli.peer.setup import find_home
+from pairgossip.errors import InputError
+
+_TEMPLATE = "pairgossip-peer.service"
+_HOMES = (Path("/home"), Path("/root"), Path("/run/user"))
+"""What ProtectHome= hides."""
+
+
+def unit_command(*, home: HomeFolder = None) -> None:
+    """Print the file by which systemd runs the peer, with the paths and the owner of its folder.
+
+    For example:
+
+        pairgossip peer unit --home clinic-a | sudo tee /etc/systemd/system/pairgossip-peer.service
+        sudo systemctl daemon-reload
+        sudo systemctl enable --now pairgossip-peer
+    """
+    folder = find_home(home).folder.resolve()
+    template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
+    output().file.write(fill_in(template, _program(), folder, folder.owner(), folder.group()))
+
+
+def fill_in(template: str, program: Path, folder: Path, user: str, group: str) -> str:
+    """Return the unit of a peer in a folder; whoever owns it runs the peer."""
+    is_at_home = any(folder.is_relative_to(home) for home in _HOMES)
+    values = {
+        "Description": f"pairgossip peer {_quoted(folder.name)}",
+        "User": user,
+        "Group": group,
+        "StateDirectory": None,
+        "StateDirectoryMode": None,
+        "WorkingDirectory": str(folder).replace("%", "%%"),
+        "ExecStart": f"{_quoted(program)} peer run --home {_quoted(folder)}",
+        "ProtectSystem": f"strict\nReadWritePaths={_quoted(folder)}",
+        "ProtectHome": "false" if is_at_home else "true",
+    }
+    lines = []
+    for line in template.splitlines():
+        key = line.partition("=")[0]
+        if values.get(key, "") is not None:
+            lines.append(f"{key}={values[key]}" if key in values else line)
+    return "\n".join(lines) + "\n"
+
+
+def _program() -> Path:
+    beside = Path(sys.executable).with_name("pairgossip")
+    found = beside if beside.exists() else Path(shutil.which("pairgossip") or "")
+    if not found.is_file():
+        raise InputError("The program pairgossip is not installed here: install it first.")
+    return found.absolute()
+
+
+def _quoted(path: Path | str) -> str:
+    """Write a word as systemd reads it."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{text}"' if any(c.isspace() or c in "\"'\\;" for c in text) else text
