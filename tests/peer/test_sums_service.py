@@ -247,7 +247,8 @@ def test_all_members_sign_the_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["value", "rows", "question", "specification", "transcript", "members", "signature"]
+    "change",
+    ["value", "rows", "question", "specification", "transcript", "members", "signature", "all"],
 )
 def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
     homes = make_homes(tmp_path)
@@ -268,6 +269,8 @@ def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
         table["transcript"] = "AAAA" + table["transcript"][4:]
     elif change == "members":
         del table["result"]["members"][one]
+    elif change == "all":
+        table["result"]["members"], table["signatures"] = {}, {}
     else:
         other = next(key for key in table["signatures"] if key != one)
         table["signatures"][one]["signature"] = table["signatures"][other]["signature"]

@@ -9,9 +9,11 @@ import pytest
 import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
+from pairgossip.kernels.kernel import Scale
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.spec.spec import program_for
 from pairgossip.peer.storage.rows import read_rows
+from pairgossip.peer.sums.brackets import interval_about
 from pairgossip.peer.sums.fixed_point import encode
 from pairgossip.peer.sums.results import decode_figures, known_bracket
 from pairgossip.peer.sums.statistics import cells_of
@@ -309,3 +311,39 @@ def test_better_bins_do_not_move_rows_that_are_tied() -> None:
     tied = np.full(30, 0.5)
     spec = kernel_spec("median", ["a"], algorithm="refine = 2")
     assert run_programs(start_programs(spec, deal(tied, 3))).value == pytest.approx(0.5, abs=0.02)
+
+
+def test_rows_without_comparable_pairs_and_in_perfect_order_are_no_problem() -> None:
+    events = np.array([[0.1, 0.5, 0.0], [0.7, 0.6, 0.0]])
+    nothing = run_programs(start_programs(kernel_spec("concordance", ["a", "b", "e"]), [events]))
+    assert (nothing.value, nothing.interval, nothing.bracket) == (None, None, None)
+    order = np.column_stack([np.arange(20) / 20, 0.5 + 1e-3 * np.arange(20)])
+    ordered = run_programs(start_programs(kernel_spec("concordance", ["a", "b"]), [order]))
+    assert ordered.bracket is not None and 0 <= ordered.bracket[0] <= ordered.bracket[1] <= 1
+
+
+def test_a_value_lies_in_its_bracket_where_rows_are_few() -> None:
+    rows = np.array([[0.0, 0.0], [1 / 3, 1.0], [2 / 3, 1.0]])
+    spec = kernel_spec("shift", ["a"], "l", algorithm="refine = 2")
+    result = run_programs(start_programs(spec, [rows]))
+    assert result.bracket is not None and result.value is not None
+    assert result.bracket[0] <= 0.5 <= result.bracket[1]
+    assert result.bracket[0] <= result.value <= result.bracket[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "scale"),
+    [(0.0, "log"), (-1.0, "log"), (1.0, "logit"), (1.2, "logit"), (1.0, "fisher")],
+)
+def test_an_interval_is_known_about_what_noise_has_moved_out_of_its_scale(
+    value: float, scale: Scale
+) -> None:
+    low, high = interval_about((0.1, 0.9), value, 0.2, 0.95, scale, 100.0)
+    assert low <= min(value, 0.1) and high >= max(value, 0.9)
+    assert np.isnan(interval_about((0.9, 0.1), value, 0.2, 0.95, scale, 100.0)).all()
+
+
+def test_a_bracket_ends_where_a_statistic_does() -> None:
+    apart = [np.array([[0.1, 0.0], [0.2, 0.0], [0.8, 1.0], [0.9, 1.0]])]
+    separated = run_programs(start_programs(kernel_spec("auc", ["a"], "l"), apart))
+    assert separated.bracket is not None and separated.bracket[1] == 1.0

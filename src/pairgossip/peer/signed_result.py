@@ -141,6 +141,8 @@ def check_signed(path: Path) -> Checked:
 def check_signatures(signed: SignedResult, where: str) -> Checked:
     """Check every signature; raise `InputError` if one is not of this result."""
     result, names = signed.result, {}
+    if not result.members:
+        raise _altered(where, "it names no members")
     if hash_of(result.specification) != result.hash:
         raise _altered(where, "its specification is not that of its hash")
     for member, given in signed.signatures.items():

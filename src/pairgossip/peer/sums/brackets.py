@@ -27,6 +27,13 @@ Ends = tuple[float, float]
 UNKNOWN: Ends = (math.nan, math.nan)
 _OF_SURVIVAL = (Formula.CONCORDANT, Formula.COMPARABLE)
 _HALVINGS = 60
+_POSSIBLE: dict[Scale, Ends] = {
+    "logit": (0.0, 1.0),
+    "log": (0.0, math.inf),
+    "fisher": (-1.0, 1.0),
+    "plain": (-math.inf, math.inf),
+}
+"""Between which values statistics lie whose intervals are on these scales."""
 
 
 def bracket_of(
@@ -36,6 +43,16 @@ def bracket_of(
 
     ``is_counted`` tells that only counts are known, and rows are taken to be spread evenly.
     """
+    low, high = _bracket_of(sketch, kernel, mean, is_counted=is_counted)
+    if is_counted:
+        return low, high  # noise knows no limits
+    least, most = _POSSIBLE[kernel.interval_scale]
+    return min(max(low, least), most), min(max(high, least), most)
+
+
+def _bracket_of(
+    sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
+) -> Ends:
     part = sketch.part if isinstance(sketch, Combined) else sketch
     if isinstance(part, GiniBins):
         return _of_one_column(part, kernel, mean, is_counted=is_counted)
@@ -115,6 +132,8 @@ def _of_survival(part: Table, mean: FloatArray) -> Ends:
     known, compared = total(everyone, order, later), total(everyone, whole, later)
     more = total(2 * everyone - failed, whole, _share_bin(y)) - _own(y, failed, part.n)
     unknown = total(everyone, _share_bin(x), later) + more
+    if not compared + more > 0:
+        return UNKNOWN
     low, high = ((1 + (known + side * unknown) / (compared + more)) / 2 for side in (-1, 1))
     return low, high
 
@@ -148,15 +167,17 @@ def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribu
 def interval_about(
     bracket: Ends, value: float, error: float, level: float, scale: Scale, freedom: float
 ) -> Ends:
-    """Return an interval for a statistic that is known up to a bracket, which holds the value.
+    """Return an interval for a statistic that is known up to a bracket.
 
     Where the bracket is wide, errors of one side only can lead astray (Imbens and Manski 2004).
+    Noise may leave the value outside of the bracket, and of what its scale allows.
     """
     low, high = (value, value) if math.isnan(bracket[0]) else bracket
-    if not error > 0:
+    if not (error > 0 and low <= high):
         return UNKNOWN
-    at_most = _level_of_ends(level, (high - low) / error)
-    sizes = [error * _slope(scale, end) / _slope(scale, value) for end in (low, high)]
+    low, high = min(low, value), max(high, value)
+    at_most, slope = _level_of_ends(level, (high - low) / error), _slope(scale, value)
+    sizes = [error * _slope(scale, end) / slope if slope > 0 else error for end in (low, high)]
     return (
         interval(low, sizes[0], at_most, scale, freedom)[0],
         interval(high, sizes[1], at_most, scale, freedom)[1],

@@ -105,6 +105,8 @@ class OrderReading:
             return Found(value, error, p=p)
         wider = math.hypot(error, noise) / error if error > 0 else math.nan
         (least, low), (most, high) = (self._end(mean, wider, side) for side in (0, 1))
+        if not noise:  # few rows have gaps between them, in which rows spread over bins have none
+            value = min(max(value, least), most)
         return Found(value, error, low, high, p, UNKNOWN if noise else (least, most))
 
     def _end(self, mean: FloatArray, wider: float, side: int) -> tuple[float, float]:
