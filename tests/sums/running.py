@@ -19,8 +19,9 @@ def start_programs(spec: Spec, parts: Sequence[np.ndarray]) -> list[SumsProgram]
 
 
 def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = None) -> Result:
-    kept: list[Words] = [] if totals is None else totals
-    result = simulation.run_programs(programs, kept)
+    kept, given = [] if totals is None else totals, list[list[Words]]()
+    result = simulation.run_programs(programs, given)
+    kept += [np.sum(parts, axis=0, dtype=np.uint64) for parts in given]
     assert all(program.result == result for program in programs)
     assert max(map(len, kept), default=0) <= programs[0].longest
     assert len(kept) + 2 <= programs[0].most_rounds

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.storage.folder import Home
@@ -74,6 +75,16 @@ def test_a_changed_contribution_is_found(homes: list[Home]) -> None:
     violations = audit_sums(homes).violations
     assert any("to round 1 is not signed by it." in one for one in violations)
     assert "The sum of round 1 is not that of the rows of all peers." in violations
+
+
+def test_peers_without_masks_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their sums and results are right, so that nothing else tells."""
+    monkeypatch.setattr(masks, "mask", lambda *given: np.zeros(given[-1], dtype=np.uint64))
+    homes = make_homes(tmp_path, ROWS)
+    run_all(homes)
+    assert audit_sums(homes).violations == tuple(
+        f"The contribution of clinic-{k} to round 1 is not masked." for k in range(3)
+    )
 
 
 def test_different_contributions_are_found(homes: list[Home]) -> None:

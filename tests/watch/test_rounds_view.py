@@ -158,6 +158,11 @@ def test_what_one_peer_lacks_another_may_have() -> None:
     assert last.number == 1
 
 
+def test_no_claim_of_rounds_is_too_large_to_show() -> None:
+    vast = RoundsStatus(10**15, 10**15, 2, ("cy",), False, kind="sum")
+    assert len(reading(OPEN, OPEN, vast).rounds()) == 10_000
+
+
 def describe(found: SwarmReading) -> str:
     result = found.result()
     assert result is not None

@@ -34,6 +34,8 @@ _RATE_SECONDS = 10.0
 LONGEST_NAME = 32
 _MOST_PROBLEMS = 5
 _MOST_AWAITED = 1_000
+_MOST_ROUNDS = 10_000
+"""Many more than any run has; a status or metrics may claim any number."""
 _MOST_NAMED = 5
 _PURPOSES = {
     "cards": "members commit to their rows",
@@ -154,7 +156,7 @@ class SwarmReading:
     def rounds(self) -> tuple[RoundReading, ...]:
         """Return the rounds of sums up to the present one; none where rows are exchanged."""
         told = [(peer.rounds, peer.covers) for peer in self._present() if peer.rounds is not None]
-        last = max((one.round for one, _ in told), default=0)
+        last = min(max((one.round for one, _ in told), default=0), _MOST_ROUNDS)
         members = max((covers[1] for _, covers in told if covers is not None), default=0)
         there = [one for one, _ in told if one.round == last]
         is_finished = any(one.is_finished for one in there)

@@ -80,17 +80,16 @@ def audit_sums(
     views = {one.seen.identity.id: one for one in map(_view, homes)}
     gone = {member for one in views.values() for member in one.state.evicted}
     views = {who: one for who, one in views.items() if who not in gone}
-    totals, told, problems = _add_up_plainly(views)
+    given, told, problems = _run_plainly(views)
     unfinished = _unfinished(views, is_interrupted=is_interrupted)
     problems += [*_generations(views), *unfinished, *_different(views)]
     problems += _forged(views)
     complete = _complete_rounds(views)
     sums = _masked_sums(views, complete)
-    problems += [
-        f"The sum of round {number} is not that of the rows of all peers."
-        for (number, found), due in zip(sums.items(), totals, strict=False)
-        if not np.array_equal(found, due)
-    ]
+    for (number, found), parts in zip(sums.items(), given, strict=False):
+        if not np.array_equal(found, np.sum(parts, axis=0, dtype=np.uint64)):
+            problems.append(f"The sum of round {number} is not that of the rows of all peers.")
+        problems += _unmasked(views, number, parts)
     stated = {who: _stated(one) for who, one in views.items()}
     problems += _other_results(views, stated, told)
     search = RowSearch(
@@ -128,15 +127,19 @@ def _files(one: _View, logs: Sequence[Path]) -> list[Path]:
     return [*inside, *(path for path in logs if path.stem == folder.name and path.is_file())]
 
 
-def _add_up_plainly(views: _Views) -> tuple[list[Words], Result | None, list[str]]:
-    """Return all sums and the result as the rows of all peers tell them, without any mask."""
-    totals = list[Words]()
+_Given = list[list[Words]]
+"""What each peer contributes to one sum after the other, without any mask."""
+
+
+def _run_plainly(views: _Views) -> tuple[_Given, Result | None, list[str]]:
+    """Return all contributions and the result as the rows of all peers tell them."""
+    given: _Given = []
     with tempfile.TemporaryDirectory(prefix="pairgossip-audit-") as folder:
         programs = [_program(one, Path(folder)) for one in views.values()]
         try:
-            return totals, run_programs(programs, totals), []
+            return given, run_programs(programs, given), []
         except Disagreement as problem:
-            return totals, None, [f"The rows of the peers do not tell a result: {problem}."]
+            return given, None, [f"The rows of the peers do not tell a result: {problem}."]
 
 
 def _program(one: _View, folder: Path) -> SumsProgram:
@@ -229,6 +232,14 @@ def _masked_sums(views: _Views, complete: Sequence[int]) -> dict[int, Words]:
             words = len(given[0].words) // 8
             sums[number] = masks.add_up((one.words for one in given), words)
     return sums
+
+
+def _unmasked(views: _Views, number: int, parts: Sequence[Words]) -> Iterator[str]:
+    """Find contributions that show a number as it is, which a mask does not by chance."""
+    for (who, one), plain in zip(views.items(), parts, strict=True):
+        shown = np.frombuffer(one.state.contributions[number, who].words, "<u8")
+        if len(shown) == len(plain) and (shown == plain).any():
+            yield f"The contribution of {one.name} to round {number} is not masked."
 
 
 def _stated(one: _View) -> Result | None:

@@ -101,8 +101,8 @@ class _ChaosOptions:
 
     chaos: Flag = False
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
-    random, during the first three quarters of the run; where sums are computed, one fault after
-    the other from the beginning."""
+    random, during the first three quarters of the run; where sums are computed, as soon as they
+    can be from the beginning."""
     kills: Whole | None = None
     """How many times to kill a peer that has exchanged since its start; the run goes on until all
     are done. At most a third of the peers are away at a time."""

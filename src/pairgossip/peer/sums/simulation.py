@@ -34,8 +34,8 @@ def start_programs(spec: Spec, rows: Mapping[str, Rows]) -> list[SumsProgram]:
     return [start(own) for own in rows.values()]
 
 
-def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = None) -> Result:
-    """Let members add up their contributions until they state a result; note all ``totals``."""
+def run_programs(programs: Sequence[SumsProgram], given: list[list[Words]] | None = None) -> Result:
+    """Let members add up their contributions until they state a result; note in ``given`` which."""
     asks = [program.ask() for program in programs]
     while asks[0] is not None:
         ask = asks[0]
@@ -44,10 +44,10 @@ def run_programs(programs: Sequence[SumsProgram], totals: list[Words] | None = N
             continue
         total = np.zeros(ask.words, dtype=np.uint64)
         if ask.kind is Kind.SUM:
-            for program in programs:
-                total += program.contribute(ask)
-            if totals is not None:
-                totals.append(total)
+            parts = [program.contribute(ask) for program in programs]
+            total = np.sum(parts, axis=0, dtype=np.uint64)
+            if given is not None:
+                given.append(parts)
         for program in programs:
             program.take(ask, total)
         asks = [program.ask() for program in programs]
