@@ -110,6 +110,7 @@ def test_a_row_in_several_tables_is_hidden_in_all_of_them() -> None:
     assert noise_law_for(halved, 3).epsilon == 0.5
     honest = kernel_spec("auc", ["a"], "l", tables=noisy + "\nhonest = 2")
     assert noise_law_for(honest, 5).honest == 2
+    assert noise_law_for(honest, 2).honest == 1, "whoever looks knows its own part"
 
 
 def test_a_member_that_knows_its_own_noise_learns_no_more_than_epsilon() -> None:

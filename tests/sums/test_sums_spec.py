@@ -86,6 +86,10 @@ def test_differences_name_the_keys_of_the_file() -> None:
             "privacy.bins is about reports .*or let reports travel with",
         ),
         (replaced(SUMS, noise="epsilon = 1"), "'noise'"),
+        (
+            sums_text('kernel = "gini-coefficient"', ["a"], ranges=(-1, 1)),
+            "ranges.a begins below 0, where",
+        ),
         (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
         (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
         (SUMS.replace("auc", "median"), "label is given but"),

@@ -168,7 +168,7 @@ class Membership(ABC, Generic[_S]):
         return [Send(sender, self._hello(sender))]
 
     def _send_notice(self, sender: str) -> list[Any]:
-        notice = decode(self.state.notice)
+        notice = decode(self.state.notice, len(self.state.notice))
         assert isinstance(notice, Notice)
         return [Send(sender, notice)]
 

@@ -90,12 +90,15 @@ class Rounds(Summation):
     """Whether that one has not been asked yet."""
     _sent: dict[int, set[str]] = field(default_factory=dict)
     """Who was sent this peer's contribution to a round, or has shown it to be the same."""
+    _compared: dict[str, int] = field(default_factory=dict)
+    """Whose contributions neighbors were asked for whose transcripts differ, a bit each."""
     _given: dict[str, Counter[Place]] = field(default_factory=dict)
     """What was sent to each neighbor on request since the last contact, and how often."""
 
     def _begin(self) -> None:
         self._theirs.clear()
         self._sent.clear()
+        self._compared.clear()
         self._given.clear()
         self.other_lists.clear()
         self._wanted, self._has_turn = 0, True
@@ -257,7 +260,7 @@ class Rounds(Summation):
 
     def _request(self, sender: str, offered: int) -> list[SumsAction]:
         """Ask for what is missing here, and for one's own unless it was sent to somebody."""
-        if self.ask is None:
+        if self.ask is None or self.halt is not None:
             return []
         missing = 0
         for place, one in enumerate(self.members):
@@ -269,9 +272,14 @@ class Rounds(Summation):
         has_turn = self._has_turn and sender == self.present[self._turn % len(self.present)]
         wanted = offered & missing & (-1 if has_turn else ~self._wanted)
         self._has_turn = self._has_turn and not (has_turn and wanted)
-        wanted = _lowest(wanted, min(_MOST_SENT, _MOST_BYTES // (8 * self.program.longest) + 1))
+        wanted = _lowest(wanted, self._most_wanted)
         self._wanted |= wanted
         return [Send(sender, self._want(self.round, wanted))] if wanted else []
+
+    @property
+    def _most_wanted(self) -> int:
+        """How many contributions one answer holds."""
+        return min(_MOST_SENT, _MOST_BYTES // (8 * self.program.longest) + 1)
 
     def _want(self, number: int, members: int) -> Want:
         return Want(self.state.generation, number, self._pack(members))
@@ -287,7 +295,12 @@ class Rounds(Summation):
             rows = tuple(sorted(self.context.present_rows.items()))
             return [Send(sender, Roster(self.state.generation, rows))]
         self.counts["transcripts that differ"] += 1
-        return [Send(sender, self._want(self.round - 1, (1 << len(self.members)) - 1))]
+        # An answer holds some members' contributions only, so those not seen yet are asked for.
+        everyone = (1 << len(self.members)) - 1
+        left = everyone & ~self._compared.get(sender, 0) or everyone
+        wanted = _lowest(left, self._most_wanted)
+        self._compared[sender] = (everyone & ~left) | wanted
+        return [Send(sender, self._want(self.round - 1, wanted))]
 
     def _handle_want(self, sender: str, want: Want) -> list[SumsAction]:
         bits, answers, size = _bits(want.members), list[SumsAction](), 0

@@ -119,7 +119,7 @@ class Summation(Membership[SumsState]):
             return (
                 f"'{self.context.name_member(min(joined))}' has joined after this peer had "
                 "contributed to a sum without it, and a sum with it would show everybody what it "
-                "contributes: let all members begin again from new folders."
+                "contributes: if that may be known, let all members begin again from new folders."
             )
         return None
 
@@ -146,12 +146,13 @@ class Summation(Membership[SumsState]):
         contributed stands: a second contribution would be a lie.
         """
         own = self.contribution(self.context.me)
-        if own is None or (self.ask is not None and own.public == self.ask.public):
+        if own is None:
             return
         try:
             if self.ask is None:
                 raise Disagreement("there is nothing left to ask")
-            self.ask = self.program.follow(own.public, is_repeated=False)
+            if own.public != self.ask.public:
+                self.ask = self.program.follow(own.public, is_repeated=False)
             if len(own.words) != 8 * self.ask.words:
                 raise Disagreement("another number of words")
         except Disagreement as problem:

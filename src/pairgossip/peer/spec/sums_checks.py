@@ -108,6 +108,11 @@ def _check_statistic(spec: Spec) -> None:
         check_kernel(as_kernel(spec.kernel))
     elif spec.target == "u":
         raise InputError(f"target is for averages over pairs, not for '{asked.name}': remove it.")
+    if spec.kernel == "gini-coefficient" and spec.ranges[spec.columns[0]][0] < 0:
+        raise InputError(
+            f"ranges.{spec.columns[0]} begins below 0, where kernel 'gini-coefficient' means "
+            "nothing: use 'gini', or a range of sizes."
+        )
     if algorithm.refine not in (1, 2):
         raise InputError(f"algorithm.refine is {algorithm.refine}: choose 1 or 2 sums.")
     if algorithm.bins is not None and not 2 <= algorithm.bins <= _MOST_BINS:

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.spec.mechanism import ledger_rows
 from pairgossip.peer.spec.spec import Spec, noise_law_for
@@ -50,7 +51,13 @@ class KeptNoise:
 
         declared = self._declare(own, members, question)
         known = ledger_rows(own, self.spec)
-        return np.array(noise_of(self.ledger, known, declared, draw, self.budget), dtype=np.int64)
+        kept = np.array(noise_of(self.ledger, known, declared, draw, self.budget), dtype=np.int64)
+        if len(kept) != counts:
+            raise InputError(
+                f"{self.ledger} keeps noise for {len(kept)} counts of this sum, but it has "
+                f"{counts}: go on with the version of pairgossip that has drawn it."
+            )
+        return kept
 
     def _declare(self, own: Rows, members: Mapping[str, int], question: bytes) -> Declared:
         listed = msgspec.msgpack.encode(sorted(members.items()))

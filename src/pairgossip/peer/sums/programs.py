@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pairgossip import __version__
-from pairgossip.peer.protocol.program import Ask, Found, Kind, Words
+from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Words
 from pairgossip.peer.sums.fixed_point import choose_bits
 from pairgossip.peer.sums.results import Result, follow_result
 
@@ -116,7 +116,10 @@ class SumsProgram(ABC):
             self.is_stated = True
             return
         self._rounds += 1
-        self._take(total)
+        try:
+            self._take(total)
+        except (ValueError, ArithmeticError) as problem:  # numbers that no rows have
+            raise Disagreement(f"no rows have this sum ({problem})") from problem
 
     def _state(self, **found: Any) -> Result:
         """Return the result with all that it is about."""

@@ -251,7 +251,8 @@ def noise_law(spec: Spec, members: int) -> NoiseLaw:
     assert spec.noise is not None
     cells = cells_of(spec)
     # A member knows its own part of the noise, so the others' must be enough to hide rows from it.
-    honest = min(spec.noise.honest or max(members - 1, 1), members)
+    others = max(members - 1, 1)
+    honest = min(spec.noise.honest or others, others)
     epsilon = spec.noise.epsilon / spec.algorithm.refine
     return NoiseLaw(epsilon, len(cells.blocks(cells.grids)), honest)
 
