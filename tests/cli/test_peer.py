@@ -56,7 +56,7 @@ def init(cli: CommandLine, name: str, *more: object, spec: str = "gini.toml") ->
     listen = ("--listen", "tls/127.0.0.1:7447")
     data = "rows.csv" if spec == "gini.toml" else "labeled.csv"
     given = ("--name", name, "--data", data, "--spec", spec, *listen, *more)
-    answer = cli("peer", "init", *given)
+    answer = cli("peer", "init", *given, "--yes")
     assert answer.code == 0, answer.err
     return answer.out.strip()
 
@@ -82,13 +82,17 @@ def test_init_makes_a_folder_for_one(cli: CommandLine, files: Path) -> None:
     assert len(identity) == 64 and int(identity, 16)
     assert stat.S_IMODE((files / "ann").stat().st_mode) == 0o700
     assert stat.S_IMODE((files / "ann" / "key.pem").stat().st_mode) == 0o600
-    error = cli.error("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    error = cli.error(
+        "peer", "init", "--yes", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml"
+    )
     assert "exists already" in error
 
 
 def test_data_outside_the_range_are_refused(cli: CommandLine, files: Path) -> None:
     (files / "rows.csv").write_text("income\n1\n101\n")
-    error = cli.error("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    error = cli.error(
+        "peer", "init", "--yes", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml"
+    )
     assert "outside the agreed range [0, 100], in line 3" in error
     assert not (files / "ann").exists()
 
@@ -130,7 +134,7 @@ def test_several_invitations_are_joined_at_once_or_not_at_all(
 
 def test_addresses_of_an_invitation(cli: CommandLine, files: Path) -> None:
     given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
-    assert cli("peer", "init", *given).code == 0
+    assert cli("peer", "init", *given, "--yes").code == 0
     assert cli.error("peer", "invite") == (
         "This peer listens everywhere (tls/0.0.0.0:7447): say where neighbors reach it, as in "
         "--address tls/clinic-a.example:7447, or give --unreachable."
@@ -369,10 +373,18 @@ def test_a_generation_of_sums_ends_with_no_word_of_exchanges() -> None:
     assert "(after 7 exchanges, with records of 3 of 3 members" in describe_ended(rows)
 
 
-def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> None:
-    assert (
-        cli("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml").code == 0
+def test_nothing_is_made_that_nobody_agreed_to(cli: CommandLine, files: Path) -> None:
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli.error("peer", "init", *given) == (
+        "Your rows travel from member to member, signed and as they are: 'income' of every row. "
+        "This must be agreed to, and there is no terminal to ask on: give --yes."
     )
+    assert not (files / "ann").exists()
+
+
+def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> None:
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli("peer", "init", *given, "--yes").code == 0
     unit = RawConfigParser(strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(cli("peer", "unit").out)
@@ -388,9 +400,8 @@ def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> No
 def test_a_status_is_printed_for_prometheus_and_checked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (
-        cli("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "gini.toml").code == 0
-    )
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli("peer", "init", *given, "--yes").code == 0
     assert "pairgossip_exchanges 0.0" in cli("peer", "status", "--prometheus").out
     answer = cli("peer", "status", "--check")
     assert (answer.code, answer.out, answer.err) == (1, "", "ann: not alive.\n")

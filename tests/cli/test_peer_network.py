@@ -48,7 +48,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = "".join(f"{value}\n" for value in ROWS[name])
         (folder / f"{name}.csv").write_text("income\n" + rows)
         given = ("--name", name, "--data", f"{name}.csv", "--spec", "gini.toml")
-        run_command(folder, "init", *given, "--listen", free_address())
+        run_command(folder, "init", *given, "--yes", "--listen", free_address())
         how = ("--unreachable",) if name == "clinic-c" else ()
         line = run_command(folder, "invite", "--home", name, *how)
         (folder / f"{name}.txt").write_text(line)

@@ -241,7 +241,7 @@ def test_the_command_line_says_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written(tmp_path)
-    words = shlex.split("peer init --name ann --data rows.csv --spec spec.toml --budget 1.5")
+    words = shlex.split("peer init --yes --name ann --data rows.csv --spec spec.toml --budget 1.5")
     assert main(words) == 0
     capsys.readouterr()
     assert main(["peer", "status", "--json"]) == 0

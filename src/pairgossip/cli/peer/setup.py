@@ -76,8 +76,7 @@ def init_command(
 
     agreed = read_spec(spec)
     leaves = agreed.leaves()
-    is_asked = sys.stdin.isatty() and not yes
-    if is_asked:
+    if not yes:
         _ask(leaves)
     made = create_home(
         Path(name) if home is None else home,
@@ -91,7 +90,7 @@ def init_command(
         budget=budget,
     )
     tell(f"Made {made.folder} with {format_count(len(made.read_rows()), 'row')}.")
-    for sentence in () if is_asked else leaves:
+    for sentence in leaves if yes else ():
         tell(sentence)
     for kept in accounts(made):
         tell(
@@ -105,6 +104,10 @@ def init_command(
 
 def _ask(leaves: list[str]) -> None:
     """Say what will leave this machine, and go on only if somebody agrees."""
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
+        )
     for sentence in leaves:
         tell(sentence)
     if input("Make this peer? [y/N] ").strip().lower() not in ("y", "yes"):
