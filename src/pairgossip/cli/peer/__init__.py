@@ -16,8 +16,8 @@ Each member makes a peer of its rows, gives an invitation to its neighbors,
 joins with theirs, and runs. Where sums over the rows of all members tell the
 answer, no row leaves its machine. If the specification says otherwise, or asks
 for what no sums tell, rows travel from member to member, or with a table
-[privacy] randomized reports of them. peer init says which, and asks. For
-example, at clinic-a:
+[privacy] randomized reports of them. peer init says which, and asks.
+For example, at clinic-a:
 
     pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt

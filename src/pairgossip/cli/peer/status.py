@@ -37,7 +37,7 @@ def status_command(
     For example:
 
         pairgossip peer status --home clinic-a
-        pairgossip peer status --home clinic-a --prometheus > /var/lib/node-exporter/clinic-a.prom
+        pairgossip peer status --home clinic-a --prometheus > clinic-a.prom
 
     Parameters
     ----------

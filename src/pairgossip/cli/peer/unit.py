@@ -20,11 +20,11 @@ _HOMES = (Path("/home"), Path("/root"), Path("/run/user"))
 def unit_command(*, home: HomeFolder = None) -> None:
     """Print the file by which systemd runs the peer, with the paths and the owner of its folder.
 
+    Put it into /etc/systemd/system, and run `systemctl daemon-reload`.
+
     For example:
 
-        pairgossip peer unit --home clinic-a | sudo tee /etc/systemd/system/pairgossip-peer.service
-        sudo systemctl daemon-reload
-        sudo systemctl enable --now pairgossip-peer
+        pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
     folder = find_home(home).folder.resolve()
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
