@@ -63,6 +63,8 @@ def test_an_estimate_is_that_of_all_rows(cli: CommandLine, rows: np.ndarray) -> 
     assert found["members"] == {"a": 30, "b": 30, "c": 30}
     shown = cli("estimate", *FILES, "--spec", "auc.toml")
     assert "Real peers find the same on any network" in shown.out
+    alone = cli("estimate", "a.csv", "b.csv", "--spec", "auc.toml").out
+    assert "sums over 3 members or more only" in alone and "find the same" not in alone
 
 
 def test_noise_is_not_called_the_same(cli: CommandLine, rows: np.ndarray) -> None:

@@ -53,13 +53,20 @@ def _refuse_options(
 
 def print_result(result: Result, *, json: bool) -> None:
     """Print what members have found, and what real ones would."""
+    from pairgossip.peer.identity.members import LEAST_MEMBERS
+
     if json:
         import msgspec
 
         write_json(msgspec.to_builtins(result))
         return
     write_rows((result.question, ""), result_facts(result), numbers=False)
-    if result.noise is not None:
+    if len(result.members) < LEAST_MEMBERS:
+        write_line(
+            f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "
+            "least_members in peer.toml says otherwise: give a file for each member."
+        )
+    elif result.noise is not None:
         write_line("Real peers draw noise of their own, once; no row would leave its member.")
     else:
         write_line("Real peers find the same on any network; no row would leave its member.")
