@@ -217,6 +217,21 @@ def test_too_few_members_are_told_and_contribute_nothing(tmp_path: Path) -> None
     assert not state.contributions  # type: ignore[union-attr]
 
 
+def test_too_few_rows_are_told_and_contribute_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "10")
+    homes = make_homes(tmp_path)
+    with running(*homes, board=Switchboard()) as (first, *_):
+        assert until(lambda: first.home.status.exists() and first.status().problems != ())
+        (problem,) = first.status().problems
+    assert problem == (
+        "All members together have 9 rows, and this peer contributes among 10 or more: wait for "
+        "more rows, or change least_rows in peer.toml."
+    )
+    assert not any(read_snapshot(home).saved.contributions for home in homes)  # type: ignore[union-attr]
+
+
 def test_an_operator_may_allow_two_members(tmp_path: Path) -> None:
     homes = make_homes(tmp_path, ROWS[:2])
     for home in homes:
