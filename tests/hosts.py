@@ -62,7 +62,10 @@ class Host:
         self._space, self._port = f"{unique}-{name[-1]}", f"p-{name[-1]}"
         self._switch = f"{unique}-s"
         self._peer: subprocess.Popen[bytes] | None = None
-        folder.mkdir()
+
+    def make(self) -> None:
+        """Make the folder and the network; where this fails midway, `remove` clears up."""
+        self.folder.mkdir()
         _ip("netns", "add", self._space)
         _ip(
             *("-n", self._switch, "link", "add", self._port, "type", "veth"),
@@ -148,6 +151,7 @@ def three_hosts(folder: Path) -> Iterator[dict[str, Host]]:
         _ip("-n", switch, "link", "set", "bridge", "up")
         for name in NAMES:
             hosts[name] = Host(name, folder / name, unique)
+            hosts[name].make()
         yield hosts
     finally:
         for host in hosts.values():

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .hosts import Host, three_hosts, typed_lines, why_not
+from .hosts import ADDRESSES, Host, three_hosts, typed_lines, why_not
 
 PAGE = Path(__file__).parents[1] / "docs" / "field" / "three-machines.md"
 SPECS = re.compile(r"```toml\n(.*?)```", re.DOTALL)
@@ -74,6 +76,16 @@ def disturb(hosts: dict[str, Host]) -> None:
 
 def is_connected(status: Any, name: str) -> bool:
     return bool(status["neighbors"][name]["connected"])
+
+
+def test_hosts_that_cannot_be_made_leave_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ADDRESSES, "clinic-b", "no address")
+    with pytest.raises(subprocess.CalledProcessError), three_hosts(tmp_path):
+        pass
+    spaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    assert f"pg{os.getpid()}-" not in spaces.stdout
 
 
 def test_sums(tmp_path: Path) -> None:
