@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.rounds import Rounds, first_sums
 from pairgossip.peer.protocol.state import SaveSums, SumsState
 from pairgossip.peer.service.runtime import RoundsRuntime
 from tests.peer.audit import Violated
-from tests.peer.contexts import SealedContext, name_of
+from tests.peer.contexts import SPEC, SealedContext, name_of
 from tests.peer.disk import Disk
 from tests.peer.schedules import (
     BAD,
@@ -186,7 +186,7 @@ class SumsWorld(World):
         return SumsContext(
             me=name,
             neighbors=tuple(self.neighbors[name]),
-            spec="spec-hash",
+            spec=SPEC,
             text="",
             own=self.own[name],
             rows=self.rows,
@@ -288,6 +288,20 @@ def restore_first(world: SumsWorld, name: str) -> None:
     disk = world.disks[name]
     del disk.commits[1:]
     disk.safe = 1
+
+
+def update_in_first_sum(
+    world: SumsWorld, name: str, **changes: object
+) -> dict[tuple[int, str], Contribution]:
+    """Stop a peer once it has contributed, start it as another version; return what it had."""
+    while (1, name) not in world.state(name).contributions:
+        world.run(world.now + 0.002)
+    before = dict(world.state(name).contributions)
+    world.stop(name, power=True)
+    for attribute, value in changes.items():
+        object.__setattr__(world.contexts[name], attribute, value)
+    world.start(name)
+    return before
 
 
 def make_sums_world(

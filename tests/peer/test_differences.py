@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from pairgossip.peer.protocol.program import Ask, Kind
 from pairgossip.peer.protocol.rounds import Rounds
 from tests.peer.contexts import name_of
-from tests.peer.sums import WORDS, Powers, SumsWorld, make_world
+from tests.peer.sums import WORDS, Powers, SumsContext, SumsWorld, make_world
 
 ATTACKER, VICTIM = name_of(0), name_of(3)
 
@@ -120,6 +120,7 @@ def test_rows_that_a_member_adds_are_its_own_affair() -> None:
     world.grow(name_of(1), 1)
     world.run(world.now + 1.0)
     world.finish()
+    assert world.state(name_of(1)).rows == 3
     world.check_sums()
 
 
@@ -127,5 +128,5 @@ def test_rows_that_a_member_adds_are_its_own_affair() -> None:
 def test_noise_that_is_drawn_anew_makes_no_refusal_necessary(
     agreed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(make_world(4).contexts[VICTIM]), "hides_differences", agreed)
+    monkeypatch.setattr(SumsContext, "hides_differences", agreed)
     assert (run_twice(make_world(4)) is not None) is agreed

@@ -22,8 +22,8 @@ from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.statistics import StatisticsProgram
 from tests.peer.audit import Violated
 from tests.peer.contexts import name_of
-from tests.peer.sums import Powers, make_world
-from tests.peer.test_rounds import TwoFaced
+from tests.peer.sums import Powers, make_world, update_in_first_sum
+from tests.peer.test_rounds_liars import TwoFaced
 from tests.sums.specs import kernel_spec
 
 
@@ -66,16 +66,12 @@ class Longer(Powers):
 
 def test_a_version_with_other_numbers_for_a_question_stops() -> None:
     world, me = make_world(3), name_of(1)
-    while (1, me) not in world.state(me).contributions:
-        world.run(world.now + 0.002)
-    world.stop(me, power=True)
 
     def longer(program: Program) -> Program:
         assert isinstance(program, Powers)
         return Longer(program.rows)
 
-    object.__setattr__(world.contexts[me], "wrap", longer)
-    world.start(me)
+    update_in_first_sum(world, me, wrap=longer)
     assert world.rounds(me).halt == Halt("version", detail="another number of words")
 
 

@@ -17,37 +17,23 @@ from pairgossip.peer.service.assembly import assemble, read_snapshot
 from pairgossip.peer.signed_result import sign_result
 from pairgossip.peer.storage import kept_noise
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
-from pairgossip.peer.storage.home import noise_ledger, request_growth
+from pairgossip.peer.storage.home import create_home, noise_ledger, request_growth
 from pairgossip.peer.storage.kept_noise import KeptNoise
 from pairgossip.peer.storage.ledger import account_of
 from tests.cli.running import CommandLine
-from tests.peer.homes import introduce_each_other, make_home
+from tests.peer.homes import make_home
 from tests.peer.test_service import Switchboard, running
-from tests.peer.test_sums_service import is_complete, is_in_second_generation, run_all
+from tests.peer.test_sums_service import SUMS, is_complete, is_in_second_generation, run_all
+from tests.peer.test_sums_service import make_homes as make_homes_with
 from tests.peer.zenoh_people import until
 
-NOISY = """
-kernel = "gini"
-columns = ["income"]
-[ranges]
-income = [0, 100]
-[algorithm]
-name = "sums"
-bins = 8
-[privacy]
-epsilon = 4
-"""
+NOISY = f"{SUMS}bins = 8\n[privacy]\nepsilon = 4\n"
 ROWS = [np.linspace(1 + k, 90, 60).round(3).tolist() for k in range(4)]
 MEMBERS = {"a": 2, "b": 3}
 
 
 def make_homes(tmp_path: Path, count: int = 3, spec: str = NOISY) -> list[Home]:
-    homes = [
-        make_home(tmp_path, f"clinic-{k}", ROWS[k], spec, f"tls/127.0.0.1:{7450 + k}")
-        for k in range(count)
-    ]
-    introduce_each_other(homes)
-    return homes
+    return make_homes_with(tmp_path, ROWS[:count], spec)
 
 
 def contributions(home: Home) -> dict[tuple[int, str], object]:
@@ -162,19 +148,13 @@ def test_a_ledger_that_is_gone_is_noticed(tmp_path: Path) -> None:
 def test_the_same_rows_cannot_pay_for_another_run(tmp_path: Path) -> None:
     homes = make_homes(tmp_path)
     run_all(homes)
-    data = tmp_path / "clinic-0.csv"
+    spec, data = tmp_path / "clinic-0.toml", tmp_path / "clinic-0.csv"
     with pytest.raises(InputError) as told:
-        make_again(tmp_path, data)
+        create_home(tmp_path / "again", "again", spec, data)
     assert str(told.value) == (
         "These rows have spent 4 of a privacy budget of 4, and another run would make it 8: allow "
         "it with --budget 8."
     )
-
-
-def make_again(folder: Path, data: Path) -> Home:
-    from pairgossip.peer.storage.home import create_home
-
-    return create_home(folder / "again", "again", folder / "clinic-0.toml", data)
 
 
 def test_another_generation_costs_epsilon_again(tmp_path: Path) -> None:

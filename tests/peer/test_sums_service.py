@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -41,9 +42,9 @@ ROWS = ([3.25, 8.5, 41.0, 77.125], [12.0, 93.5], [5.0, 66.0625, 20.0])
 PLANTED = "61.73205080756887"
 
 
-def make_homes(tmp_path: Path, rows: tuple[list[float], ...] = ROWS) -> list[Home]:
+def make_homes(tmp_path: Path, rows: Sequence[list[float]] = ROWS, spec: str = SUMS) -> list[Home]:
     homes = [
-        make_home(tmp_path, f"clinic-{k}", given, SUMS, f"tls/127.0.0.1:{7450 + k}")
+        make_home(tmp_path, f"clinic-{k}", given, spec, f"tls/127.0.0.1:{7450 + k}")
         for k, given in enumerate(rows)
     ]
     introduce_each_other(homes)

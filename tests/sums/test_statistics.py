@@ -28,7 +28,7 @@ OTHERS = 1 / (1 + np.exp(-RNG.normal(size=N) - 0.5 * LABELS - 0.5 * SCORES))
 SCORED = np.column_stack([SCORES, LABELS])
 BOTH = np.column_stack([SCORES, OTHERS, LABELS])
 TWO = np.column_stack([SCORES, OTHERS])
-EVENTS = np.column_stack([SCORES, OTHERS, LABELS])
+EVENTS = BOTH
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ SUMS = sums_text('kernel = "auc"', ["score"], "ill")
 LEARN = sums_text('loss = "auc-logistic"', ["x", "y"], "ill")
 
 
-def replaced(text: str, **added: str) -> str:
+def add_lines(text: str, **added: str) -> str:
     """Return a specification with lines added under the table of that name, or above all."""
     for table, lines in added.items():
         if table == "top":
@@ -29,7 +29,7 @@ def test_a_run_on_sums_is_read() -> None:
     assert spec.is_sums and spec.noise is None and spec.privacy is None
     assert (spec.algorithm.refine, spec.algorithm.bins, spec.algorithm.rounds) == (1, None, None)
     assert parse_spec(LEARN).algorithm.rounds == 100
-    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
     assert noisy.noise is not None and noisy.noise.epsilon == 1 and noisy.privacy is None
 
 
@@ -58,10 +58,10 @@ def test_names_of_statistics_of_order_are_written_one_way() -> None:
 
 
 def test_differences_name_the_keys_of_the_file() -> None:
-    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
     (sentence, *_) = differences(noisy.text, parse_spec(SUMS).text)
     assert "privacy.epsilon is 1.0 here but absent there." in sentence
-    other = parse_spec(replaced(SUMS, algorithm="bins = 8"))
+    other = parse_spec(add_lines(SUMS, algorithm="bins = 8"))
     assert differences(other.text, parse_spec(SUMS).text) == [
         "algorithm.bins is 8 here but absent there."
     ]
@@ -71,21 +71,21 @@ def test_differences_name_the_keys_of_the_file() -> None:
     ("text", "sentence"),
     [
         (
-            replaced(SUMS, algorithm="mixing = 'paper'"),
+            add_lines(SUMS, algorithm="mixing = 'paper'"),
             "algorithm.mixing is how .*: remove it, or let rows travel",
         ),
-        (replaced(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
-        (replaced(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
-        (replaced(SUMS, algorithm="refine = 3"), "algorithm.refine is 3: choose 1 or 2"),
-        (replaced(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
-        (replaced(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
-        (replaced(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
-        (replaced(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
+        (add_lines(SUMS, algorithm="rate = 5"), "algorithm.rate is how often .*: remove it"),
+        (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
+        (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is 3: choose 1 or 2"),
+        (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give 2 to 1,024"),
+        (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
+        (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
+        (add_lines(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
         (
-            replaced(SUMS, privacy="epsilon = 1\nbins = 4"),
+            add_lines(SUMS, privacy="epsilon = 1\nbins = 4"),
             "privacy.bins is about reports .*or let reports travel with",
         ),
-        (replaced(SUMS, noise="epsilon = 1"), "'noise'"),
+        (add_lines(SUMS, noise="epsilon = 1"), "'noise'"),
         (
             sums_text('kernel = "gini-coefficient"', ["a"], ranges=(-1, 1)),
             "ranges.a begins below 0, where",
@@ -106,10 +106,10 @@ def test_differences_name_the_keys_of_the_file() -> None:
             sums_text('kernel = "median"', ["a"], top='target = "u"'),
             "target is for averages over pairs",
         ),
-        (replaced(LEARN, algorithm="bins = 4"), "algorithm.bins and algorithm.refine are for"),
-        (replaced(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
-        (replaced(LEARN, learning="step = 0.1"), "learning.step is not needed"),
-        (replaced(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
+        (add_lines(LEARN, algorithm="bins = 4"), "algorithm.bins and algorithm.refine are for"),
+        (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
+        (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
+        (add_lines(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
         (LEARN.replace("auc-logistic", "metric-hinge"), "is no function of differences"),
         (
             LEARN.replace("auc-", "ranking-").replace("ill = [0, 1]", "ill = [0, 99]"),
@@ -137,7 +137,7 @@ def test_more_rows_have_more_bins() -> None:
     words = [count_words(spec, rows) for rows in (9, 10_000, 60_000, 10**9)]
     assert words == [1 + 4 * bins for bins in (32, 200, 488, 512)]
     assert count_words(parse_spec(grades.replace("auc", "ranking-risk"))) == 1 + 64 * 3 * 16
-    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1"))
+    noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1"))
     assert count_words(noisy, 9) == count_words(noisy, 10**9) == 1 + 2 * 64
 
 
@@ -149,10 +149,10 @@ def test_what_leaves_the_machine_is_said_in_words() -> None:
     sums = parse_spec(SUMS).leaves()
     assert sums[0].startswith("No row leaves this machine")
     assert "1 sum of at most 2,049 numbers" in sums[1]
-    assert "1 sum of 257 numbers" in parse_spec(replaced(SUMS, algorithm="bins = 64")).leaves()[1]
+    assert "1 sum of 257 numbers" in parse_spec(add_lines(SUMS, algorithm="bins = 64")).leaves()[1]
     assert "at most 100 sums of at most 768 numbers" in parse_spec(LEARN).leaves()[1]
     many = sums_text('loss = "auc-logistic"', [f"x{k}" for k in range(600)], "ill")
     assert "of at most 3,005 numbers" in parse_spec(many).leaves()[1]
-    noisy = parse_spec(replaced(SUMS, privacy="epsilon = 1")).leaves()
+    noisy = parse_spec(add_lines(SUMS, privacy="epsilon = 1")).leaves()
     assert "counts only" in noisy[1] and "epsilon 1" in noisy[-1]
     assert "powers" in kernel_spec("variance", ["a"]).leaves()[1]
