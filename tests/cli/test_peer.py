@@ -393,8 +393,21 @@ def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> No
     assert words == f"peer run --home {folder}" and Path(program).name == "pairgossip"
     assert service["ReadWritePaths"] == service["WorkingDirectory"] == str(folder)
     assert service["User"] == folder.owner() and "StateDirectory" not in service
-    odd = fill_in("ExecStart=x\nProtectHome=true\n", Path("/opt/p"), Path("/home/a b%"), "a", "a")
+    odd = fill_in("ExecStart=x\nProtectHome=true\n", Path("/opt/p"), [Path("/home/a b%")], "a", "a")
     assert odd == 'ExecStart=/opt/p peer run --home "/home/a b%%"\nProtectHome=false\n'
+
+
+def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Path) -> None:
+    sums = GINI.replace('algorithm.name = "exchange"', "") + "[privacy]\nepsilon = 1.0\n"
+    (files / "noisy.toml").write_text(sums)
+    (files / "kept by us").mkdir()
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "noisy.toml")
+    assert cli("peer", "init", *given, "--ledger", "kept by us/l", "--yes").code == 0
+    folder = files.resolve()
+    written = f'ReadWritePaths={folder / "ann"} "{folder / "kept by us"}"'
+    assert written in cli("peer", "unit").out.splitlines()
+    home = [Path("/srv/ann"), Path("/home/ann")]
+    assert fill_in("ProtectHome=true", Path("/p"), home, "a", "a") == "ProtectHome=false\n"
 
 
 def test_a_status_is_printed_for_prometheus_and_checked(

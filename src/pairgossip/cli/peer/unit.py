@@ -26,14 +26,21 @@ def unit_command(*, home: HomeFolder = None) -> None:
 
         pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
-    folder = find_home(home).folder.resolve()
+    from pairgossip.peer.storage.home import noise_ledger
+
+    place = find_home(home)
+    folder = place.folder.resolve()
+    written = [folder]
+    if place.read_spec().noise is not None:
+        written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
-    output().file.write(fill_in(template, _program(), folder, folder.owner(), folder.group()))
+    output().file.write(fill_in(template, _program(), written, folder.owner(), folder.group()))
 
 
-def fill_in(template: str, program: Path, folder: Path, user: str, group: str) -> str:
-    """Return the unit of a peer in a folder; whoever owns it runs the peer."""
-    is_at_home = any(folder.is_relative_to(home) for home in _HOMES)
+def fill_in(template: str, program: Path, written: list[Path], user: str, group: str) -> str:
+    """Return the unit of a peer, given its folder and then others that it writes to."""
+    folder = written[0]
+    is_at_home = any(one.is_relative_to(home) for one in written for home in _HOMES)
     values = {
         "Description": f"pairgossip peer {_quoted(folder.name)}",
         "User": user,
@@ -42,7 +49,7 @@ def fill_in(template: str, program: Path, folder: Path, user: str, group: str) -
         "StateDirectoryMode": None,
         "WorkingDirectory": str(folder).replace("%", "%%"),
         "ExecStart": f"{_quoted(program)} peer run --home {_quoted(folder)}",
-        "ProtectSystem": f"strict\nReadWritePaths={_quoted(folder)}",
+        "ProtectSystem": f"strict\nReadWritePaths={' '.join(map(_quoted, written))}",
         "ProtectHome": "false" if is_at_home else "true",
     }
     lines = []
