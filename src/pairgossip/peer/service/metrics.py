@@ -117,9 +117,9 @@ class MetricsPages:
 
     def get(self, path: str) -> tuple[int, str, bytes]:
         """Return code, content type and content of a page."""
-        status = self._current()
         if path == "/metrics":
             return 200, self._type, self._generate(self._registry)
+        status = self._current()
         if path == "/healthz":
             is_alive = status is not None and time.time() - status.updated < _LONGEST_SILENCE
             return _answer(is_alive, "alive", "not alive")
@@ -192,7 +192,7 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
         *_ends("gossip_interval", "Where the value over all rows is likely to lie", gossip),
         ("sampling_error", "Of the value over all rows.", status.sampling_error),
         *_ends("sampling_interval", "Covers the population's value at 95 %", sampling),
-        ("privacy_error", "What reports instead of rows bring at most.", status.privacy_error),
+        ("privacy_error", "What reports bring at most, or noise in sums.", status.privacy_error),
         ("members_met", "Members whose records were met.", status.covers.members),
         ("members", "Members that take part.", status.covers.of_members),
         ("rows", "Rows of the members that take part.", status.covers.of_rows),
