@@ -42,10 +42,18 @@ def test_importing_a_module_does_not_hide_a_function_of_the_same_name() -> None:
 
 
 def test_one_version_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["version"] == pg.__version__
-    assert f"version: {pg.__version__}" in (ROOT / "CITATION.cff").read_text()
-    assert f"## {pg.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["hatch"]["version"]["path"] == "src/pairgossip/__init__.py"
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {pg.__version__}\n" in citation
+    assert f"\n## {pg.__version__}, " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_one_address_everywhere() -> None:
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    home = urls["Repository"]
+    assert all(address.startswith(home) for address in urls.values())
+    assert f"\nrepository-code: {home}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
