@@ -61,6 +61,32 @@ def test_standard_output_is_the_same_table(cli: CommandLine, tmp_path: Path) -> 
     assert cli("dataset", "engel").out == file.read_text()
 
 
+def test_sites_get_the_rows_in_turn(cli: CommandLine, tmp_path: Path) -> None:
+    answer = cli("dataset", "engel", "--split", 3, "--out", tmp_path / "office-{}.csv")
+    assert answer.code == 0
+    sizes = [79, 78, 78]
+    for number, size in enumerate(sizes):
+        file = tmp_path / f"office-{number + 1}.csv"
+        assert f"office-{number + 1}.csv: {size} rows." in "".join(answer.out.split("\n"))
+        dealt = CATALOG["engel"]().values[number::3]
+        np.testing.assert_array_equal(read_columns(file, None).matrix(), dealt)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_files_of_sites_need_names(cli: CommandLine, tmp_path: Path) -> None:
+    for out in ([], ["--out", tmp_path / "office.csv"], ["--out", tmp_path / "{}" / "x.csv"]):
+        said = cli.error("dataset", "engel", "--split", 3, *out)
+        assert said.endswith("name with {} for the number of each, as in hospital-{}.csv.")
+    named = ("--out", tmp_path / "{}.csv")
+    assert cli.error("dataset", "engel", "--split", 236, *named) == (
+        "The number of files must be at most 235, not 236."
+    )
+    assert cli.error("dataset", *named) == (
+        "Say which data set to write: pairgossip dataset lists them."
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_wrong_names_and_places(cli: CommandLine, tmp_path: Path) -> None:
     assert cli.error("dataset", "engle") == "Unknown data set 'engle': did you mean 'engel'?"
     nowhere = tmp_path / "none" / "x.csv"

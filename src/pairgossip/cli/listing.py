@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pairgossip.checks import choice
+from pairgossip.checks import choice, whole
 from pairgossip.cli.console import (
     new_table,
     output,
@@ -14,9 +14,10 @@ from pairgossip.cli.console import (
     write_rows,
     write_table,
 )
-from pairgossip.cli.options import Flag, Json
+from pairgossip.cli.options import Flag, Json, Whole
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.errors import InputError
+from pairgossip.text import format_count
 
 
 def kernels_command(*, json: Json = False) -> None:
@@ -81,12 +82,15 @@ def _column(name: str) -> str:
     return f"[{name[:-1]}]" if name.endswith("?") else name
 
 
-def dataset_command(name: str | None = None, *, out: Path | None = None) -> None:
+def dataset_command(
+    name: str | None = None, *, out: Path | None = None, split: Whole | None = None
+) -> None:
     """Write an embedded data set as a CSV file; without a name, list the data sets.
 
     For example:
 
         pairgossip dataset engel --out incomes.csv
+        pairgossip dataset breast-cancer-wisconsin --split 5 --out hospital-{}.csv
 
     Parameters
     ----------
@@ -94,27 +98,50 @@ def dataset_command(name: str | None = None, *, out: Path | None = None) -> None
         Which data set.
     out
         The CSV file to write; without it the table goes to standard output.
+    split
+        Write this many files, one for each site, and deal the rows to them in turn; {} in --out
+        stands for the number of the site, from 1.
     """
     from pairgossip.datasets import CATALOG
     from pairgossip.files import write_text
 
     if name is None:
-        rows = [
+        if out is not None or split is not None:
+            raise InputError("Say which data set to write: pairgossip dataset lists them.")
+        table = [
             (known, str(len(data)), data.column_list, data.description)
             for known, data in ((known, CATALOG[known]()) for known in sorted(CATALOG))
         ]
-        write_rows(("data set", "rows", "columns", "what it holds"), rows, numbers=False)
+        write_rows(("data set", "rows", "columns", "what it holds"), table, numbers=False)
         return
-    known = choice("data set", name, CATALOG)
-    check_outputs([out])
-    data = CATALOG[known]()
-    lines = [",".join(data.columns), *(",".join(map(repr, row)) for row in data.values.tolist())]
-    if out is None:
-        for line in lines:
-            write_line(line)
-        return
-    write_text(out, (f"{line}\n" for line in lines))
-    write_line(f"Wrote {out}: {len(data)} rows. {data.source}")
+    data = CATALOG[choice("data set", name, CATALOG)]()
+    files = (
+        [out]
+        if split is None
+        else _site_files(out, whole("The number of files", split, most=len(data)))
+    )
+    check_outputs(files)
+    rows = [",".join(map(repr, row)) for row in data.values.tolist()]
+    for number, file in enumerate(files):
+        dealt = rows[number :: len(files)]
+        lines = [",".join(data.columns), *dealt]
+        if file is None:
+            for line in lines:
+                write_line(line)
+            return
+        write_text(file, (f"{line}\n" for line in lines))
+        write_line(f"Wrote {file}: {format_count(len(dealt), 'row')}.")
+    write_line(data.source)
+
+
+def _site_files(out: Path | None, sites: int) -> list[Path | None]:
+    """Name a file for each site."""
+    if out is None or "{}" not in out.name:
+        raise InputError(
+            "--split writes several files: give --out a name with {} for the number of each, as in "
+            "hospital-{}.csv."
+        )
+    return [out.with_name(out.name.replace("{}", str(site))) for site in range(1, sites + 1)]
 
 
 def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
