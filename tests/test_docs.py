@@ -36,7 +36,11 @@ FENCE = re.compile(
     r"(?:<!-- source: (?P<file>\S+) (?P<name>\w+) -->\n)?```(?P<kind>[\w{}-]*)\n(?P<code>.*?)```",
     re.DOTALL,
 )
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+LINKED = [ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *PAGES]
+CODE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
+HEADING = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
+INCLUDED = re.compile(r"^:::\{include\} (\S+)", re.MULTILINE)
 
 
 def name_of(page: Path) -> str:
@@ -110,10 +114,41 @@ def test_what_is_typed_can_be_copied() -> None:
             assert not re.search(r"^[\w-]*[$%>] ", block["code"], re.MULTILINE), page
 
 
-def test_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in LINK.findall(page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page, target)
+def anchors_of(page: Path) -> set[str]:
+    """Return the names under which GitHub and the site link the headings of a page."""
+    text = page.read_text(encoding="utf-8")
+    found = set[str]().union(*(anchors_of(page.parent / file) for file in INCLUDED.findall(text)))
+    # In a heading code is text, and of a link only its words are.
+    text = re.sub(r"^`{3,}.*?^`{3,}$", "", text, flags=re.DOTALL | re.MULTILINE)
+    for heading in HEADING.findall(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        assert name not in found, f"{page} has two headings {heading!r}: links find the first only"
+        found.add(name)
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """Return the links of a page that lead to no file, or to no heading of one."""
+    broken = []
+    for file, anchor in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        target = page.parent / file if file else page
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
+            broken.append(f"{file}#{anchor}" if anchor else file)
+    return broken
+
+
+@pytest.mark.parametrize("page", LINKED, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text(
+        "# One\n\n[a](two.md#a-heading-of-two) [b](two.md#another) [c](three.md) [d](#one)\n"
+        "[e](#two) [f](https://example.org/#none)\n\n`[g](none.md)`\n"
+    )
+    (tmp_path / "two.md").write_text("## A `heading` of two\n\n```text\n# another\n```\n")
+    assert broken_links(tmp_path / "one.md") == ["two.md#another", "three.md", "#two"]
 
 
 class Loaded(HTMLParser):
