@@ -421,3 +421,14 @@ def test_a_status_is_printed_for_prometheus_and_checked(
     monkeypatch.chdir("/")
     monkeypatch.setenv("PAIRGOSSIP_HOME", str(files / "ann"))
     assert cli("peer", "status", "--json").json()["name"] == "ann"
+
+
+def test_a_peer_is_made_where_the_environment_says(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_HOME", str(files / "peer"))
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml", "--yes")
+    assert cli("peer", "init", *given).code == 0
+    assert (files / "peer" / "peer.toml").exists() and not (files / "ann").exists()
+    assert cli("peer", "init", *given, "--home", "other").code == 0
+    assert (files / "other" / "peer.toml").exists()

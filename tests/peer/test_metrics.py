@@ -51,7 +51,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         sampling_error=0.5,
         sampling_interval=(1.5, 3.5),
         counts={"offers": 5, "refused: too long": 2},
-        neighbors={"bob": NeighborStatus(True, True, 1.5, None)},
+        neighbors={"bob": NeighborStatus(True, False, 1.5, None)},
     )
     found = Served(status)
     yield found
@@ -59,10 +59,13 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 def test_metrics_are_prometheus_text(served: Served) -> None:
+    assert served.status is not None
+    served.status = msgspec.structs.replace(served.status, updated=1.8e9)
     code, text = served.get("/metrics")
     assert code == 200
     lines = text.splitlines()
     for line in (
+        "pairgossip_status_timestamp_seconds 1.8e+09",
         'pairgossip_events_total{event="offers"} 5.0',
         'pairgossip_events_total{event="refused: too long"} 2.0',
         "pairgossip_exchanges 17.0",
@@ -74,6 +77,7 @@ def test_metrics_are_prometheus_text(served: Served) -> None:
         "pairgossip_rows 3.0",
         "pairgossip_generation 1.0",
         'pairgossip_neighbor_agreed{neighbor="bob"} 1.0',
+        'pairgossip_neighbor_connected{neighbor="bob"} 0.0',
         'pairgossip_neighbor_silence_seconds{neighbor="bob"} 1.5',
     ):
         assert line in lines

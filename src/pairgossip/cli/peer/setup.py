@@ -50,7 +50,7 @@ def init_command(
     spec
         The TOML file that says what is computed and how; all members need the same.
     home
-        The folder to make; by default one called like the peer.
+        The folder to make; by default PAIRGOSSIP_HOME, or one called like the peer.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
     metrics
@@ -79,7 +79,7 @@ def init_command(
     if not yes:
         _ask(leaves)
     made = create_home(
-        Path(name) if home is None else home,
+        home or _named_home() or Path(name),
         name,
         spec,
         data,
@@ -116,11 +116,17 @@ def _ask(leaves: list[str]) -> None:
 
 def find_home(folder: Path | None) -> Home:
     """Return the peer in the folder given, in this one, or else in the only one below."""
-    from pairgossip.peer.storage.folder import HOME_VARIABLE, open_home
+    from pairgossip.peer.storage.folder import open_home
 
-    if folder is None and (named := os.environ.get(HOME_VARIABLE)):
-        folder = Path(named)
-    return open_home(_only_one() if folder is None else folder)
+    return open_home(folder or _named_home() or _only_one())
+
+
+def _named_home() -> Path | None:
+    """Return the folder that the environment names."""
+    from pairgossip.peer.storage.folder import HOME_VARIABLE
+
+    named = os.environ.get(HOME_VARIABLE)
+    return Path(named) if named else None
 
 
 def _only_one() -> Path:

@@ -200,6 +200,7 @@ def _gauges(status: Status) -> list[tuple[str, str, float | None]]:
         ("pending", "Offers that wait for their answers.", status.pending),
         *_rounds(status),
         ("problems", "Things to look at: see peer status.", len(status.problems)),
+        ("status_timestamp_seconds", "When the status was written.", status.updated or None),
         ("evicted", "Members evicted.", len(status.evicted)),
     ]
 
@@ -244,6 +245,7 @@ def _labeled_gauges(status: Status) -> list[_Labeled]:
         ("estimate", "The statistic, or the model's parameters.", "entry", estimate),
         ("round_kind", "What this round is for.", "kind", kind),
         each("agreed", "Whether the neighbor runs the same.", "agreed"),
+        each("connected", "Whether there is a connection to the neighbor.", "connected"),
         each("away", "Whether the neighbor is known to be away.", "away"),
         each("silence_seconds", "Since its last frame.", "heard"),
     ]
