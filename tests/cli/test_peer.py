@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 import sys
 from configparser import RawConfigParser
@@ -395,6 +396,15 @@ def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> No
     assert service["User"] == folder.owner() and "StateDirectory" not in service
     odd = fill_in("ExecStart=x\nProtectHome=true\n", Path("/opt/p"), [Path("/home/a b%")], "a", "a")
     assert odd == 'ExecStart=/opt/p peer run --home "/home/a b%%"\nProtectHome=false\n'
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_unit_names_an_owner_without_a_name_by_number(cli: CommandLine, files: Path) -> None:
+    given = ("--name", "ann", "--data", "rows.csv", "--spec", "gini.toml")
+    assert cli("peer", "init", *given, "--yes").code == 0
+    os.chown(files / "ann", 54321, 54322)
+    lines = cli("peer", "unit").out.splitlines()
+    assert {"User=54321", "Group=54322"} <= set(lines)
 
 
 def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Path) -> None:

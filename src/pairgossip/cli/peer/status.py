@@ -139,10 +139,11 @@ def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
         return [("sums", f"complete: of all {covers.of_members} members, {together}")]
     names = ", ".join(rounds.awaited[:_MOST_SHOWN])
     more = ", ..." if len(rounds.awaited) > _MOST_SHOWN else ""
+    waits = [("waits for", f"{names}{more}")] if names else []  # a peer that has halted does not
     return [
         ("round", f"{rounds.round}, of {rounds.most} at most"),
         ("has", f"contributions of {rounds.held} of {covers.of_members} members, {together}"),
-        ("waits for", f"{names}{more}"),
+        *waits,
     ]
 
 

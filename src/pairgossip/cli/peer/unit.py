@@ -34,7 +34,7 @@ def unit_command(*, home: HomeFolder = None) -> None:
     if place.read_spec().noise is not None:
         written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
-    output().file.write(fill_in(template, _program(), written, folder.owner(), folder.group()))
+    output().file.write(fill_in(template, _program(), written, *_owner(folder)))
 
 
 def fill_in(template: str, program: Path, written: list[Path], user: str, group: str) -> str:
@@ -58,6 +58,15 @@ def fill_in(template: str, program: Path, written: list[Path], user: str, group:
         if values.get(key, "") is not None:
             lines.append(f"{key}={values[key]}" if key in values else line)
     return "\n".join(lines) + "\n"
+
+
+def _owner(folder: Path) -> tuple[str, str]:
+    """Return the user and group that own a folder: numbers where they have no names."""
+    try:
+        return folder.owner(), folder.group()
+    except KeyError:
+        found = folder.stat()
+        return str(found.st_uid), str(found.st_gid)
 
 
 def _program() -> Path:

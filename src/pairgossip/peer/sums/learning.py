@@ -19,7 +19,7 @@ from pairgossip.losses import Ball, Loss, Proximal, SquaredL2, as_loss, as_proxi
 from pairgossip.losses.loss import Margin, Phi
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.fixed_point import decode, encode
-from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
 from pairgossip.peer.sums.questions import check_labels, count_grades, label_values
 from pairgossip.peer.sums.results import known
 from pairgossip.solvers.bins import LARGEST_BINS, ScoreBins
@@ -61,9 +61,7 @@ _LOST = 4.0
 """How far a row's powers may be off in units of the last digit."""
 _MARGIN = 2.0
 """How much beyond its bounds a sketch may take a function."""
-
-
-_NO_ROWS = "the sums are those of no rows: some member's numbers are wrong"
+_NOT_FINITE = "they lead to a model that is not finite"
 
 
 class _Question(NamedTuple):
@@ -127,7 +125,7 @@ class LearningProgram(SumsProgram):
         return encode(self._averaging.sums, self._bounds(), self._bits, self._count)
 
     def _follow(self, public: bytes) -> None:
-        mine, theirs = msgspec.msgpack.decode(self._question()[0], type=_Question), _read(public)
+        mine, theirs = (read_question(one, _Question) for one in (self._question()[0], public))
         numbers = [np.array([one.low, one.high, *one.model]) for one in (mine, theirs)]
         is_same = (mine.name, mine.order) == (theirs.name, theirs.order)
         # The model of a gradient is that of the scores before it, which all have agreed on.
@@ -148,13 +146,9 @@ class LearningProgram(SumsProgram):
             self.result = self._state(finished=False)
             return
         reach = self._farthest(sums) if self._name == "scores" else math.inf
-        try:
-            with np.errstate(all="ignore"):
-                self._advance((sums, np.full((1, 2), reach)))
-        except (ValueError, ArithmeticError):
-            raise Disagreement(_NO_ROWS) from None
+        self._advance((sums, np.full((1, 2), reach)))
         if self._averaging is not None and not np.isfinite(self._averaging.sums).all():
-            raise Disagreement(_NO_ROWS)
+            raise Disagreement(_NOT_FINITE)
         # An evaluation takes two sums.
         left = self.most_sums - self._rounds
         if self.result is None and left < (2 if self._name == "scores" else 1):
@@ -229,7 +223,7 @@ class LearningProgram(SumsProgram):
         assert self._round is not None
         model, objective = self._round.models[0], float(self._round.objective[0])
         if not np.isfinite(model).all():
-            raise Disagreement(_NO_ROWS)
+            raise Disagreement(_NOT_FINITE)
         if self._round.gradient_error > _COARSE:
             objective, is_finished = math.nan, False
         self.result = self._state(
@@ -252,13 +246,6 @@ def largest_sketch(phi: Margin) -> int:
     return (
         LARGEST_ORDER if phi.code in (Phi.LOGISTIC, Phi.SQUARED) else ScoreBins.parts * LARGEST_BINS
     )
-
-
-def _read(public: bytes) -> _Question:
-    try:
-        return msgspec.msgpack.decode(public, type=_Question)
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
-        raise Disagreement("a question that cannot be read") from None
 
 
 def _proximal(spec: Spec) -> Proximal:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
 
 from pairgossip import __version__
 from pairgossip.peer.protocol.program import Ask, Disagreement, Found, Kind, Words
@@ -13,6 +17,8 @@ from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
+
+_Question = TypeVar("_Question")
 
 
 class Generation(NamedTuple):
@@ -105,7 +111,8 @@ class SumsProgram(ABC):
             self.result = follow_result(self.result, public, widths)
         else:
             self._rounds += is_repeated
-            self._follow(public)
+            with _refuse_impossible():
+                self._follow(public)
         ask = self.ask()
         assert ask is not None
         return ask
@@ -116,10 +123,8 @@ class SumsProgram(ABC):
             self.is_stated = True
             return
         self._rounds += 1
-        try:
+        with _refuse_impossible():
             self._take(total)
-        except (ValueError, ArithmeticError) as problem:  # numbers that no rows have
-            raise Disagreement(f"no rows have this sum ({problem})") from problem
 
     def _state(self, **found: Any) -> Result:
         """Return the result with all that it is about."""
@@ -135,3 +140,21 @@ class SumsProgram(ABC):
             rounds=self._rounds,
             **found,
         )
+
+
+@contextlib.contextmanager
+def _refuse_impossible() -> Iterator[None]:
+    """Raise `Disagreement` where numbers cannot be reckoned with, since no rows have them."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except (ValueError, ArithmeticError) as problem:
+        raise Disagreement(str(problem)) from problem
+
+
+def read_question(public: bytes, kind: type[_Question]) -> _Question:
+    """Return what a member asks; raise `Disagreement` if that cannot be read."""
+    try:
+        return msgspec.msgpack.decode(public, type=kind)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
+        raise Disagreement("a question that cannot be read") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ from pairgossip.peer.sums.cells import (
 )
 from pairgossip.peer.sums.fixed_point import decode
 from pairgossip.peer.sums.noise import Noise, NoiseLaw
-from pairgossip.peer.sums.programs import Generation, SumsProgram
+from pairgossip.peer.sums.programs import Generation, SumsProgram, read_question
 from pairgossip.peer.sums.questions import (
     check_labels,
     count_grades,
@@ -46,6 +46,13 @@ _FEWEST_BINS, _MOST_BINS = 32, 512
 """How many bins a column has where the number of rows decides."""
 _NOISY_BINS, _TABLE_BINS = 64, 16
 """How many a column has whose counts are noisy, and two that are binned together have each."""
+
+
+class _Question(NamedTuple):
+    """What a sum depends on: which one it is, and the edges of the bins of every column."""
+
+    name: str
+    edges: list[list[float]]
 
 
 class StatisticsProgram(SumsProgram):
@@ -89,7 +96,7 @@ class StatisticsProgram(SumsProgram):
     def _question(self) -> tuple[bytes, int]:
         name = f"cells {self._taken}"
         edges = [grid.edges.tolist() for grid in self._grids]
-        return msgspec.msgpack.encode((name, edges)), self._width()
+        return msgspec.msgpack.encode(_Question(name, edges)), self._width()
 
     def _width(self) -> int:
         if self._noise is not None:
@@ -138,10 +145,9 @@ class StatisticsProgram(SumsProgram):
 
     def _conclude(self, means: FloatArray, counts: FloatArray, n: float) -> None:
         reading = self._cells.reading(self._grids, n)
-        with np.errstate(all="ignore"):
-            noise = self._describe_noise(reading, counts, n)
-            error = 0.0 if noise is None else math.nan if noise.error is None else noise.error
-            found = reading.find(means, error)
+        noise = self._describe_noise(reading, counts, n)
+        error = 0.0 if noise is None else math.nan if noise.error is None else noise.error
+        found = reading.find(means, error)
         self.result = self._state(
             value=known(found.value),
             sampling_error=known(found.error),
@@ -173,11 +179,7 @@ class StatisticsProgram(SumsProgram):
 
 def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[Grid, ...]:
     """Return bins as another member lays them, if they are the same but for rounding."""
-    name, edges = msgspec.msgpack.decode(mine, type=_Question)
-    try:
-        other, others = msgspec.msgpack.decode(theirs, type=_Question)
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError):
-        raise Disagreement("a question that cannot be read") from None
+    (name, edges), (other, others) = (read_question(one, _Question) for one in (mine, theirs))
     sizes = [list(map(len, lists)) for lists in (edges, others)]
     if name != other or sizes[0] != sizes[1]:
         raise Disagreement("another number of bins")
@@ -188,9 +190,6 @@ def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[
         if not all(a < b for a, b in pairwise(two)):
             raise Disagreement("bins that are empty")
     return tuple(Grid(np.array(e), g.powers) for e, g in zip(others, grids, strict=True))
-
-
-_Question = tuple[str, list[list[float]]]
 
 
 def columns_of(spec: Spec, rows: int | None = None) -> Columns:
