@@ -93,7 +93,7 @@ html_copy_source = False
 html_sidebars = {"index": [], "theory": [], "errata": [], "reproduce": []}
 html_theme_options = {
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 9,  # all of them
     "show_toc_level": 2,
     "navbar_align": "left",
     "footer_start": ["copyright"],

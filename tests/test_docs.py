@@ -10,7 +10,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import matplotlib as mpl
@@ -23,6 +23,9 @@ from matplotlib import pyplot
 import pairgossip as pg
 from pairgossip.algorithms import METHODS
 from pairgossip.cli import main
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ESTIMATE = pg.estimate
 ROOT = Path(__file__).parents[1]
@@ -231,8 +234,24 @@ def test_examples_draw(example: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     pyplot.close("all")
 
 
+def check_header(browser: Browser, index: Path) -> None:
+    """The links at the top are on one line, all of them, and nothing is wider than the window."""
+    for width, are_shown in ((1440, True), (1280, True), (1000, True), (390, False)):
+        page = browser.new_page(viewport={"width": width, "height": 700})
+        page.goto(index.as_uri())
+        links = page.locator(".bd-header li.nav-item").all()
+        boxes = [box for link in links if (box := link.bounding_box()) is not None]
+        assert len(boxes) == (len(links) if are_shown else 0) and len(links) > 5
+        assert len({box["y"] for box in boxes}) <= 1
+        assert page.locator(".bd-header li.dropdown").count() == 0  # called "More"
+        header = page.locator(".bd-header").bounding_box()
+        assert header is not None and header["height"] <= 80, f"two lines at {width}"
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+        page.close()
+
+
 @pytest.mark.timeout(900)
-def test_the_site_builds(tmp_path: Path) -> None:
+def test_the_site_builds(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """One test, so that the site is built once."""
     pages = built_site(tmp_path)
     for page in GUIDE:
@@ -243,3 +262,5 @@ def test_the_site_builds(tmp_path: Path) -> None:
     check_public_names(pages)
     assert pages["theory.html"].formulas > 20
     assert not any("mathjax" in source.lower() for source in pages["theory.html"].resources)
+    # Last, as it is skipped where there is no browser.
+    check_header(request.getfixturevalue("browser"), tmp_path / "html" / "index.html")
