@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ from pairgossip.files import (
     read_bytes,
     replace,
     replacing,
+    sync,
     write_text,
 )
 
@@ -216,6 +218,48 @@ def test_a_replacement_that_fails_leaves_the_old_file(
         replace(file, b"new")
     assert file.read_bytes() == b"old"
     assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.fixture
+def macos(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give this system macOS's way of syncing; return the list of what is called."""
+    fcntl = pytest.importorskip("fcntl")
+    called: list[str] = []
+
+    def full(descriptor: int, command: int) -> None:
+        assert command == 51 and os.fstat(descriptor)
+        called.append("full")
+
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", full)
+    monkeypatch.setattr(os, "fsync", lambda _: called.append("fsync"))
+    return called
+
+
+def test_macos_is_asked_to_wait_for_the_disk_itself(file: Path, macos: list[str]) -> None:
+    replace(file, b"new")
+    assert macos == ["full", "full"]  # the file, and the folder with its name
+
+
+@pytest.mark.parametrize(
+    ("answer", "called"), [(errno.ENOTSUP, ["fsync"]), (errno.ENOTTY, ["fsync"]), (errno.EIO, [])]
+)
+def test_a_disk_without_the_way_of_macos_is_synced_as_usual(
+    file: Path, macos: list[str], monkeypatch: pytest.MonkeyPatch, answer: int, called: list[str]
+) -> None:
+    """But not one that has failed: asked again it may say that all is well."""
+
+    def refusing(*_: object) -> None:
+        raise OSError(answer, os.strerror(answer))
+
+    file.write_bytes(b"new")
+    monkeypatch.setattr("fcntl.fcntl", refusing)
+    if called:
+        sync(file)
+    else:
+        with pytest.raises(OSError, match=os.strerror(answer)):
+            sync(file)
+    assert macos == called
 
 
 def test_a_draft_of_a_killed_process_is_overwritten(file: Path) -> None:

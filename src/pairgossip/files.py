@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -33,6 +34,8 @@ _TOML_TOKEN = re.compile(
     re.VERBOSE,
 )
 """Every character belongs to one token, and no text is scanned twice."""
+_NOT_OFFERED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
+"""What a file system answers that knows only the usual way of syncing."""
 
 
 def read_bytes(path: Path, largest: int | None = None) -> bytes:
@@ -75,11 +78,39 @@ def refuse_open_link(what: str, path: Path) -> None:
 
 def sync(place: Path) -> None:
     """Make sure that a file's content, or a folder's list of names, is on the disk."""
-    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(place, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        sync_descriptor(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_descriptor(descriptor: int) -> None:
+    """Make sure that what was written to an open file is on the disk.
+
+    On macOS ``os.fsync`` ends when the drive has it, perhaps in a cache that a loss of power
+    empties; there the system has another call that waits for the disk itself.
+    """
+    if not _sync_fully(descriptor):
+        os.fsync(descriptor)
+
+
+def _sync_fully(descriptor: int) -> bool:
+    """Sync in the way of macOS; return whether the system and the disk have it."""
+    try:
+        import fcntl  # only Unix has it
+    except ImportError:
+        return False
+    command = getattr(fcntl, "F_FULLFSYNC", None)
+    if command is None:
+        return False
+    try:
+        fcntl.fcntl(descriptor, command)
+    except OSError as problem:
+        if problem.errno not in _NOT_OFFERED:
+            raise
+        return False
+    return True
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -172,7 +203,7 @@ def replace(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
     draft = path.with_name(f".{path.name}.new")
     with _explain_failure(path):
         draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with _write_draft(descriptor, draft, path, mode, durable=durable) as file:
             file.write(data)
         if durable:
@@ -188,7 +219,7 @@ def lock(path: Path, *, wait: float = 0.0) -> Iterator[int]:
     it after ``wait`` seconds, `OSError` if it cannot be opened or its disk has no locks.
     """
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, flags, 0o600)
     try:
         _wait_for_lock(descriptor, time.monotonic() + wait)
         yield descriptor
@@ -199,7 +230,7 @@ def lock(path: Path, *, wait: float = 0.0) -> Iterator[int]:
 def is_locked(path: Path) -> bool:
     """Return whether another process holds a file; one that is missing is not held."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return False
     import fcntl  # only Unix has it, and needs it only where a peer runs
@@ -244,7 +275,7 @@ def _write_draft(
             yield file
             file.flush()
             if durable:
-                os.fsync(descriptor)
+                sync_descriptor(descriptor)
         os.chmod(draft, mode)
         os.replace(draft, path)
     except BaseException:

@@ -244,6 +244,13 @@ def test_only_what_must_be_is_synced(path: Path) -> None:
             assert syncing(journal) == (FULL if sync else NORMAL)
 
 
+def test_macos_is_asked_to_wait_for_the_disk_itself(path: Path) -> None:
+    """Sqlite keeps these settings, which have an effect there only, on every system."""
+    with opened(path) as journal:
+        for setting in ("fullfsync", "checkpoint_fullfsync"):
+            assert journal._base.execute(f"PRAGMA {setting}").fetchone() == (1,)
+
+
 def test_the_level_is_set_before_the_transaction_begins(path: Path) -> None:
     # Inside of one, sqlite ignores it.
     with opened(path) as journal:

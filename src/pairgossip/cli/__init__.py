@@ -36,6 +36,8 @@ from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
 _SHELLS = ("bash", "fish", "zsh")
+_ON_UNIX = ("peer", "swarm")
+"""Commands that need locks, signals and permissions as Unix has them."""
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
@@ -130,8 +132,9 @@ __all__ = ["app", "main"]
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = sys.argv[1:] if tokens is None else tokens
+    given = list(sys.argv[1:] if tokens is None else tokens)
     try:
+        _check_system(given)
         # The parser takes a lone dash, which stands for standard input, for an unknown option.
         code = app(
             ["./-" if token == "-" else token for token in given],
@@ -160,3 +163,10 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tell(f"Error: Cannot write the output: {problem.strerror}.")
         return EXIT_FAILED
     return code if isinstance(code, int) else 0
+
+
+def _check_system(tokens: list[str]) -> None:
+    """Refuse what cannot run on this system; its help is for everybody."""
+    is_asked = bool(tokens) and tokens[0] in _ON_UNIX and not {"-h", "--help"} & set(tokens)
+    if sys.platform == "win32" and is_asked:
+        raise InputError("Peers need Linux or macOS: on Windows, run pairgossip in WSL 2.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import sys
 import time
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
@@ -348,6 +349,8 @@ def process_of(pid: int) -> Process | None:
 
 def _signaled(pid: int) -> Process | None:
     """Ask without /proc."""
+    if sys.platform == "win32":  # no peer runs there, and asking would interrupt the process
+        return None
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

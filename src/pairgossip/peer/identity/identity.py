@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, refuse_open_link
+from pairgossip.files import read_bytes, refuse_open_link, sync_descriptor
 from pairgossip.peer.identity.certificates import (
     LARGEST_CERTIFICATE,
     Agree,
@@ -109,7 +109,7 @@ def write_new(file: Path, content: bytes, mode: int) -> None:
             os.fchmod(descriptor, mode)
             opened.write(content)
             opened.flush()
-            os.fsync(descriptor)
+            sync_descriptor(descriptor)
     except FileExistsError:
         raise InputError(f"{file} exists already: choose another folder.") from None
     except OSError as problem:

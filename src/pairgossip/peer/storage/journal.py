@@ -242,6 +242,8 @@ def _opened(path: Path) -> sqlite3.Connection:
     base.text_factory = as_text
     try:
         base.execute("PRAGMA synchronous = FULL")
+        for setting in ("fullfsync", "checkpoint_fullfsync"):  # see `files.sync_descriptor`
+            base.execute(f"PRAGMA {setting} = ON")
         (mode,) = base.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             raise InputError(f"{path} lies on a disk that does not support it: use a local disk.")

@@ -81,11 +81,11 @@ class Witness:
         self._turn = 0
         self._synced = min(read_note(database).synced, saves)
         with self._explain_failure():
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+            self._file = os.open(self._path, os.O_WRONLY)
             try:
                 for _ in _PLACES:
                     self.note(saves, digest, is_synced=False)
-                os.fsync(self._file)
+                files.sync_descriptor(self._file)
             except BaseException:
                 os.close(self._file)
                 raise
@@ -111,7 +111,7 @@ class Witness:
         if self._file < 0:
             return
         with contextlib.suppress(OSError):
-            os.fsync(self._file)
+            files.sync_descriptor(self._file)
         os.close(self._file)
         self._file = -1
 
