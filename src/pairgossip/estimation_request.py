@@ -78,8 +78,8 @@ class EstimationRequest(Request):
         """Check the rest and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
-        if self.groups is not None and (self._method.sketches or self._method.collects):
-            self.construction = WHOLE_SETS  # one sketch, or one set of rows, per site
+        if self.groups is not None and self._method.takes_whole_sites:
+            self.construction = WHOLE_SETS
         graph, site_of = self.place(rows.n)
         problem = self._problem(rows, site_of)
         self._find_method(problem.n)

@@ -172,6 +172,7 @@ def test_new_ways_show_the_numbers_of_estimate(how: dict[str, str]) -> None:
     np.testing.assert_array_equal(np.array(watched.curves).T, measured)
     assert watched.sent() == {
         "made": run.exchanges[-1],
+        "local": 0,
         "messages": run.messages[-1],
         "bytes": run.bytes[-1],
     }

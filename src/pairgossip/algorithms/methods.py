@@ -213,6 +213,11 @@ class Method:
         """Whether nodes pass on all observations they know."""
         return any(form.learned is not None for form in self.plain.values())
 
+    @property
+    def takes_whole_sites(self) -> bool:
+        """Whether a node stands for all rows of a site, one sketch or one set of them."""
+        return self.sketches or self.collects
+
     def algorithm(self, clock: str, schedule: str = RANDOM) -> Plain:
         """Return the reference algorithm."""
         return self.schedules.get(schedule, self.plain[clock])

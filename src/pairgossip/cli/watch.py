@@ -75,6 +75,8 @@ class SimulatedOptions:
     """Column of numbers to use; repeat it for several."""
     label: str | None = None
     """Column of labels."""
+    group_by: str | None = None
+    """Column that says at which site each row is: the nodes of the network are then the sites."""
     kernel: KernelName = None
     loss: str | None = None
     """What is learned instead, such as auc-logistic."""
@@ -133,11 +135,12 @@ def simulation_fields(what: SimulatedOptions, family: FamilyParameters, how: Pac
     """Spell the options as the page's address spells them; empty if none was given."""
     named = given(what, how) | {f"graph-{name}": value for name, value in given(family).items()}
     found: Fields = {
-        name: value if isinstance(value, list) else str(value) for name, value in named.items()
+        name.replace("_", "-"): value if isinstance(value, list) else str(value)
+        for name, value in named.items()
     }
     if "column" in found:
         found["column"] = [part for name in found["column"] for part in name.split(",")]
-    says_what = {"data", "kernel", "loss", "column", "label"} & set(found)
+    says_what = {"data", "kernel", "loss", "column", "label", "group-by"} & set(found)
     needs_pairs = not _averages(str(found.get("method", "gosta")))
     complete = {**_FIRST_LOOK, **found} if found and not says_what and needs_pairs else found
     if given(family):

@@ -398,15 +398,16 @@ class TextSimulation:
         run = self._run
         exact = run.describe()["exact"]
         known = "" if exact is None else f", exact value {_number(exact)}"
-        return f"{run.title}, {run.graph.n:,} nodes{known}"
+        return f"{run.title}, {run.places.describe()}{known}"
 
     def _farthest(self, values: Any, rows: int) -> RenderableType:
-        run = self._run
-        deviations, _ = run.deviations(values)
+        run, places = self._run, self._run.places
+        deviations, values = places.means(run.deviations(values)[0]), places.means(values)
         known = np.where(np.isnan(deviations), -1.0, np.abs(deviations))
         worst = np.argsort(-known, kind="stable")[:rows]
-        table = _new_table(["farthest nodes"], [str(run.describe()["colored"]), "off by"])
-        for node in worst.tolist():
-            table.add_row(str(node), _number(values[node]), _number(deviations[node], 3))
-        more = run.graph.n - len(worst)
-        return Group(table, *([_line(f"and {more:,} nodes nearer", 60, "dim")] if more else []))
+        kind = "nodes" if places.sizes is None else "sites"
+        table = _new_table([f"farthest {kind}"], [str(run.describe()["colored"]), "off by"])
+        for place in worst.tolist():
+            table.add_row(places.name(place), _number(values[place]), _number(deviations[place], 3))
+        more = places.network.n - len(worst)
+        return Group(table, *([_line(f"and {more:,} {kind} nearer", 60, "dim")] if more else []))

@@ -10,6 +10,7 @@ from pairgossip.algorithms import find_method
 from pairgossip.errors import InputError
 from pairgossip.estimation_request import EstimationRequest
 from pairgossip.graphs import FAMILIES, Graph, build
+from pairgossip.graphs.grouped.grouping import group_labels
 from pairgossip.inference import Answer, exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
@@ -37,7 +38,12 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
     if not 2 <= n <= MOST_NODES:
         raise InputError(f"The data has {n:,} rows: watch 2 to {MOST_NODES:,} nodes, one per row.")
     if settings.follow is not None and settings.follow >= n:
-        raise InputError(f"There is no node {settings.follow} to follow: nodes are 0 to {n - 1}.")
+        kind = "node" if rows.groups is None else "row"
+        raise InputError(
+            f"There is no {kind} {settings.follow} to follow: {kind}s are 0 to {n - 1}."
+        )
+    if rows.groups is not None:
+        _check_sites(rows, settings)
     make = _learning if settings.loss else _estimation
     runs = [make(settings, choice, rows) for choice in settings.runs]
     for run in runs:
@@ -64,7 +70,20 @@ def _lacks_label(kernel: str, rows: Observations) -> bool:
     return takes[-1:] in (["label"], ["cluster"]) and len(rows.columns) == len(takes) - 1
 
 
-def _graph(run: RunChoice, n: int, seed: int) -> Graph:
+def _check_sites(rows: Observations, settings: Settings) -> None:
+    names, _ = group_labels(rows.groups, len(rows.values))
+    if len(names) < 2:
+        raise InputError(
+            f"Column '{settings.group_by}' is '{names[0][:40]}' in every row, so there is one site "
+            "only and nobody to talk to: choose another column."
+        )
+
+
+def _graph(run: RunChoice, rows: Observations, seed: int) -> Graph:
+    """Build the network of the rows, or of their sites."""
+    n = len(rows.values)
+    if rows.groups is not None:
+        n = len(group_labels(rows.groups, n)[0])
     parameters: dict[str, Any] = dict(run.parameters)
     expected = _expected_edges(run, n)
     if expected > _MOST_EDGES:
@@ -90,7 +109,8 @@ def _expected_edges(run: RunChoice, n: int) -> float:
 def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
     method = find_method(run.method, run.clock)
     is_averaging = method.estimates == "mean"
-    if method.collects and len(rows.values) > _LARGEST_COLLECTION:
+    graph = _graph(run, rows, settings.seed)
+    if method.collects and graph.n > _LARGEST_COLLECTION:
         raise InputError(
             f"Method '{method.name}' is watched up to {_LARGEST_COLLECTION:,} nodes, as all that "
             "each node knows is compared at every look: choose fewer nodes, or another method."
@@ -99,7 +119,8 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         data=rows.values,
         kernel=None if is_averaging else settings.kernel,
         labels=None if is_averaging else rows.labels,
-        graph=_graph(run, len(rows.values), settings.seed),
+        graph=graph,
+        groups=rows.groups,
         method=run.method,
         clock=run.clock,
         law=settings.law,
@@ -110,7 +131,7 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
         record="summary",
         progress=False,
     )
-    watched = WatchedEstimation(request.setup(), request.root)
+    watched = WatchedEstimation(request.setup(), request.root, rows.groups)
     watched.answer = _answer(settings, rows)
     if watched.schedule != request.schedule:
         watched.remark = f"{_SLOWER} {watched.remark}".strip()
@@ -137,7 +158,8 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         data=rows.values,
         labels=rows.labels,
         loss=settings.loss,
-        graph=_graph(run, len(rows.values), settings.seed),
+        graph=_graph(run, rows, settings.seed),
+        groups=rows.groups,
         clock=run.clock,
         law=settings.law,
         iterations=settings.iterations,
@@ -148,4 +170,4 @@ def _learning(settings: Settings, run: RunChoice, rows: Observations) -> Watched
         judged=_MOST_JUDGED,
         progress=False,
     )
-    return WatchedLearning(request.setup(), request.root, rows.columns[0])
+    return WatchedLearning(request.setup(), request.root, rows.columns[0], rows.groups)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.graphs import Graph
-from pairgossip.watch.simulation.runs import Follower, WatchedRun
+from pairgossip.watch.simulation.places import Follower
+from pairgossip.watch.simulation.runs import WatchedRun
 
 LARGEST_DRAWN = 2_000
 """Beyond this many nodes, nodes are pixels and edges are left out."""
@@ -157,11 +158,13 @@ def color_reach(deviations: FloatArray) -> float | None:
 
 def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
     """Return what stays the same all along: the picture, and the names of the curves."""
-    graph = run.graph
+    places = run.places
+    graph = places.network
     edges = _drawn_edges(graph)
     return {
         "title": run.title,
         "nodes": graph.n,
+        "sites": None if places.names is None else {"names": places.names, "rows": places.sizes},
         "edge_count": graph.edge_count,
         "family": graph.family,
         "parameters": {name: value for name, value in graph.parameters.items() if name != "seed"},
@@ -184,7 +187,10 @@ def make_frames(
     All runs share the range, so that their pictures can be compared.
     """
     states = [run.values() for run in runs]
-    off = [run.deviations(values) for run, values in zip(runs, states, strict=True)]
+    off = []
+    for run, values in zip(runs, states, strict=True):
+        deviations, middle = run.deviations(values)
+        off.append((run.places.means(deviations), middle))
     reach = color_reach(np.concatenate([deviations for deviations, _ in off])) or reach
     frames = [
         {

@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairgossip.algorithms.methods import METHODS, Method
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.checks import SCHEDULES
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
@@ -38,15 +38,23 @@ _WIDEST_UPLOAD = 2_000
 """The number of columns to choose from."""
 _LABELS = ("class",)
 """The columns of the data sets that are labels."""
+_SITES = {"wine": "class"}
+"""The columns of data sets that may say where rows are: wines of a cultivar lie together."""
+_SITE = "site"
+"""A column that is called so says where rows are."""
+_LEAST_ROWS_PER_SITE = 2
+"""On average; a column with fewer is not offered, as it hardly says where rows are."""
 TWO_NORMALS = "two-normals"
-_TWO_NORMALS_ROWS = 1_000
+_TWO_NORMALS_ROWS, _TWO_NORMALS_SITES = 1_000, 24
 
 
 class Observations(NamedTuple):
-    """One observation per node."""
+    """One observation per node, or several at a site."""
 
     values: FloatArray
     labels: Any
+    groups: Any
+    """The site of every row; None where every row is a node."""
     columns: tuple[str, ...]
 
 
@@ -90,28 +98,38 @@ class Uploads:
 
 
 def _two_normals(rows: int) -> Dataset:
-    """Make up scores that are normal, one higher in class 1; they are always the same."""
+    """Make up scores that are normal, one higher in class 1; they are always the same.
+
+    The last of the sites holds seven times as many rows as the first.
+    """
     random = np.random.default_rng(0)
     label = random.integers(0, 2, rows).astype(np.float64)
-    values = np.column_stack([random.normal(size=rows) + label, label])
+    score = random.normal(size=rows) + label
+    shares = np.linspace(1.0, 7.0, _TWO_NORMALS_SITES)
+    site = random.choice(_TWO_NORMALS_SITES, rows, p=shares / shares.sum())
     return Dataset(
         TWO_NORMALS,
-        ("score", "class"),
-        values,
-        "Made-up scores, normal, one higher on average in class 1; as many as there are nodes.",
+        ("score", "class", _SITE),
+        np.column_stack([score, label, site]),
+        "Made-up scores, normal, one higher on average in class 1, at 24 sites of unequal size; as "
+        "many as you choose.",
         "generated",
         "none needed",
     )
 
 
 def select_rows(settings: Settings, uploads: Uploads) -> Observations:
-    """Return the chosen rows, columns and labels of the chosen data."""
+    """Return the chosen rows, columns, labels and sites of the chosen data."""
     if settings.label in settings.columns:
         raise InputError(f"Column '{settings.label}' is the label: use other columns beside it.")
+    if settings.group_by in settings.columns:
+        raise InputError(
+            f"Column '{settings.group_by}' says where rows are: use other columns beside it."
+        )
     if settings.data.startswith(_UPLOADED):
-        rows = _from_table(uploads.find(settings.data), settings.columns, settings.label)
+        rows = _from_table(uploads.find(settings.data), settings)
     else:
-        rows = _from_dataset(_dataset(settings), settings.columns, settings.label)
+        rows = _from_dataset(_dataset(settings), settings)
     return _thin_out(rows, settings.nodes)
 
 
@@ -123,33 +141,36 @@ def _dataset(settings: Settings) -> Dataset:
     return CATALOG[settings.data]()
 
 
-def _from_dataset(data: Dataset, columns: Sequence[str], label: str | None) -> Observations:
-    names = _choose_columns(columns, data.columns, label)
+def _from_dataset(data: Dataset, settings: Settings) -> Observations:
+    names = _choose_columns(settings, data.columns)
     values = np.column_stack([data[name] for name in names])
-    return Observations(values, None if label is None else data[label], tuple(names))
-
-
-def _from_table(table: Table, columns: Sequence[str], label: str | None) -> Observations:
-    names = _choose_columns(
-        columns, [name for name in table.header if table.holds_numbers(name)], label
+    labels, groups = (
+        None if name is None else data[name] for name in (settings.label, settings.group_by)
     )
-    table.refuse_gaps([*names, *([] if label is None else [label])])
-    labels = None if label is None else table.labels(label)
-    return Observations(table.with_columns(names).matrix(), labels, tuple(names))
+    return Observations(values, labels, groups, tuple(names))
 
 
-def _choose_columns(columns: Sequence[str], known: Sequence[str], label: str | None) -> list[str]:
+def _from_table(table: Table, settings: Settings) -> Observations:
+    names = _choose_columns(settings, [name for name in table.header if table.holds_numbers(name)])
+    others = settings.label, settings.group_by
+    table.refuse_gaps([*names, *(name for name in others if name is not None)])
+    labels, groups = (None if name is None else table.labels(name) for name in others)
+    return Observations(table.with_columns(names).matrix(), labels, groups, tuple(names))
+
+
+def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
     """Return the columns that are named, or the first one."""
-    if columns:
-        return list(dict.fromkeys(columns))
-    first = next((name for name in known if name != label), None)
+    if settings.columns:
+        return list(dict.fromkeys(settings.columns))
+    taken = (settings.label, settings.group_by)
+    first = next((name for name in known if name not in taken), None)
     if first is None:
         raise InputError("The data has no column of numbers besides the label: choose other data.")
     return [first]
 
 
 def _thin_out(rows: Observations, nodes: int | None) -> Observations:
-    """Return one row per node, evenly spaced: data sets are often sorted."""
+    """Return as many rows, evenly spaced: data sets are often sorted."""
     count = len(rows.values)
     if nodes is None or nodes == count:
         return rows
@@ -158,10 +179,15 @@ def _thin_out(rows: Observations, nodes: int | None) -> Observations:
             f"The data has {count:,} rows, one per node: choose at most as many nodes."
         )
     kept = np.linspace(0, count - 1, nodes).astype(np.intp)
-    labels = rows.labels
-    if labels is not None:
-        labels = [labels[k] for k in kept] if isinstance(labels, list) else labels[kept]
-    return Observations(rows.values[kept], labels, rows.columns)
+    labels, groups = (_take(column, kept) for column in (rows.labels, rows.groups))
+    return Observations(rows.values[kept], labels, groups, rows.columns)
+
+
+def _take(column: Any, rows: IntArray) -> Any:
+    """Return these entries of a list, an array, or of nothing."""
+    if column is None:
+        return None
+    return [column[k] for k in rows] if isinstance(column, list) else column[rows]
 
 
 def _has_too_many_rows(content: bytes) -> bool:
@@ -200,12 +226,16 @@ def describe_upload(key: str, table: Table) -> dict[str, Any]:
     # The class of a row is probably in the last column of two values.
     two_valued = (name for name in reversed(table.header) if table.count_values(name, 3) == 2)
     columns = [{"name": name, "numbers": table.holds_numbers(name)} for name in table.header]
+    most = len(table) // _LEAST_ROWS_PER_SITE
+    counts = {name: table.count_values(name, most + 1) for name in table.header if name}
     return {
         "id": key,
         "name": str(table.path),
         "rows": len(table),
         "columns": columns,
         "label": next(filter(None, two_valued), None),
+        "sites": _site_columns(counts, most),
+        "site": _SITE if _SITE in counts else None,
         "shown": [column_name(name) for name in table.header],
     }
 
@@ -241,6 +271,7 @@ def list_choices() -> dict[str, Any]:
                 "clocks": list(method.clocks),
                 "schedules": _schedules_of(method),
                 "pairs": method.estimates != "mean",
+                "whole_sites": method.takes_whole_sites,
             }
             for method in METHODS.values()
         ],
@@ -259,11 +290,20 @@ def _schedules_of(method: Method) -> list[str]:
     return known
 
 
+def _site_columns(counts: Mapping[str, int], most: int) -> dict[str, int]:
+    """Return the columns that may say where rows are, with how many sites each names."""
+    return {name: count for name, count in counts.items() if 2 <= count <= most}
+
+
 def _dataset_choice(data: Dataset) -> dict[str, Any]:
+    counts = {name: len(np.unique(data[name])) for name in data.columns}
+    site = _SITES.get(data.name, _SITE)
     return {
         "name": data.name,
         "rows": len(data),
         "columns": list(data.columns),
         "label": next((name for name in _LABELS if name in data.columns), None),
+        "sites": _site_columns(counts, len(data) // _LEAST_ROWS_PER_SITE),
+        "site": site if site in data.columns else None,
         "description": data.description,
     }

@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
-from pairgossip.algorithms.steps import own_observations
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import RANDOM
 from pairgossip.engine.descent.trial import DescentSetup, DescentTrial, disagreement
@@ -27,9 +25,8 @@ from pairgossip.inference import Answer
 from pairgossip.kernels.pairs import Averages
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves
+from pairgossip.watch.simulation.places import Follower, Places
 
-_TRAIL = 120
-"""The length of the trail of an observation that is followed, in places."""
 _RECENT = 48
 """The number of last exchanges that a viewer is shown."""
 _LARGEST_THEORY = 750
@@ -37,45 +34,9 @@ _LARGEST_THEORY = 750
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
 
 
-class Follower:
-    """Knows who holds whose observation, which an engine keeps to itself, and follows one."""
-
-    def __init__(self, n: int) -> None:
-        self._held = own_observations(n)
-        self.token: int | None = None
-        self.trail: deque[int] = deque(maxlen=_TRAIL)
-        self.moves = 0
-
-    def advance(self, exchanges: PairArray) -> None:
-        """Swap along a block of exchanges."""
-        # Compiled, so imported where the compiler is already at work.
-        from pairgossip.engine.estimation.loops import walk
-
-        nodes = np.empty((2, len(exchanges)), dtype=np.intp)
-        tokens = np.empty_like(nodes)
-        walk(exchanges, self._held, nodes, tokens)
-        if self.token is not None:
-            # Transposed, so that the places come in the order of the exchanges.
-            places = nodes.T[self.token == tokens.T]
-            self.trail.extend(places[-_TRAIL:].tolist())
-            self.moves += len(places)
-
-    def follow(self, token: int | None) -> None:
-        """Follow the observation of this node from where it is now; None to stop."""
-        self.token, self.moves = token, 0
-        self.trail.clear()
-        if token is not None:
-            self.trail.append(int(np.flatnonzero(self._held == token)[0]))
-
-    def held_at(self, node: int) -> int:
-        """Return whose observation a node holds."""
-        return int(self._held[node])
-
-
 class WatchedRun(ABC):
     """One network on its way to its last iteration."""
 
-    title: str
     curve_names: tuple[str, ...]
 
     follower: Follower | None = None
@@ -83,13 +44,21 @@ class WatchedRun(ABC):
     remark = ""
     """What a viewer should know of the run besides."""
     _swaps = True
+    _how: str
+    """The algorithm, for the title."""
     _setup: Setup | DescentSetup
     _trial: Trial[Any]
 
-    def __init__(self, setup: Setup | DescentSetup, root: SeedSequence) -> None:
+    def __init__(self, setup: Setup | DescentSetup, root: SeedSequence, groups: Any) -> None:
         self.graph, self.checkpoints = setup.graph, setup.checkpoints
+        self.places = Places(setup.graph, groups)
         self._setup, self._seed = setup, child(root, 0)
         self.restart()
+
+    @property
+    def title(self) -> str:
+        """The algorithm and the network."""
+        return f"{self._how} on {self.places.network.family}"
 
     @property
     def iterations(self) -> int:
@@ -113,16 +82,16 @@ class WatchedRun(ABC):
                 self.curves.append(self._curve_point(len(self.curves)))
 
     def sent(self) -> dict[str, int]:
-        """Return how many exchanges were made, and what was sent in them."""
+        """Return how many exchanges were made, how many of them at one site, and what was sent."""
         network, local, messages, sent = self._trial.traffic()
-        return {"made": network + local, "messages": messages, "bytes": sent}
+        return {"made": network + local, "local": local, "messages": messages, "bytes": sent}
 
     def restart(self) -> None:
         """Go back to before the first exchange; an observation that is followed still is."""
         followed = None if self.follower is None else self.follower.token
         self._trial = self._setup.start(self._seed)
         self.curves: list[tuple[float, ...]] = []
-        self.follower = Follower(self.graph.n) if self._swaps else None
+        self.follower = Follower(self.graph.n, self.places) if self._swaps else None
         self._recent: list[PairArray] = []
         self.follow(followed)
 
@@ -132,10 +101,11 @@ class WatchedRun(ABC):
             self.follower.follow(token)
 
     def take_recent(self) -> list[list[int]]:
-        """Return the last exchanges since this was last called."""
-        recent = np.concatenate(self._recent)[-_RECENT:].tolist() if self._recent else []
+        """Return the places of the last exchanges since this was last called."""
+        recent = np.concatenate(self._recent)[-_RECENT:] if self._recent else ()
         self._recent.clear()
-        return recent
+        places: list[list[int]] = self.places.of(recent).tolist()
+        return places
 
     def _remember(self, _: int, exchanges: tuple[PairArray, ...]) -> None:
         if self.follower is not None:
@@ -178,15 +148,15 @@ class WatchedEstimation(WatchedRun):
     _setup: Setup
     _trial: EstimationTrial
 
-    def __init__(self, setup: Setup, root: SeedSequence) -> None:
+    def __init__(self, setup: Setup, root: SeedSequence, groups: Any = None) -> None:
         self.target = setup.target
         followed = "" if setup.timetable.name == RANDOM else f", {setup.timetable.name}"
-        self.title = f"{setup.method.name} ({setup.clock}{followed}) on {setup.graph.family}"
+        self._how = f"{setup.method.name} ({setup.clock}{followed})"
         if isinstance(setup.problem, SketchedPairs):
             self.remark = _describe_sketch(setup.problem, float(setup.target))
         self._swaps = setup.method.swaps
         self.answer: Answer | None = None
-        super().__init__(setup, root)
+        super().__init__(setup, root, groups)
 
     @property
     def schedule(self) -> str:
@@ -227,7 +197,8 @@ class WatchedEstimation(WatchedRun):
     def theory(self) -> dict[str, Any]:
         """Return the exact expectation and the bounds, or why there are none."""
         if self.graph.n > _LARGEST_THEORY:
-            return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} nodes."}
+            what = "nodes" if self.places.sizes is None else "rows"
+            return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} {what}."}
         setup = self._setup
         if isinstance(setup.problem, Averages) and len(setup.problem.holders):
             return {"absent": "Theory does not know when all nodes know where the rows lie."}
@@ -260,10 +231,12 @@ class WatchedLearning(WatchedRun):
     _setup: DescentSetup
     _trial: DescentTrial
 
-    def __init__(self, setup: DescentSetup, root: SeedSequence, first_coordinate: str) -> None:
+    def __init__(
+        self, setup: DescentSetup, root: SeedSequence, first_coordinate: str, groups: Any = None
+    ) -> None:
         self._first_coordinate = first_coordinate
-        self.title = f"dual averaging ({setup.descent.clock}) on {setup.graph.family}"
-        super().__init__(setup, root)
+        self._how = f"dual averaging ({setup.descent.clock})"
+        super().__init__(setup, root, groups)
 
     def _models(self) -> FloatArray:
         models = self._trial.read().mean

@@ -18,7 +18,7 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.server.requests import Board, format_event
 from pairgossip.watch.simulation.frames import LARGEST_DRAWN, make_frames, make_setup
 from pairgossip.watch.simulation.runs import Pace, WatchedRun
-from pairgossip.watch.simulation.settings import Settings, read_speed
+from pairgossip.watch.simulation.settings import RunChoice, Settings, read_speed
 
 _FRAME_SECONDS, _LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
 _MOST_PENDING = 256
@@ -41,11 +41,11 @@ class Session:
         """Whether it has ended for good."""
         self._is_theory_claimed = False
         self._reach: float | None = None
-        large = any(run.graph.n > LARGEST_DRAWN for run in runs)
+        large = any(run.places.network.n > LARGEST_DRAWN for run in runs)
         self._frame_seconds = _LARGE_FRAME_SECONDS if large else _FRAME_SECONDS
         self._pace = Pace(runs, self._frame_seconds)
         setups = [
-            make_setup(run, (run.graph.n, settings.seed, chosen.graph, *chosen.parameters.items()))
+            make_setup(run, _network_key(run, settings.seed, chosen))
             for run, chosen in zip(runs, settings.runs, strict=True)
         ]
         self._publish("setup", {"runs": setups})
@@ -69,8 +69,8 @@ class Session:
             "reset": lambda: self._reset,
             "forget": lambda: partial(self._follow, None),
             "speed": lambda: partial(self._set_speed, read_speed(value)),
-            "follow": lambda: partial(self._follow, self._node(value)),
-            "follow-node": lambda: partial(self._follow, self._node(value), by_place=True),
+            "follow": lambda: partial(self._follow, self._row(value)),
+            "follow-node": lambda: partial(self._follow, self._place(value), by_place=True),
         }
         if action not in actions:
             raise InputError(f"There is no action {action[:40]!r}.")
@@ -205,19 +205,26 @@ class Session:
     def _set_speed(self, speed: float) -> None:
         self._speed = speed
 
-    def _node(self, value: str) -> int:
-        n = self._runs[0].graph.n
-        if not value.isdecimal() or len(value) > 9 or int(value) >= n:
-            raise InputError(f"There is no node {value[:40]!r}: nodes are 0 to {n - 1}.")
-        return int(value)
+    def _row(self, value: str) -> int:
+        return _numbered(value, self._rows, "row" if self.settings.group_by else "node")
 
-    def _follow(self, node: int | None, by_place: bool = False) -> None:
-        """Follow a node's own observation, or the one that the first run's node holds now."""
-        first = self._runs[0].follower
-        if by_place and first is not None and node is not None:
-            node = first.held_at(node)
+    def _place(self, value: str) -> int:
+        kind = "site" if self.settings.group_by else "node"
+        return _numbered(value, self._runs[0].places.network.n, kind)
+
+    @property
+    def _rows(self) -> int:
+        places = self._runs[0].places
+        return places.network.n if places.sizes is None else int(places.sizes.sum())
+
+    def _follow(self, number: int | None, by_place: bool = False) -> None:
+        """Follow a row, or the one that is held now at a place of the first run that swaps rows."""
+        if by_place and number is not None:
+            swapping = (run.follower for run in self._runs if run.follower is not None)
+            first = next(swapping, None)
+            number = None if first is None else first.held_at(number)
         for run in self._runs:
-            run.follow(node)
+            run.follow(number)
 
     def _fail(self, problem: str) -> None:
         self._status, self._problem = "failed", problem
@@ -235,3 +242,14 @@ class Session:
 
     def _publish(self, name: str, value: Any, *, only_if_new: bool = False) -> None:
         self._board.post(name, format_event(name, value), only_if_new=only_if_new)
+
+
+def _network_key(run: WatchedRun, seed: int, chosen: RunChoice) -> tuple[object, ...]:
+    """Return what the same networks have in common."""
+    return run.places.network.n, seed, chosen.graph, *chosen.parameters.items()
+
+
+def _numbered(value: str, count: int, kind: str) -> int:
+    if not value.isdecimal() or len(value) > 9 or int(value) >= count:
+        raise InputError(f"There is no {kind} {value[:40]!r}: {kind}s are 0 to {count - 1}.")
+    return int(value)

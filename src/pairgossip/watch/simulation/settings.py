@@ -25,8 +25,8 @@ _MOST_COLUMNS = 100
 _FASTEST = 1e7
 _WHOLE_PARAMETERS = ("k", "rows", "cols", "degree", "m")
 _SHARED = (
-    *("data", "nodes", "column", "label", "kernel", "loss", "target", "law", "step", "ball"),
-    *("interval", "iterations", "seed", "speed", "follow"),
+    *("data", "nodes", "column", "label", "group-by", "kernel", "loss", "target", "law", "step"),
+    *("ball", "interval", "iterations", "seed", "speed", "follow"),
 )
 _OF_A_RUN = (
     *("graph", "method", "clock", "schedule"),
@@ -55,6 +55,8 @@ class Settings:
     nodes: int | None
     columns: tuple[str, ...]
     label: str | None
+    group_by: str | None
+    """The column that says at which site each row is; None where every row is a node."""
     kernel: str | None
     loss: str | None
     target: str
@@ -82,12 +84,16 @@ class Settings:
         if any(name.endswith(_SECOND) for name in fields):
             runs.append(_read_run(fields, _SECOND, loss))
         _check_statistic(kernel, loss, runs)
+        group_by = _text(fields, "group-by") or None
+        if group_by and not loss:
+            _check_sites(runs)
         column = fields.get("column", [])
         return cls(
             data=_text(fields, "data") or "engel",
             nodes=_whole(fields, "nodes", 2, MOST_NODES),
             columns=(column,) if isinstance(column, str) else tuple(column),
             label=_text(fields, "label") or None,
+            group_by=group_by,
             kernel=kernel,
             loss=loss,
             target=choice("target", _text(fields, "target") or "v", ("v", "u")),
@@ -188,6 +194,15 @@ def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]
         )
     if not kernel and not loss and not all(averaging):
         raise InputError("Say what to average over pairs, such as kernel gini, or give a loss.")
+
+
+def _check_sites(runs: list[RunChoice]) -> None:
+    for run in runs:
+        if run.schedule != RANDOM and not METHODS[run.method].takes_whole_sites:
+            raise InputError(
+                f"Method '{run.method}' lets single rows of sites meet, at random: leave out "
+                f"schedule {run.schedule}, or use method sketch."
+            )
 
 
 def _text(fields: Fields, name: str) -> str:

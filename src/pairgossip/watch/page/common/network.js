@@ -4,6 +4,7 @@
 import { levelColor, UNKNOWN } from "./colors.js";
 import { isDark, prefersReducedMotion, themeColor } from "./elements.js";
 import { decodeBytes, decodeWords } from "./numbers.js";
+import { fittingRadius, siteScales } from "./sizes.js";
 
 const FLASH = 450; // milliseconds
 const MOST_FLASHES = 16;
@@ -45,6 +46,7 @@ export class NetworkPicture {
   setup(run) {
     this.run = run;
     this.positions = decodeWords(run.positions);
+    this.scales = run.sites && !run.pixels ? siteScales(run.sites.rows) : null;
     this.lines = run.edges === null ? null : decodeWords(run.edges);
     this.levels = new Uint8Array(run.nodes).fill(UNKNOWN);
     this.cursor = null;
@@ -73,29 +75,21 @@ export class NetworkPicture {
       this.x[k] = size * MARGIN + (inner * this.positions[2 * k]) / 65535;
       this.y[k] = size * MARGIN + (inner * this.positions[2 * k + 1]) / 65535;
     }
-    this.radius = this.fittingRadius(size);
+    this.radius = this.radiusFor(size);
     this.paintEdges(size);
     this.paintSprites();
     this.draw();
   }
 
-  // Half the typical distance to the nearest other node, within what looks well.
-  fittingRadius(size) {
-    const { nodes } = this.run;
-    const scale = devicePixelRatio;
-    if (this.run.pixels) return Math.max(0.5, (0.5 * (1 - 2 * MARGIN) * size) / Math.sqrt(nodes));
-    const nearest = [];
-    for (let k = 0; k < nodes; k += Math.max(1, Math.floor(nodes / 60))) {
-      let least = Infinity;
-      for (let m = 0; m < nodes; m += 1) {
-        if (m !== k)
-          least = Math.min(least, (this.x[k] - this.x[m]) ** 2 + (this.y[k] - this.y[m]) ** 2);
-      }
-      nearest.push(Math.sqrt(least));
-    }
-    nearest.sort((a, b) => a - b);
-    const typical = nearest[Math.floor(nearest.length / 2)];
-    return Math.min(11 * scale, Math.max(2.2 * scale, 0.44 * typical));
+  radiusFor(size) {
+    const { nodes, pixels } = this.run;
+    if (pixels) return Math.max(0.5, (0.5 * (1 - 2 * MARGIN) * size) / Math.sqrt(nodes));
+    return fittingRadius(this.x, this.y, { isLarge: this.scales !== null });
+  }
+
+  // Sites are as large as their rows are many.
+  radiusOf(node) {
+    return this.radius * (this.scales?.[node] ?? 1);
   }
 
   paintEdges(size) {
@@ -151,18 +145,18 @@ export class NetworkPicture {
   }
 
   drawNodes(context) {
-    const half = this.sprite / 2;
     for (let k = 0; k < this.levels.length; k += 1) {
+      const side = this.sprite * (this.scales?.[k] ?? 1);
       context.drawImage(
         this.sprites,
         this.levels[k] * this.sprite,
         0,
         this.sprite,
         this.sprite,
-        this.x[k] - half,
-        this.y[k] - half,
-        this.sprite,
-        this.sprite,
+        this.x[k] - side / 2,
+        this.y[k] - side / 2,
+        side,
+        side,
       );
     }
   }
@@ -191,8 +185,9 @@ export class NetworkPicture {
       }
       if (!this.run.pixels && this.flashes.length <= FEW) {
         for (const node of [first, second]) {
-          context.moveTo(this.x[node] + 1.5 * this.radius, this.y[node]);
-          context.arc(this.x[node], this.y[node], 1.5 * this.radius, 0, 2 * Math.PI);
+          const reach = this.radiusOf(node) + 0.5 * Math.min(this.radius, 11 * devicePixelRatio);
+          context.moveTo(this.x[node] + reach, this.y[node]);
+          context.arc(this.x[node], this.y[node], reach, 0, 2 * Math.PI);
         }
       }
       context.stroke();
@@ -232,12 +227,14 @@ export class NetworkPicture {
 
   drawMarks(context) {
     const place = this.frame?.trail?.at(-1);
-    const ring = Math.max(this.radius + 3 * devicePixelRatio, 6 * devicePixelRatio);
+    const gap = 3 * devicePixelRatio;
+    const ring = (node) => Math.max(this.radiusOf(node) + gap, 2 * gap);
     if (place !== undefined) {
-      this.drawRing(context, place, ring + 1.5 * devicePixelRatio, themeColor("--stage"), 6);
-      this.drawRing(context, place, ring, themeColor("--ink"), 3);
+      this.drawRing(context, place, ring(place) + gap / 2, themeColor("--stage"), 6);
+      this.drawRing(context, place, ring(place), themeColor("--ink"), 3);
     }
-    if (this.cursor !== null) this.drawRing(context, this.cursor, ring, themeColor("--accent"), 2);
+    const { cursor } = this;
+    if (cursor !== null) this.drawRing(context, cursor, ring(cursor), themeColor("--accent"), 2);
   }
 
   drawRing(context, node, radius, stroke, width) {

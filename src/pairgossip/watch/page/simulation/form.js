@@ -2,6 +2,7 @@
 
 import { ask } from "../common/api.js";
 import { alertUser, make, option } from "../common/elements.js";
+import { drawData } from "./data-part.js";
 import {
   CLOCKS,
   LAWS,
@@ -98,7 +99,7 @@ export class SettingsForm {
     const isOpen = this.place.querySelector("details.more")?.open ?? false;
     const { isComparing } = this.settings;
     this.place.replaceChildren(
-      this.drawData(),
+      drawData(this),
       this.drawStatistic(),
       this.drawRun("", isComparing ? "First run" : "Network and algorithm"),
       this.drawComparison(),
@@ -120,42 +121,6 @@ export class SettingsForm {
       ...bounds,
       onchange: (event) => this.update(name, event.target.value),
     });
-  }
-
-  drawData() {
-    const { data } = this.fields;
-    const { dataset, uploads } = this.settings;
-    const sets = namePairs(this.choices.data);
-    for (const [id, { name }] of uploads) sets.push([id, name]);
-    if (data && !sets.some(([id]) => id === data)) {
-      sets.push([data, data.startsWith("upload-") ? "an uploaded file" : data]);
-    }
-    const file = make("input", {
-      id: "file",
-      type: "file",
-      accept: ".csv,text/csv,.txt,.tsv",
-      onchange: (event) => this.upload(event.target.files[0]),
-    });
-    const select = this.select("data", sets, data ?? "engel");
-    return makePart(
-      "Data",
-      makeField("data set", select, dataset?.description),
-      makeField("or a CSV file of yours", file),
-      this.drawNodes(dataset),
-    );
-  }
-
-  drawNodes(dataset) {
-    const input = this.number("nodes", {
-      min: 2,
-      max: this.choices.most_nodes,
-      step: 1,
-      placeholder: dataset ? `all ${dataset.rows}` : "all rows",
-    });
-    const nodes = Number(this.fields.nodes);
-    const isPart = dataset && nodes > 1 && nodes < dataset.rows;
-    const hint = isPart ? `${nodes} of ${dataset.rows} rows, evenly spaced` : null;
-    return makeField("nodes, one per row", input, hint);
   }
 
   drawStatistic() {

@@ -24,7 +24,8 @@ const LEARNING = [
   ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
   ["ratio", "bound / measured", "the bound needs the minimizer, which nobody knows here"],
 ];
-const COUNTS = ["exchanges", "messages", "bytes"];
+const OF_SITES = ["local", "at one site", "exchanges between rows of one site, which cost nothing"];
+const COUNTS = ["exchanges", "local", "messages", "bytes"];
 // What nodes do not know before their first exchange, or while they still learn where rows lie.
 const ESTIMATED = ["error", "mean"];
 
@@ -32,7 +33,9 @@ export class Readouts {
   constructor(place, run) {
     this.run = run;
     this.cells = {};
-    const rows = run.kind === "learning" ? LEARNING : ESTIMATION;
+    const rows = [...(run.kind === "learning" ? LEARNING : ESTIMATION)];
+    const isAfter = rows.findIndex(([name]) => name === "exchanges") + 1;
+    if (run.sites) rows.splice(isAfter, 0, OF_SITES);
     place.replaceChildren(...rows.map((row, k) => this.makeRow(row, k === 0)));
   }
 

@@ -6,25 +6,48 @@ import { NetworkPicture } from "../common/network.js";
 import { formatCount, formatNumber } from "../common/numbers.js";
 import { Readouts } from "./readouts.js";
 
-const CLICK_A_NODE = "Click a node to follow the observation it holds.";
 const MIDDLE = TOP / 2;
 const LAST_PLACES = 5;
 
+function aboutSites(rows) {
+  const all = rows.reduce((sum, count) => sum + count, 0);
+  const [least, most] = [Math.min(...rows), Math.max(...rows)].map(formatCount);
+  const each = least === most ? least : `${least} to ${most}`;
+  return `${formatCount(rows.length)} sites with ${formatCount(all)} rows, ${each} each`;
+}
+
 function aboutNetwork(run) {
   const format = (value) => (typeof value === "number" ? formatNumber(value) : value);
-  const facts = [`${formatCount(run.nodes)} nodes`, `${formatCount(run.edge_count)} edges`];
+  const nodes = run.sites ? aboutSites(run.sites.rows) : `${formatCount(run.nodes)} nodes`;
+  const facts = [nodes, `${formatCount(run.edge_count)} edges`];
   for (const [name, value] of Object.entries(run.parameters)) {
     facts.push(`${name} = ${format(value)}`);
   }
   return facts.join(", ");
 }
 
-function aboutTrail({ token, trail, moves }) {
-  if (token === null) return CLICK_A_NODE;
-  const last = trail.slice(-LAST_PLACES).join(" → ");
+function aboutTrail({ sites }, { token, trail, moves }) {
+  if (token === null) return clickHint(sites);
+  const name = (place) => (sites ? sites.names[place] : place);
+  const last = trail.slice(-LAST_PLACES).map(name).join(" → ");
   const places = trail.length < 2 ? "" : ` Its last places: ${last}.`;
-  const where = `The observation of node ${token} is at node ${trail.at(-1)}`;
+  const [what, kind] = sites ? ["Row", "site"] : ["The observation of node", "node"];
+  const where = `${what} ${token} is at ${kind} ${name(trail.at(-1))}`;
   return `${where}, after ${formatCount(moves)} moves.${places}`;
+}
+
+function clickHint(sites) {
+  return sites
+    ? "Click a site to follow a row that it holds now."
+    : "Click a node to follow the observation it holds.";
+}
+
+function beforeTheStart({ sites, nodes }) {
+  const count = formatCount(nodes);
+  const holders = sites
+    ? `Each of the ${count} sites holds its own rows, the more the larger it is drawn,`
+    : `Each of the ${count} nodes holds one row of the data`;
+  return `${holders} and knows nothing else yet. Press Start, and watch them find out.`;
 }
 
 export class RunCard {
@@ -37,7 +60,7 @@ export class RunCard {
       role: "application",
       "data-run": String(number),
       "aria-label":
-        `Network of ${run.nodes} nodes. Arrow keys choose a node, Enter follows its ` +
+        `Network of ${run.nodes} ${run.sites ? "sites" : "nodes"}. Arrow keys choose one, Enter follows its ` +
         "observation, Escape stops following.",
     });
     this.numbers = make("dl", { class: "readouts" });
@@ -86,13 +109,11 @@ export class RunCard {
     this.hint = make("p", {
       class: "first",
       hidden: true,
-      text:
-        `Each of the ${formatCount(run.nodes)} nodes holds one row of the data and knows ` +
-        "nothing else yet. Press Start, and watch them find out.",
+      text: beforeTheStart(run),
     });
     this.trail = make("span", {
       text: run.follows
-        ? CLICK_A_NODE
+        ? clickHint(run.sites)
         : "No single observation travels here that could be followed.",
     });
     this.stop = make("button", {
@@ -122,7 +143,7 @@ export class RunCard {
     this.showTicks(frame);
     if (this.run.follows) {
       this.stop.hidden = frame.token === null;
-      this.trail.textContent = aboutTrail(frame);
+      this.trail.textContent = aboutTrail(this.run, frame);
     }
     this.canvas.dataset.done = String(frame.done);
     const isUntouched = frame.done === 0 && status === "ready";
@@ -153,8 +174,15 @@ export class RunCard {
     this.pointedAt = node;
     const isKnown = node !== null && this.frame;
     this.about.textContent = isKnown
-      ? `Node ${node}: ${this.describeNode(node)}`
+      ? `${this.nameOf(node)}: ${this.describeNode(node)}`
       : (this.run.note ?? "");
+  }
+
+  nameOf(node) {
+    const { sites } = this.run;
+    return sites
+      ? `Site ${sites.names[node]}, ${formatCount(sites.rows[node])} rows`
+      : `Node ${node}`;
   }
 
   describeNode(node) {

@@ -16,6 +16,8 @@ const NO_SETTINGS = ["session", "seed", "speed", "follow", "view"];
 const MOST_PRESET_COLUMNS = 16;
 const RECTANGLES = ["grid", "torus"];
 const LONGEST_SHAPE = 1.5;
+const FEW_SITES = 10; // too few for some families of graphs
+const FOR_FEW_SITES = ["complete", "cycle", "path", "star", "random-geometric"];
 export const NO_PAIRS = "mean"; // the statistic of plain averaging
 
 // The largest number of nodes, at most `most`, that makes no ribbon: 178 would be 2 by 89.
@@ -100,9 +102,11 @@ export class Settings {
     return method?.clocks ?? ["sync", "async"];
   }
 
+  // Single rows of sites meet at random; whole sites can follow any order.
   schedulesOf(suffix) {
     const method = this.fields.loss ? null : findNamed(this.choices.methods, this.methodOf(suffix));
-    return method?.schedules ?? ["random"];
+    const isFree = !this.fields["group-by"] || method?.whole_sites;
+    return (isFree && method?.schedules) || ["random"];
   }
 
   graphOf(suffix) {
@@ -122,7 +126,21 @@ export class Settings {
   update(name, value) {
     this.set(name, value);
     if (name === "data") this.presetData();
+    if (name === "group-by") this.chooseSites(value);
     this.fixRuns();
+  }
+
+  // The column of the sites is no number to compute with.
+  chooseSites(name) {
+    const others = (this.fields.column ?? []).filter((each) => each !== name);
+    if (others.length) this.set("column", others);
+    else this.presetColumns();
+    const isFew = (this.dataset?.sites?.[name] ?? Infinity) < FEW_SITES;
+    for (const suffix of this.suffixes) {
+      const isFitting = FOR_FEW_SITES.includes(this.graphOf(suffix)?.name);
+      if (isFew && !isFitting) this.chooseGraph(suffix, "complete");
+    }
+    this.presetNodes();
   }
 
   // A method that knows one clock only decides it, and one that cannot follow a schedule leaves it.
@@ -177,6 +195,7 @@ export class Settings {
 
   presetData() {
     this.set("nodes", null);
+    this.set("group-by", null);
     this.presetColumns();
     this.presetNodes();
   }
@@ -186,9 +205,10 @@ export class Settings {
     if (!set) return;
     const { count, label } = this.needs;
     this.set("label", label ? set.label : null);
-    const isNumeric = (name) => name !== this.fields.label && set.numbers?.[name] !== false;
+    const taken = [this.fields.label, this.fields["group-by"]];
+    const isNumeric = (name) => !taken.includes(name) && set.numbers?.[name] !== false;
     const numeric = set.columns.filter(isNumeric);
-    const others = numeric.filter((name) => label || name !== set.label);
+    const others = numeric.filter((name) => (label || name !== set.label) && name !== set.site);
     this.set("column", (others.length ? others : numeric).slice(0, count ?? MOST_PRESET_COLUMNS));
   }
 
@@ -199,7 +219,7 @@ export class Settings {
     const isShaped = isGiven("nodes") || isGiven("graph-rows") || isGiven("graph-cols");
     const graphs = this.suffixes.map((suffix) => this.fields[`graph${suffix}`]);
     const isRectangle = graphs.some((graph) => RECTANGLES.includes(graph));
-    if (isShaped || !isRectangle || !this.dataset) return;
+    if (isShaped || !isRectangle || !this.dataset || this.fields["group-by"]) return;
     const most = Math.min(this.dataset.rows, this.choices.most_nodes);
     this.presetCount = String(largestRectangle(most));
     if (largestRectangle(most) !== most) this.set("nodes", this.presetCount);

@@ -1,0 +1,67 @@
+// The part of the form about data: which rows there are, and where.
+
+import { make } from "../common/elements.js";
+import { makeField, makePart, namePairs } from "./inputs.js";
+
+export function drawData(form) {
+  const { data } = form.fields;
+  const { dataset, uploads } = form.settings;
+  const sets = namePairs(form.choices.data);
+  for (const [id, { name }] of uploads) sets.push([id, name]);
+  if (data && !sets.some(([id]) => id === data)) {
+    sets.push([data, data.startsWith("upload-") ? "an uploaded file" : data]);
+  }
+  const file = make("input", {
+    id: "file",
+    type: "file",
+    accept: ".csv,text/csv,.txt,.tsv",
+    onchange: (event) => form.upload(event.target.files[0]),
+  });
+  const select = form.select("data", sets, data ?? "engel");
+  return makePart(
+    "Data",
+    makeField("data set", select, dataset?.description),
+    makeField("or a CSV file of yours", file),
+    drawSites(form, dataset),
+    drawNodes(form, dataset),
+  );
+}
+
+// Columns of a few values, which may say at which site a row is; that of the data set comes first.
+function drawSites(form, dataset) {
+  const chosen = form.fields["group-by"] ?? "";
+  const sites = dataset?.sites ?? {};
+  const names = Object.keys(sites).sort(
+    (one, other) => (other === dataset.site) - (one === dataset.site),
+  );
+  if (chosen && !names.includes(chosen)) names.push(chosen);
+  if (!names.length) return null;
+  const choices = names.map((name) => [
+    name,
+    sites[name] ? `in column ${name || "(unnamed)"}: ${sites[name]} sites` : `in column ${name}`,
+  ]);
+  const select = form.select("group-by", [["", "every row is a node"], ...choices], chosen);
+  return makeField("rows of one site", select, aboutSites(form, dataset));
+}
+
+function aboutSites(form, dataset) {
+  const count = dataset?.sites?.[form.fields["group-by"]];
+  if (!count) return null;
+  const nodes = Number(form.fields.nodes);
+  const isPart = nodes > 1 && nodes < dataset.rows;
+  const rows = isPart ? `${nodes} of ${dataset.rows} rows` : `${dataset.rows} rows`;
+  return `${isPart ? "up to " : ""}${count} sites hold ${rows}; what rows of one site tell each other costs nothing`;
+}
+
+function drawNodes(form, dataset) {
+  const input = form.number("nodes", {
+    min: 2,
+    max: form.choices.most_nodes,
+    step: 1,
+    placeholder: dataset ? `all ${dataset.rows}` : "all rows",
+  });
+  const nodes = Number(form.fields.nodes);
+  const isPart = dataset && nodes > 1 && nodes < dataset.rows;
+  const hint = isPart ? `${nodes} of ${dataset.rows} rows, evenly spaced` : null;
+  return makeField(form.fields["group-by"] ? "rows" : "nodes, one per row", input, hint);
+}
