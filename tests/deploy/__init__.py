@@ -1,0 +1,1 @@
+"""Tests of deploy/, which need no container engine."""
