@@ -10,7 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import pairgossip as pg
 from pairgossip.watch.server.server import ServerAddress
+from pairgossip.watch.simulation.runs import WatchedRun
 
+from .compiling_runs import slow_to_compile
 from .serving import GINI, Served
 from .test_page import LONG, address, done, quiet, readout, status, visit
 
@@ -176,3 +178,22 @@ def test_an_upload_survives_a_restart(page: Page, tmp_path: Path) -> None:
     finally:
         page.goto("about:blank")
         again.stop()
+
+
+def test_compiling_is_said_while_nothing_moves(
+    page: Page, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, released = slow_to_compile()
+    advance = WatchedRun.advance
+
+    def compile_first(run: WatchedRun, iterations: int) -> None:
+        advance(run, compiled(iterations))
+
+    monkeypatch.setattr(WatchedRun, "advance", compile_first)
+    visit(page, served, **GINI)
+    page.click("#step-one")
+    status(page, "compiling, once: some seconds")
+    assert done(page) == 0
+    released.set()
+    status(page, "paused")
+    assert done(page) == 1

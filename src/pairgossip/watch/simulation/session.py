@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
+from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.watch.server.requests import Board, format_event
 from pairgossip.watch.simulation.frames import LARGEST_DRAWN, make_frames, make_setup
@@ -119,7 +120,8 @@ class Session:
 
     def _work(self) -> None:
         try:
-            self._loop()
+            with noticing_compilation(lambda: self._publish_notice(is_compiling=True)):
+                self._loop()
         except PairgossipError as problem:
             self._fail(str(problem))
         except MemoryError:
@@ -230,7 +232,12 @@ class Session:
         self._status, self._problem = "failed", problem
         self._publish("frame", self._state([]))
 
+    def _publish_notice(self, *, is_compiling: bool) -> None:
+        """Tell viewers that nothing moves for some seconds, or that it does again."""
+        self._publish("notice", {"compiling": is_compiling}, only_if_new=True)
+
     def _publish_state(self) -> None:
+        self._publish_notice(is_compiling=False)
         frames, self._reach = make_frames(self._runs, self._reach)
         curves = [list(run.curves) for run in self._runs]
         self._publish("curve", {"runs": curves}, only_if_new=True)

@@ -5,6 +5,7 @@ import { formatNumber } from "../common/numbers.js";
 
 const SPEEDS =
   "1 2 5 10 20 50 100 200 500 1000 2000 5000 10000 20000 50000 100000 1000000 max".split(" ");
+const COMPILING = "compiling, once: some seconds";
 const COPY_TIP = "all settings are in it: whoever opens it watches the same run";
 
 export class Controls {
@@ -12,6 +13,7 @@ export class Controls {
   constructor({ onControl, onSeed, onSpeed, onCopy }) {
     Object.assign(this, { onControl, onSeed, onSpeed });
     this.status = "ready";
+    this.isCompiling = false;
     this.isLost = true; // until the server has answered
     this.start = this.button("start", "Start", () => this.startOrPause(), { class: "primary" });
     this.step = this.button("step-one", "Step", () => onControl("step"), {
@@ -92,9 +94,15 @@ export class Controls {
   showStatus(status) {
     this.status = status;
     this.start.textContent = this.isRunning ? "Pause" : "Start";
-    this.statusText.textContent = status;
-    this.statusText.toggleAttribute("data-running", this.isRunning);
+    this.statusText.textContent = this.isCompiling ? COMPILING : status;
+    this.statusText.toggleAttribute("data-running", this.isRunning && !this.isCompiling);
     this.enable();
+  }
+
+  // The first run of a kind has to be compiled, and nothing moves meanwhile.
+  showCompiling(isCompiling) {
+    this.isCompiling = isCompiling;
+    this.showStatus(this.status);
   }
 
   showProgress(share) {

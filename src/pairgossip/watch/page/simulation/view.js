@@ -63,6 +63,7 @@ export class SimulationView {
         theory: (message) => this.showTheory(message),
         curve: (message) => this.showCurves(message),
         frame: (message) => this.showFrame(message),
+        notice: ({ compiling }) => this.controls.showCompiling(compiling),
       },
       onChange: (state, problem) => this.changeConnection(state, problem),
     });

@@ -1,0 +1,33 @@
+"""Noticing that numba compiles, which takes seconds, once for every kind of run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pairgossip.errors import needed_for_speed
+
+
+@contextmanager
+def noticing_compilation(on_start: Callable[[], None]) -> Iterator[None]:
+    """Call a function whenever this thread begins to compile, as long as the block runs.
+
+    What is compiled already, or kept on disk from an earlier time, is not compiled.
+    """
+    with needed_for_speed():
+        from numba.core import event
+    here = threading.get_ident()
+
+    class Listener(event.Listener):
+        """Hears of all threads."""
+
+        def on_start(self, event: event.Event) -> None:
+            if threading.get_ident() == here:
+                on_start()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
