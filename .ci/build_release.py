@@ -31,7 +31,7 @@ def main(tag: str | None = None) -> None:
     (wheel,) = DIST.glob("*.whl")
     python = _install(wheel)
     _try(python, version)
-    _write_sbom(python, version, BUILD / f"pairgossip-{version}.cdx.json")
+    _write_sbom(python, version, BUILD / "sbom.cdx.json")
 
 
 def _check_tag(tag: str, version: str) -> None:

@@ -27,6 +27,15 @@ os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+NEEDS_UNIX = (
+    *("peer/*", "sums/*", "swarm/*", "watch/*", "test_device.py", "test_distribution.py"),
+    *("cli/test_interrupt.py", "cli/test_peer*.py", "cli/test_swarm.py"),
+    *("test_docs.py", "test_field_docs.py", "test_five_hospitals.py", "test_package.py"),
+    *("test_terminal.py", "test_three_machines.py", "test_windows.py"),
+)
+"""What is about peers, starts or stops processes as Unix does, or checks the sources themselves."""
+collect_ignore_glob = list(NEEDS_UNIX) if sys.platform == "win32" else []
+
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
 
 

@@ -28,7 +28,7 @@ from pairgossip.files import (
     write_text,
 )
 
-UNIX = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+UNIX = pytest.mark.skipif(sys.platform == "win32", reason="files and signals as on Unix")
 
 
 @pytest.fixture
@@ -63,6 +63,7 @@ def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyP
     assert list(file.parent.iterdir()) == [file]
 
 
+@UNIX
 def test_others_may_read_what_is_written(file: Path) -> None:
     write_text(file, ["new"])
     plain = file.with_name("plain")
@@ -76,6 +77,7 @@ def test_a_missing_file_is_named(file: Path) -> None:
     assert str(refusal.value) == f"There is no file {file}: check the path."
 
 
+@UNIX
 def test_a_file_that_is_too_long_is_refused_before_it_is_read(file: Path) -> None:
     file.write_bytes(b"12345")
     assert read_bytes(file, 5) == b"12345"
@@ -197,6 +199,7 @@ def test_other_threads_write_as_well(file: Path) -> None:
     assert file.read_text() == "new"
 
 
+@UNIX
 def test_a_file_is_replaced_at_once(file: Path) -> None:
     replace(file, b"old")
     assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"old", 0o600)
@@ -205,6 +208,7 @@ def test_a_file_is_replaced_at_once(file: Path) -> None:
     assert list(file.parent.iterdir()) == [file]
 
 
+@UNIX
 def test_a_replacement_that_fails_leaves_the_old_file(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +266,7 @@ def test_a_disk_without_the_way_of_macos_is_synced_as_usual(
     assert macos == called
 
 
+@UNIX
 def test_a_draft_of_a_killed_process_is_overwritten(file: Path) -> None:
     draft = file.with_name(f".{file.name}.new")
     draft.write_text("half of")
