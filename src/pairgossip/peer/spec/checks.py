@@ -53,6 +53,8 @@ def check_table(table: Mapping[str, Any], known: Mapping[str, Collection[str]]) 
     _check_columns(table["columns"], table.get("label"))
     if "classes" in table:
         _check_names(table["classes"], table)
+    if "whole" in table:
+        _check_whole(table["whole"], table["columns"])
     _check_ranges(table, known[""])
 
 
@@ -125,6 +127,17 @@ def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
         raise InputError(f"ranges.{label} is not needed: classes say what it can be; remove it.")
     if isinstance(privacy, Mapping) and "classes" in privacy:
         raise InputError("privacy.classes is not needed: classes say what they are; remove it.")
+
+
+def _check_whole(whole: Any, columns: list[str]) -> None:
+    if not isinstance(whole, list) or not all(isinstance(name, str) for name in whole):
+        raise InputError('whole must be a list of columns, as in whole = ["grade"].')
+    strangers = [name for name in whole if name not in columns]
+    if strangers:
+        raise InputError(
+            f"whole names '{strangers[0]}', which is not among columns: name columns of whole "
+            "numbers (a label is one anyway)."
+        )
 
 
 def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pairgossip.sketches.grids import Labels
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
@@ -42,13 +43,7 @@ def _describe_cells(spec: Spec) -> list[str]:
     rounds = format_count(spec.algorithm.refine, "sum")
     most = count_words(spec)
     words = ("at most " if most > count_words(spec, 1) else "") + format_count(most, "number")
-    sentences = [
-        f"Members learn {rounds} of {words}: how many rows there are in each bin"
-        f"{' (counts only)' if spec.noise else ', and how they lie in it'}."
-        if cells_have_bins(spec)
-        else f"Members learn {rounds} of {words}: powers of the columns, added up.",
-        _MASKED,
-    ]
+    sentences = [f"Members learn {rounds} of {words}: {_describe_features(spec)}.", _MASKED]
     if spec.noise is None:
         return [*sentences, "Two runs that differ by your rows alone would tell their sum."]
     return [
@@ -58,11 +53,16 @@ def _describe_cells(spec: Spec) -> list[str]:
     ]
 
 
-def cells_have_bins(spec: Spec) -> bool:
-    """Return whether sums are of bins."""
+def _describe_features(spec: Spec) -> str:
     from pairgossip.peer.sums.statistics import cells_of
 
-    return bool(cells_of(spec).grids)
+    grids = cells_of(spec).grids
+    if not grids:
+        return "powers of the columns, added up"
+    if all(isinstance(one, Labels) for one in grids):
+        return "how many rows have each value"
+    more = " (counts only)" if spec.noise else ", and how they lie in it"
+    return f"how many rows there are in each bin{more}"
 
 
 def _describe_learning(spec: Spec) -> list[str]:

@@ -154,6 +154,8 @@ class Spec(_Strict, frozen=True):
     label: str | None = None
     classes: tuple[str, ...] | None = None
     """What the label says in words, from the lowest to the highest: they count as 0, 1, ..."""
+    whole: tuple[str, ...] | None = None
+    """With sums and a kernel, columns that hold whole numbers only: each may have a bin."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -192,6 +194,8 @@ class Spec(_Strict, frozen=True):
     def text(self) -> str:
         """The canonical text: JSON with sorted keys, defaults filled in."""
         table = msgspec.to_builtins(self)
+        if self.whole is None:  # it came later: a file without it keeps its hash
+            del table["whole"]
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
@@ -285,6 +289,8 @@ def _canonical(spec: Spec) -> Spec:
         "ranges": {name: (low + 0.0, high + 0.0) for name, (low, high) in spec.ranges.items()},
         "target": spec.target.lower(),
     }
+    if spec.whole is not None:
+        changes["whole"] = tuple(sorted(spec.whole)) or None
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:

@@ -16,6 +16,7 @@ from pairgossip.peer.sums.questions import (
     find_order_question,
     is_told_by_sums,
 )
+from pairgossip.sketches.grids import Labels
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -83,6 +84,8 @@ def check_algorithm_keys(table: Mapping[str, Any], *, is_sums: bool) -> None:
                 f"stop is not needed: a run on sums ends by itself; remove the table, {_OR}."
             )
         return
+    if table.get("whole"):
+        raise InputError('whole is for algorithm.name = "sums": remove it.')
     for key in _OF_SUMS:
         if key in given:
             raise InputError(f'algorithm.{key} is for algorithm.name = "sums": remove it.')
@@ -96,6 +99,8 @@ def check_sums(spec: Spec) -> None:
     if spec.loss is None:
         _check_statistic(spec)
     else:
+        if spec.whole:
+            raise InputError("whole is for a kernel, whose columns are binned: remove it.")
         _check_loss(spec)
 
 
@@ -117,7 +122,26 @@ def _check_statistic(spec: Spec) -> None:
         raise InputError(f"algorithm.refine is {algorithm.refine}: choose 1 or 2 sums.")
     if algorithm.bins is not None and not 2 <= algorithm.bins <= _MOST_BINS:
         raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {_MOST_BINS:,}.")
+    _check_whole(spec)
     _check_cells(spec)
+
+
+def _check_whole(spec: Spec) -> None:
+    """Refuse ranges of whole numbers that are none, or too many of them, or of no use."""
+    from pairgossip.peer.sums.statistics import cells_of
+
+    for name in spec.whole or ():
+        low, high = spec.ranges[name]
+        if not (low.is_integer() and high.is_integer()):
+            raise InputError(
+                f"ranges.{name} is [{low:g}, {high:g}], but whole names '{name}': let the range "
+                "begin and end with a whole number."
+            )
+    if spec.whole and not any(isinstance(one, Labels) for one in cells_of(spec).grids):
+        raise InputError(
+            f"whole is of no use here: kernel '{spec.kernel}' does not take its columns to bins, "
+            "or there are far more whole numbers than bins: remove it."
+        )
 
 
 def _check_cells(spec: Spec) -> None:

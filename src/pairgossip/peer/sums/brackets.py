@@ -17,7 +17,7 @@ from pairgossip.kernels import Combination, Formula, Kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics import Distribution
 from pairgossip.sketches import Sketch
-from pairgossip.sketches.bins import GiniBins
+from pairgossip.sketches.bins import GiniBins, GiniLabels
 from pairgossip.sketches.grids import Grid, Labels
 from pairgossip.sketches.samples import SampleReadout
 from pairgossip.sketches.sketch import Combined, formulas
@@ -54,6 +54,9 @@ def _bracket_of(
     sketch: Sketch, kernel: Kernel | Combination, mean: FloatArray, *, is_counted: bool
 ) -> Ends:
     part = sketch.part if isinstance(sketch, Combined) else sketch
+    if isinstance(part, GiniLabels):
+        value = float(sketch.readout(mean))
+        return value, value  # every value is known
     if isinstance(part, GiniBins):
         return _of_one_column(part, kernel, mean, is_counted=is_counted)
     if isinstance(part, AucPair):
@@ -153,8 +156,10 @@ def at_edges(part: SampleReadout, mean: FloatArray, *, is_low: bool) -> Distribu
 
     Of two classes the lower one is moved the other way, so that the classes differ least, or most.
     """
-    assert isinstance(part.axis, Grid)
-    whole, edges = part.distribution(mean), part.axis.edges
+    whole = part.distribution(mean)
+    if isinstance(part.axis, Labels):
+        return whole  # rows are where they are
+    edges = part.axis.edges
     weights = whole.weights.reshape(*whole.weights.shape[:-1], part.axis.bins, -1).sum(axis=-1)
     moves = [is_low] if part.classes == 1 else [not is_low, is_low]
     placed = [

@@ -55,6 +55,8 @@ class Columns:
 
     ranges: tuple[Range, ...]
     """Of all columns but a label whose values are known."""
+    whole: tuple[bool, ...]
+    """Which of them hold whole numbers only."""
     label: Labels | None
     bins: int
     target: str = "v"
@@ -65,28 +67,37 @@ class Columns:
             return 1.0
         return n / (n - 1) if n > 1 else math.nan
 
-    def grids(self, powers: int, bins: int | None = None) -> tuple[Grid, ...]:
-        """Return bins of every column."""
+    def grids(self, powers: int, bins: int | None = None) -> tuple[Axis, ...]:
+        """Return bins of every column.
+
+        Each whole number has one, so that nothing is lost, where that takes no more features.
+        """
         count = self.bins if bins is None else bins
-        return tuple(_lay_alike(one, count, powers) for one in self.ranges)
+        most = (powers + 1) * count
+        return tuple(
+            Labels(np.arange(low, high + 1.0))
+            if is_whole and high - low < most
+            else _lay_alike((low, high), count, powers)
+            for (low, high), is_whole in zip(self.ranges, self.whole, strict=True)
+        )
 
 
 class Cells(ABC):
     """The features of one statistic; bins may be laid anew once it is known where rows are."""
 
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[Axis, ...] = ()
     """The bins to begin with."""
 
     @abstractmethod
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         """Return the axes whose features are multiplied, for every block of features."""
 
     @abstractmethod
-    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
         """Return the features of rows, shape (m, r)."""
 
     @abstractmethod
-    def reading(self, grids: tuple[Grid, ...], n: float) -> Reading:
+    def reading(self, grids: tuple[Axis, ...], n: float) -> Reading:
         """Return what means of the features of n rows tell."""
 
     def places(self) -> list[tuple[int, ...]] | None:
@@ -96,23 +107,23 @@ class Cells(ABC):
         """
         return None
 
-    def encode(self, rows: FloatArray, grids: tuple[Grid, ...], bits: int) -> Words:
+    def encode(self, rows: FloatArray, grids: tuple[Axis, ...], bits: int) -> Words:
         """Add up the features of rows as whole numbers, most of which are zeros."""
         if (places := self.places()) is None:
             return encode(self.features(rows, grids), self.bounds(grids), bits)
         blocks = zip(self.blocks(grids), places, strict=True)
         return np.concatenate([_encode_block(axes, rows[:, at].T, bits) for axes, at in blocks])
 
-    def bounds(self, grids: tuple[Grid, ...]) -> FloatArray:
+    def bounds(self, grids: tuple[Axis, ...]) -> FloatArray:
         """Return how large features are at most, shape (r,)."""
         return np.ones(len(self.is_count(grids)))
 
-    def is_count(self, grids: tuple[Grid, ...]) -> BoolArray:
+    def is_count(self, grids: tuple[Axis, ...]) -> BoolArray:
         """Tell which features are counts."""
         blocks = ([_counted(axis) for axis in axes] for axes in self.blocks(grids))
         return np.concatenate(list(map(_kron, blocks))) > 0
 
-    def spread(self, counts: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+    def spread(self, counts: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
         """Return the features of rows of which counts are known, as if spread over their bins."""
         blocks = self.blocks(grids)
         ends = np.cumsum([math.prod(axis.bins for axis in axes) for axes in blocks])[:-1]
@@ -120,9 +131,9 @@ class Cells(ABC):
         parts = zip(np.split(counts, ends, axis=-1), forms, strict=True)
         return np.concatenate([part @ form for part, form in parts], axis=-1)
 
-    def refine(self, counts: FloatArray, grids: tuple[Grid, ...]) -> tuple[Grid, ...]:
+    def refine(self, counts: FloatArray, grids: tuple[Axis, ...]) -> tuple[Axis, ...]:
         """Return bins that are narrower where there are more rows, given the counts of all."""
-        found: dict[int, Grid] = {}
+        found: dict[int, Axis] = {}
         start = 0
         for axes in self.blocks(grids):
             shape = tuple(axis.bins for axis in axes)
@@ -207,42 +218,42 @@ class _PairCells(Cells):
         self.columns, self.kernel = columns, kernel
         self.grids = self.lay()
 
-    def lay(self) -> tuple[Grid, ...]:
+    def lay(self) -> tuple[Axis, ...]:
         return self.columns.grids(powers=2)
 
     @abstractmethod
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
         """Return the sketch on these bins."""
 
-    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
         data = rows[:, 0] if rows.shape[1] == 1 else rows
         return self.sketch(grids, 1.0, 1.0).features(data)
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> PairReading:
+    def reading(self, grids: tuple[Axis, ...], n: float) -> PairReading:
         scale = self.columns.scale(n)
         sketch = self.sketch(grids, n, scale)
         return PairReading(sketch, self.kernel, self.columns.target, n, self.classes(grids))
 
-    def classes(self, grids: tuple[Grid, ...]) -> BoolArray | None:
+    def classes(self, grids: tuple[Axis, ...]) -> BoolArray | None:
         """Tell which features count the rows of each class; None if classes are no samples."""
         return None
 
 
 class _OneColumn(_PairCells):
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         return [grids]
 
     def places(self) -> list[tuple[int, ...]]:
         return [(0,)]
 
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
         return sketch_column(self.kernel, grids[0], n, scale)
 
 
 class _Scores(_PairCells):
     """One score, or two and both together on coarser bins."""
 
-    def lay(self) -> tuple[Grid, ...]:
+    def lay(self) -> tuple[Axis, ...]:
         grids = self.columns.grids(powers=1)
         if len(grids) == 1:
             return grids
@@ -253,7 +264,7 @@ class _Scores(_PairCells):
         assert self.columns.label is not None
         return self.columns.label
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         classes = self._classes
         alone: list[tuple[Axis, ...]] = [(grid, classes) for grid in grids[:2]]
         return alone if len(grids) == 1 else [*alone, (*grids[2:], classes)]
@@ -261,14 +272,14 @@ class _Scores(_PairCells):
     def places(self) -> list[tuple[int, ...]]:
         return [(0, 1)] if len(self.columns.ranges) == 1 else [(0, 2), (1, 2), (0, 1, 2)]
 
-    def classes(self, grids: tuple[Grid, ...]) -> BoolArray:
+    def classes(self, grids: tuple[Axis, ...]) -> BoolArray:
         """Tell which features of the first score count the rows of each class."""
         one = _counted(grids[0])
         found = np.zeros((2, len(self.bounds(grids))), dtype=bool)
         found[:, : 2 * len(one)] = [np.kron(one, side) > 0 for side in np.eye(2)]
         return found
 
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
         joint = grids[2:] or None
         return sketch_scores(self.kernel, grids[:2], self._classes, n, scale, joint)
 
@@ -276,32 +287,32 @@ class _Scores(_PairCells):
 class _Order(_PairCells):
     """Two columns, of which the second may be classes, and whether an event was seen."""
 
-    def lay(self) -> tuple[Grid, ...]:
+    def lay(self) -> tuple[Axis, ...]:
         return self.columns.grids(powers=2)[:2]
 
     @property
     def _events(self) -> bool:
         return len(self.columns.ranges) == 3
 
-    def _axes(self, grids: tuple[Grid, ...]) -> tuple[Axis, Axis]:
+    def _axes(self, grids: tuple[Axis, ...]) -> tuple[Axis, Axis]:
         if self.columns.label is not None:
             return grids[0], self.columns.label
         return grids[0], grids[1]
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         return [self._axes(grids)] * (2 if self._events else 1)
 
     def places(self) -> list[tuple[int, ...]] | None:
         return None if self._events else [(0, 1)]
 
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
         return sketch_order(self.kernel, self._axes(grids), n, scale, events=self._events)
 
 
 class _Distances(_PairCells):
     """Bins of projections on directions, which are the same everywhere."""
 
-    def lay(self) -> tuple[Grid, ...]:
+    def lay(self) -> tuple[Axis, ...]:
         low, high = np.array(self.columns.ranges).T
         axes = spread_directions(len(low), _DIRECTIONS)
         middle, reach = axes @ (low + high) / 2, np.abs(axes) @ (high - low) / 2
@@ -312,26 +323,26 @@ class _Distances(_PairCells):
         ends = zip(first.tolist(), last.tolist(), strict=True)
         return tuple(_lay_alike(one, self.columns.bins, 2) for one in ends)
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         return [(grid,) for grid in grids]
 
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
-        parts = tuple(GiniBins(grid, n, scale) for grid in grids)
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
+        parts = tuple(GiniBins(grid, n, scale) for grid in grids if isinstance(grid, Grid))
         return combine_averages(Projections(self._axes, parts), self.kernel)
 
 
 class _Moments(_PairCells):
     """Powers of the distances from the middles of the ranges."""
 
-    def lay(self) -> tuple[Grid, ...]:
+    def lay(self) -> tuple[Axis, ...]:
         low, high = np.array(self.columns.ranges).T
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         return ()
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         return []
 
-    def sketch(self, grids: tuple[Grid, ...], n: float, scale: float) -> Sketch:
+    def sketch(self, grids: tuple[Axis, ...], n: float, scale: float) -> Sketch:
         clusters = self.columns.label
         if clusters is None:
             part: Scatter = sketch_variance(float(self._middle[0]), scale, errors=True)
@@ -339,7 +350,7 @@ class _Moments(_PairCells):
             part = Scatter(self._middle, len(self._middle), clusters.values, 2 * scale)
         return combine_averages(part, self.kernel)
 
-    def bounds(self, grids: tuple[Grid, ...]) -> FloatArray:
+    def bounds(self, grids: tuple[Axis, ...]) -> FloatArray:
         if self.columns.label is None:
             return np.asarray(self._half ** np.arange(1, 5))
         each = np.concatenate([[1.0], self._half, [float(self._half @ self._half)]])
@@ -353,7 +364,7 @@ class SampleCells(Cells):
         self._statistic, self._classes = statistic, columns.label
         self.grids = columns.grids(powers=1)
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         """Return one block, classes first."""
         return [grids] if self._classes is None else [(self._classes, *grids)]
 
@@ -361,7 +372,7 @@ class SampleCells(Cells):
         """Return the column, or the label and the column."""
         return [(0,)] if self._classes is None else [(1, 0)]
 
-    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
         """Return the features of the column, in the place of the row's class."""
         inside = grids[0].features(rows[:, 0])
         if self._classes is None:
@@ -369,7 +380,7 @@ class SampleCells(Cells):
         sides = self._classes.features(rows[:, 1])
         return np.asarray((sides[:, :, None] * inside[:, None, :]).reshape(len(rows), -1))
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> OrderReading:
+    def reading(self, grids: tuple[Axis, ...], n: float) -> OrderReading:
         """Return what the bins tell of the statistic."""
         classes = 1 if self._classes is None else 2
         return OrderReading(SampleReadout(self._statistic, grids[0], classes, n))
@@ -381,7 +392,7 @@ class RankCells(Cells):
     def __init__(self, columns: Columns) -> None:
         self.grids = columns.grids(powers=1)
 
-    def blocks(self, grids: tuple[Grid, ...]) -> list[tuple[Axis, ...]]:
+    def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
         """Return one block of both columns."""
         return [grids]
 
@@ -389,11 +400,11 @@ class RankCells(Cells):
         """Return both columns."""
         return [(0, 1)]
 
-    def features(self, rows: FloatArray, grids: tuple[Grid, ...]) -> FloatArray:
+    def features(self, rows: FloatArray, grids: tuple[Axis, ...]) -> FloatArray:
         """Return the features of cells."""
         return Table(grids[0], grids[1], 1.0).features(rows)
 
-    def reading(self, grids: tuple[Grid, ...], n: float) -> OrderReading:
+    def reading(self, grids: tuple[Axis, ...], n: float) -> OrderReading:
         """Return what the cells tell of the correlation."""
         return OrderReading(RankTable(Table(grids[0], grids[1], n)))
 

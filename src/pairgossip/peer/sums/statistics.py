@@ -15,6 +15,7 @@ from pairgossip.errors import InputError
 from pairgossip.kernels import as_kernel
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.sums.cells import (
+    Axis,
     Cells,
     Columns,
     RankCells,
@@ -95,7 +96,7 @@ class StatisticsProgram(SumsProgram):
 
     def _question(self) -> tuple[bytes, int]:
         name = f"cells {self._taken}"
-        edges = [grid.edges.tolist() for grid in self._grids]
+        edges = [_places(grid) for grid in self._grids]
         return msgspec.msgpack.encode(_Question(name, edges)), self._width()
 
     def _width(self) -> int:
@@ -177,7 +178,12 @@ class StatisticsProgram(SumsProgram):
         )
 
 
-def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[Grid, ...]:
+def _places(axis: Axis) -> list[float]:
+    """Return the edges of bins, or the values that have one each."""
+    return (axis.values if isinstance(axis, Labels) else axis.edges).tolist()
+
+
+def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Axis, ...]) -> tuple[Axis, ...]:
     """Return bins as another member lays them, if they are the same but for rounding."""
     (name, edges), (other, others) = (read_question(one, _Question) for one in (mine, theirs))
     sizes = [list(map(len, lists)) for lists in (edges, others)]
@@ -189,7 +195,11 @@ def _follow_grids(mine: bytes, theirs: bytes, grids: tuple[Grid, ...]) -> tuple[
             raise Disagreement("bins that are elsewhere")
         if not all(a < b for a, b in pairwise(two)):
             raise Disagreement("bins that are empty")
-    return tuple(Grid(np.array(e), g.powers) for e, g in zip(others, grids, strict=True))
+    # Values of their own are declared, and as near as that they are the same.
+    return tuple(
+        grid if isinstance(grid, Labels) else Grid(np.array(edges), grid.powers)
+        for edges, grid in zip(others, grids, strict=True)
+    )
 
 
 def columns_of(spec: Spec, rows: int | None = None) -> Columns:
@@ -197,7 +207,9 @@ def columns_of(spec: Spec, rows: int | None = None) -> Columns:
     label = _known_labels(spec)
     names = spec.observed if label is None else spec.columns
     bins = spec.algorithm.bins or default_bins(spec, rows)
-    return Columns(tuple(spec.ranges[name] for name in names), label, bins, spec.target)
+    ranges = tuple(spec.ranges[name] for name in names)
+    whole = tuple(name in (spec.whole or ()) for name in names)
+    return Columns(ranges, whole, label, bins, spec.target)
 
 
 def default_bins(spec: Spec, rows: int | None) -> int:

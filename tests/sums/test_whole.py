@@ -1,0 +1,127 @@
+"""Columns of whole numbers: every value has a bin of its own, and nothing is left open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pairgossip as pg
+from pairgossip.errors import InputError
+from pairgossip.peer.protocol.program import Disagreement
+from pairgossip.peer.spec.leaves import describe_leaves
+from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.storage.rows import read_rows
+from pairgossip.peer.sums.results import Result
+from tests.sums.running import deal, run_programs, start_programs
+from tests.sums.specs import sums_text
+
+RNG = np.random.default_rng(5)
+N = 400
+LABELS = (RNG.random(N) < 0.4).astype(float)
+GRADES = np.clip(np.rint(RNG.normal(4 + 3 * LABELS, 2)), 1, 10)
+OTHERS = np.clip(np.rint(RNG.normal(GRADES, 3)), 1, 10)
+SCORED = np.column_stack([GRADES, LABELS])
+BOTH = np.column_stack([GRADES, OTHERS, LABELS])
+TWO = np.column_stack([GRADES, OTHERS])
+TOP = 'whole = ["a"]'
+
+
+def text_for(kernel: str, columns: list[str], label: str | None, top: str = TOP) -> str:
+    return sums_text(f'kernel = "{kernel}"', columns, label, ranges=(1, 10), top=top)
+
+
+def find(kernel: str, rows: np.ndarray, label: str | None) -> Result:
+    width = 1 if rows.ndim == 1 else rows.shape[1] - (label is not None)
+    columns = ["a", "b"][:width]
+    listed = ", ".join(f'"{name}"' for name in columns)
+    text = text_for(kernel, columns, label, f"whole = [{listed}]")
+    return run_programs(start_programs(parse_spec(text), deal(rows, 5)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rows", "label"),
+    [
+        ("auc", SCORED, "l"),
+        ("auc-difference", BOTH, "l"),
+        ("gini", GRADES, None),
+        ("gini-coefficient", GRADES, None),
+        ("kendall", TWO, None),
+        ("kendall-b", TWO, None),
+        ("ranking-risk", SCORED, "l"),
+        ("concordance", TWO, None),
+    ],
+)
+def test_the_answer_is_that_of_the_rows(kernel: str, rows: np.ndarray, label: str | None) -> None:
+    found, exact = find(kernel, rows, label), pg.exact(rows, kernel, interval=0.95)
+    assert found.value == pytest.approx(float(exact), rel=1e-9)
+    assert found.sampling_error == pytest.approx(exact.error, rel=1e-6)
+    assert found.interval == pytest.approx((exact.low, exact.high), rel=1e-4)
+    assert found.bracket == pytest.approx((float(exact), float(exact)), rel=1e-5)
+
+
+def test_statistics_of_order_are_those_of_the_rows() -> None:
+    median = find("median", GRADES, None)
+    assert median.value == median.bracket[0] == median.bracket[1] == np.median(GRADES)  # type: ignore[index]
+    test = find("mann-whitney", SCORED, "l")
+    assert test.p == pytest.approx(pg.test(GRADES, "mann-whitney", labels=LABELS).p, rel=1e-6)
+
+
+def test_members_learn_how_many_rows_have_each_value() -> None:
+    spec = parse_spec(text_for("auc", ["a"], "l"))
+    assert "1 sum of 21 numbers: how many rows have each value." in " ".join(describe_leaves(spec))
+
+
+def test_a_range_of_far_more_numbers_than_bins_is_cut_into_bins() -> None:
+    text = sums_text('kernel = "gini"', ["a"], ranges=(0, 1200), top=TOP)
+    rows = RNG.integers(0, 1200, 300).astype(float)
+    found = run_programs(start_programs(parse_spec(text), deal(rows, 3)))
+    assert found.bracket is not None
+    assert found.bracket[0] < pg.exact(rows, "gini") < found.bracket[1]
+
+
+def test_all_members_have_the_same_values() -> None:
+    spec = parse_spec(text_for("gini", ["a"], None))
+    (program,) = start_programs(spec, [GRADES[:, None]])
+    ask = program.ask()
+    assert ask is not None and program.follow(ask.public).public == ask.public
+    with pytest.raises(Disagreement, match="another number of bins"):
+        program.follow(ask.public.replace(b"cells 0", b"cells 1"))
+
+
+def test_other_values_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("a\n1\n2.5\n3\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has 1 value outside the whole numbers, in line 3"):
+        read_rows(file, parse_spec(text_for("gini", ["a"], None)))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (text_for("gini", ["a"], None, "whole = 3"), "whole must be a list of columns"),
+        (text_for("gini", ["a"], None, 'whole = ["l"]'), "whole names 'l', which is not among"),
+        (text_for("variance", ["a"], None), "whole is of no use here: kernel 'variance'"),
+        (text_for("distance", ["a", "b"], None), "whole is of no use here: kernel 'distance'"),
+        (
+            sums_text('kernel = "gini"', ["a"], ranges=(0, 2.5), top=TOP),
+            r"ranges.a is \[0, 2.5\], but whole names 'a'",
+        ),
+        (sums_text('loss = "auc-logistic"', ["a"], "l", top=TOP), "whole is for a kernel"),
+        (
+            text_for("gini", ["a"], None).replace('name = "sums"', 'name = "exchange"'),
+            'whole is for algorithm.name = "sums"',
+        ),
+    ],
+)
+def test_wrong_specifications_are_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        parse_spec(text)
+
+
+def test_a_file_without_it_keeps_its_hash() -> None:
+    plain = text_for("gini", ["a"], None, "")
+    assert "whole" not in parse_spec(plain).text
+    assert parse_spec(plain).hash == parse_spec(text_for("gini", ["a"], None, "whole = []")).hash
+    assert parse_spec(plain).hash != parse_spec(text_for("gini", ["a"], None)).hash
