@@ -20,6 +20,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
     "mathml",
     "docstrings",
 ]
@@ -83,6 +84,11 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
 }
 
+# What can be typed has a button that copies it; what is printed has none.
+copybutton_selector = ", ".join(
+    f"div.highlight-{kind} pre" for kind in ("python", "sh", "shell", "toml")
+)
+
 html_theme = "pydata_sphinx_theme"
 html_title = "pairgossip"
 html_static_path = ["_static"]
@@ -90,7 +96,7 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "theory": [], "errata": [], "reproduce": []}
+html_sidebars = {"index": [], "faq": [], "theory": [], "errata": [], "reproduce": []}
 html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 9,  # all of them

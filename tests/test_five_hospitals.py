@@ -20,7 +20,7 @@ from pairgossip.cli import main
 from .peer.zenoh_people import free_address
 
 PAGE = Path(__file__).parents[1] / "docs" / "field" / "five-hospitals.md"
-FENCE = re.compile(r"^```(text|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(shell|text|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ADDRESS = re.compile(r"tls/127\.0\.0\.1:745\d")
 VARIES = re.compile(r"^((?!specification).*)\b[0-9a-f]{64}$")
 """Ids; the hash of a specification is the same for everybody."""
@@ -42,7 +42,7 @@ def steps_of_page() -> tuple[str, list[Step]]:
         if kind == "toml":
             assert not spec
             spec = block
-        elif block.startswith(("pairgossip ", "kill ")):
+        elif kind == "shell":
             steps.append(Step(block.splitlines(), []))
         else:
             steps[-1].shown.extend(block.splitlines())
