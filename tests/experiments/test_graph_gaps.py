@@ -28,7 +28,7 @@ def test_the_verdicts(results: dict[str, Any]) -> None:
 
 def test_what_the_paper_does_not_say_is_said_to_fit(results: dict[str, Any]) -> None:
     """Which grid and which reading of k = 5 were taken are inferences, not verdicts."""
-    _, grid, small_world = GAPS.report(results).findings
+    _, grid, small_world = GAPS.report(results).notes
     assert "does not say which 2D grid" in grid and "26 x 26 torus fits" in grid
     assert "4 for it, which fits" in small_world and "Newman-Watts graph with k = 5" in small_world
     printed = PRINTED_GAPS["watts-strogatz"]
@@ -66,9 +66,7 @@ def test_dense_eigenvalues_of_a_torus_are_sums_of_those_of_two_cycles() -> None:
 def test_only_the_square_torus_has_the_printed_gap(results: dict[str, Any]) -> None:
     for facts in results["other-grids"].values():
         assert abs(facts["gap"] / PRINTED_GAPS["torus"] - 1) > 0.05
-    assert (
-        "the torus 27 x 26 comes nearest: its gap is -11% off" in GAPS.report(results).findings[1]
-    )
+    assert "the torus 27 x 26 comes nearest: its gap is -11% off" in GAPS.report(results).notes[1]
 
 
 def test_other_graphs_would_change_the_verdicts(results: dict[str, Any]) -> None:
@@ -81,3 +79,5 @@ def test_other_graphs_would_change_the_verdicts(results: dict[str, Any]) -> None
     assert changed["gap-torus"] == "does not hold"
     assert changed["gap-watts-strogatz"] == "does not hold"
     assert changed["complete-largest"] == "does not hold"
+    assert GAPS.report(results).headline.startswith("3 of the 3 ")
+    assert GAPS.report(doctored).headline.startswith("1 of the 3 ")

@@ -116,4 +116,4 @@ def test_nothing_is_written_as_nan(section: Section) -> None:
     assert "nan" not in texts(section)
     assert "inf" not in texts(section).split()
     assert len(section.pictures) == 1
-    assert str(2 * PLAN.trials) in section.findings[0]
+    assert str(2 * PLAN.trials) in section.notes[0]

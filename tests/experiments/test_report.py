@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page as BrowserPage
 
 from pairgossip.experiments import Section, reproduce
-from pairgossip.experiments.framework import Claim, Plan, Table
+from pairgossip.experiments.framework import Claim, Picture, Plan, Table
+from pairgossip.experiments.framework.figures import Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.framework.report import Contents, _format_cell, _render_report
 
 from .toy import TOY
@@ -67,28 +71,49 @@ def test_the_report_says_what_was_asked_found_and_with_what(report: Path) -> Non
     text = report.read_text(encoding="utf-8")
     for piece in ("Does it work?", "It works.", "✓", "numpy", "seed", "numba", "1 hold"):
         assert piece in text
+    assert text.count("The error ends at ") == 2  # in the summary and in its section
     assert re.search(r"<td class=\"number\">3.000</td><td class=\"number\">[\d.]+</td>", text)
 
 
 PHONE, DESK = 390, 1400
 CLAIMS = [
-    Claim("fast", "The error falls fast. " * 9, "paper, line 329", "holds in part", "It does."),
-    Claim("small", "The bias is small. " * 9, "said in paper, line 643", "does not hold", "No."),
+    Claim("fast", "The error falls fast. " * 9, cite("329"), "holds in part", "It does."),
+    Claim("small", "The bias is small. " * 9, cite("238, 643"), "does not hold", "1e-12 " * 90),
 ]
 ERRATA = Table("Errata", ("lines", "printed", "evidence"), [("301, 323, 415", "", "b " * 90)])
+LONG = Table("Long", ("n", "value" * 9, "other" * 9), [(n, 0.5, 1e-9) for n in range(20)])
+WIDE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='1200' height='90'/>"
+"""A figure as wide as the widest of the report."""
+WIDE_PICTURE = Picture("wide", "A wide figure.", Sheet(1))
+
+
+def written(tmp_path: Path, **names: bool) -> Path:
+    """Write a report of sections by the names of their experiments, and whether these open it."""
+    section = Section("All is well.", ["How."], [WIDE_PICTURE], [ERRATA, LONG], CLAIMS)
+    experiments = {name: replace(TOY, name=name, opens=opens) for name, opens in names.items()}
+    contents = Contents(experiments, dict.fromkeys(names, section), {}, Plan(True, 2, 0), [])
+    path = tmp_path / "report.html"
+    sources = {f"{name}-wide": WIDE for name in names}
+    path.write_text(_render_report(contents, sources), encoding="utf-8")
+    return path
+
+
+def opened(browser: Browser, path: Path, width: int) -> BrowserPage:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(path.as_uri())
+    return page
 
 
 @pytest.fixture(params=[PHONE, DESK])
-def measured(browser: Browser, request: pytest.FixtureRequest) -> tuple[int, dict[str, float]]:
-    """Lay out a report with tables of long texts in it, and measure it."""
-    sections = {"toy": Section([], tables=[ERRATA], claims=CLAIMS)}
-    contents = Contents({"toy": TOY}, sections, {}, Plan(True, 2, 0), [])
-    context = browser.new_context(viewport={"width": request.param, "height": 800})
-    page = context.new_page()
-    page.set_content(_render_report(contents, {}))
+def measured(
+    browser: Browser, tmp_path: Path, request: pytest.FixtureRequest
+) -> tuple[int, dict[str, float]]:
+    """Lay out a report with tables of long texts in it, unfold it, and measure it."""
+    page = opened(browser, written(tmp_path, toy=True), request.param)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     found: dict[str, float] = page.evaluate(
         """() => ({
-            page: document.documentElement.scrollWidth,
+            page: document.scrollingElement.scrollWidth,
             hidden: Math.max(...[...document.querySelectorAll('.scroll:has(.stacked)')]
                 .map(box => box.scrollWidth - box.clientWidth)),
             statement: Math.min(...[...document.querySelectorAll('.verdicts td:nth-child(2)')]
@@ -98,7 +123,7 @@ def measured(browser: Browser, request: pytest.FixtureRequest) -> tuple[int, dic
             heads: [...document.querySelectorAll('.verdicts thead')].at(-1).clientHeight,
         })"""
     )
-    context.close()
+    page.close()
     return request.param, found
 
 
@@ -109,6 +134,48 @@ def test_tables_of_text_can_be_read_on_a_phone(measured: tuple[int, dict[str, fl
     assert (found["heads"] == 0) == (found["empty"] == 0) == (width == PHONE)
     if width == PHONE:
         assert min(found["statement"], found["evidence"]) > 0.85 * width
+
+
+def folded(page: BrowserPage) -> int:
+    return page.locator("details:not([open])").count()
+
+
+def test_a_statement_unfolds_where_a_link_leads_to_it(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, written(tmp_path, toy=True), PHONE)
+    fast = page.locator("#claim-fast")
+    assert folded(page) == 4  # all statements, a long table, two statements
+    expect(fast.get_by_text("It does.")).to_be_hidden()
+    page.get_by_text("All 2 statements").click()
+    page.get_by_role("link", name="The error falls fast.").click()
+    expect(fast.get_by_text("It does.")).to_be_visible()
+    expect(fast).to_contain_text("section 3.2 (line 329 of the LaTeX source)")
+    assert folded(page) == 2
+    page.close()
+
+
+def test_nothing_is_folded_on_paper(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, written(tmp_path, toy=True), DESK)
+    page.evaluate(
+        """addEventListener("beforeprint", () => {
+            window.printed = document.querySelectorAll("details:not([open])").length;
+        })"""
+    )
+    before = folded(page)
+    page.pdf()
+    assert page.evaluate("window.printed") == 0
+    assert folded(page) == before > 0
+    page.close()
+
+
+def test_the_report_opens_with_the_figures_of_those_that_open_it(tmp_path: Path) -> None:
+    for names, first in (
+        ({"one": False, "two": True, "three": True}, ["two", "three"]),
+        ({"one": False, "two": False}, ["one"]),
+    ):
+        text = written(tmp_path, **names).read_text(encoding="utf-8")
+        opening = text[: text.index("<nav>")]
+        assert re.findall(r'href="figures/(\w+)-wide.png"', opening) == first
+        assert text.count('alt="A wide figure."') == len(names) + len(first)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def report(results: Mapping[str, Any]) -> Section:
     sheet.panels[0].plot(run.iterations, run.error, "error", "#000000")
     ours = float(run.mean[-1])
     return Section(
+        f"The error ends at {run.error[-1]:.1e}.",
         [f"The mean is {ours:.6f} < & > of {run.trials} trials."],
         [Picture("error", "The error <falls>.", sheet)],
         [Table.from_records("Means", [{"what": "gini", "printed": 3.0, "ours": ours}])],

@@ -284,7 +284,7 @@ T = np.array([1.0, 10.0, 100.0])
 
 
 def panels(sheet: Sheet) -> list[dict[str, Any]]:
-    (figure,) = _section_content(Section([], [Picture("one", "caption", sheet)]))["figures"]
+    (figure,) = _section_content(Section("", [], [Picture("one", "caption", sheet)]))["figures"]
     assert (figure["name"], figure["caption"]) == ("one", "caption")
     shown: list[dict[str, Any]] = figure["panels"]
     return shown

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from pairgossip.experiments import framework as fw
+from pairgossip.experiments.framework.paper import locate
 from pairgossip.theory.errata import ERRATA, Erratum
 
 _COLUMNS = ("lines", "severity", "printed", "correct", "hypotheses")
@@ -27,16 +29,27 @@ def _row(erratum: Erratum) -> dict[str, Any]:
 def _report(results: fw.Results) -> fw.Section:
     rows = results["errata"]["rows"]
     shown = sum(row["shown"] and row["inside"] for row in rows)
-    columns = (*_COLUMNS, "evidence")
+    columns = (*_COLUMNS[1:], "evidence")
+    counts = Counter(row["severity"] for row in rows)
     return fw.Section(
+        f"{len(rows)} places of the paper are corrected: {counts['A']} would break an "
+        f"implementation, {counts['B']} make a bound or a statement wrong, and {counts['C']} do "
+        f"little harm. Numbers computed here show {shown} of them.",
         [
             "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "
             "slip of the pen, an inference, or a remark that does no harm. Every example satisfies "
             "the paper's own hypotheses, which are listed; what fails only beyond them is not an "
             "error of the paper (one row says that a hypothesis can be done without, by examples "
-            "beyond it). Line numbers are those of the paper's LaTeX source.",
+            "beyond it). Numbers in parentheses after a place or a hypothesis are lines of the "
+            "paper's LaTeX source.",
         ],
-        tables=[fw.Table("Errata", columns, [[row[name] for name in columns] for row in rows])],
+        tables=[
+            fw.Table(
+                "Errata",
+                ("place", *columns),
+                [[locate(row["lines"]), *(row[name] for name in columns)] for row in rows],
+            )
+        ],
         claims=[
             fw.Claim(
                 "errata",

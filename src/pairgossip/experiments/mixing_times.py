@@ -11,6 +11,7 @@ import numpy as np
 
 from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.paper_setup import GRAPHS as PAPER
 from pairgossip.experiments.paper_setup import NETWORK_COLORS, network, paper_nodes
 from pairgossip.theory.errata.network import printed_mixing_time
@@ -53,10 +54,21 @@ def _mixing(name: str, plan: fw.Plan) -> Mapping[str, Any]:
 def _report(results: fw.Results) -> fw.Section:
     found = {name: results[name] for name in _GRAPHS}
     return fw.Section(
+        _headline(found),
         [_size_of_printed(found)],
         [_variation_picture(found)],
         [_table(found)],
         [_printed_claim(found), _corrected_claim(found), _bipartite_claim(found)],
+    )
+
+
+def _headline(found: fw.Results) -> str:
+    printed, exact = ([item[key] for item in found.values()] for key in ("printed", "exact"))
+    ratios = [item["corrected"] / item["exact"] for item in found.values()]
+    return (
+        f"The printed formula gives mixing times of {min(printed):.2f} to {max(printed):.2f} "
+        f"iterations where the exact ones are {min(exact):,} to {max(exact):,}; the corrected "
+        f"formula gives {min(ratios):.2f} to {max(ratios):.2f} times the exact ones."
     )
 
 
@@ -127,7 +139,7 @@ def _printed_claim(found: fw.Results) -> fw.Claim:
         "printed-mixing-time",
         "On a connected, non-bipartite graph, after tau(eps) = log(sqrt(n)/eps)/log c(G) "
         "iterations the total variation is at most eps.",
-        "paper, lines 482, 490 and 507-508",
+        cite("482, 490, 507-508"),
         fw.grade([len(enough) == len(assumed)]),
         f"It is between {low:.3f} and {high:.3f} at eps = {_EPSILON:g}, and long enough on "
         f"{len(enough)} of the {len(assumed)} graphs here that are not bipartite; their exact "
@@ -161,8 +173,8 @@ def _bipartite_claim(found: fw.Results) -> fw.Claim:
     return fw.Claim(
         "bipartite",
         "Observations mix on every connected graph of three nodes or more, bipartite ones too.",
-        "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite (line 301), is "
-        "sufficient, and this is weaker",
+        "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite (proposition "
+        "1), is sufficient, and this is weaker",
         fw.grade([len(mixed) == len(bipartite)]),
         f"Of the {len(bipartite)} bipartite graphs ({', '.join(bipartite)}), {len(mixed)} mix: an "
         "exchange leaves all nodes but two in place, so that no walk alternates between two sides.",

@@ -13,6 +13,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
 from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.paper_setup import (
     FRANCS,
     NETWORK_COLORS,
@@ -155,7 +156,11 @@ def _report(results: fw.Results) -> fw.Section:
     }
     common = [points[_COMMON] for points in families.values() if _COMMON in points]
     gap = _fit_ends([1 / point.exact["gap"] for point in common], common)
+    bias, error = _slopes(time, "bias"), _slopes(time, "error")
     return fw.Section(
+        f"On {len(bias)} networks the bias of GoSta falls with time t like t^({bias.mean():.2f}), "
+        f"and the error of a node like t^({error.mean():.2f}), on average; the bounds fall like "
+        f"t^({_BIAS_IN_TIME:g}) and t^({_ERROR_IN_TIME:g}).",
         [
             _about(families["complete"][_COMMON].run),
             *_about_parts(families, time),
@@ -324,7 +329,7 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
         fw.Claim(
             "bias-in-time",
             "The bias of GoSta falls at least as fast as 1/t.",
-            "paper, line 312",
+            cite("312"),
             fw.grade(bias <= _BIAS_IN_TIME + _EXACT_TOLERANCE),
             f"Exact exponents on {len(bias)} networks are between {bias.min():.3f} and "
             f"{bias.max():.3f}; at most {_BIAS_IN_TIME + _EXACT_TOLERANCE:g} was asked for.",
@@ -332,7 +337,7 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
         fw.Claim(
             "error-in-time",
             "The error of GoSta falls at least as fast as 1/sqrt(t).",
-            "paper, line 329",
+            cite("329"),
             fw.grade(error <= _ERROR_IN_TIME + _NOISY_TOLERANCE),
             f"Over {len(error)} networks the exponent of a node's error is "
             f"{_describe_slopes(error)}; at most {_ERROR_IN_TIME + _NOISY_TOLERANCE:g} was asked "
@@ -351,7 +356,7 @@ def _bounds_claim(families: _Families) -> fw.Claim:
     return fw.Claim(
         "below-bounds",
         "Bias and error of a node stay below their bounds.",
-        "theory: the bound on the bias for any kernel; paper, line 325, in its centered form",
+        f"theory: the bound on the bias for any kernel; {cite('325')}, in its centered form",
         fw.grade(value <= 1.0 for value in largest.values()),
         f"On {len(points)} networks and at all checkpoints the exact bias is at most "
         f"{largest['bias']:.3g} of its bound, the root mean square error {largest['error']:.3g} "

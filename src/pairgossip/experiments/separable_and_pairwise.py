@@ -12,6 +12,7 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.estimation import estimate
 from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.paper_setup import (
     COLORS,
     GRAPHS,
@@ -151,10 +152,22 @@ def _report(results: fw.Results) -> fw.Section:
     kinds = ("averaging", "gosta", "exact")
     found = {name: _measure(*(results[f"{kind}-{name}"] for kind in kinds)) for name in GRAPHS}
     return fw.Section(
+        _headline(found),
         _about(found),
         [_rates_picture(found)],
         [_averaging_table(found), _gosta_table(found)],
         [_geometric_claim(found), _slower_claim(found)],
+    )
+
+
+def _headline(found: _Found) -> str:
+    straight = min(m.averaging_error.explained for m in found.values())
+    bias = float(np.mean([m.gosta_bias.slope for m in found.values()]))
+    mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in found.values()]))
+    return (
+        f"A geometric fall explains {100 * straight:.1f} % of the logarithm of a mean's error. Of "
+        f"a pairwise statistic, the bias falls like t^({bias:.2f}) and the fluctuation of the "
+        f"network's mean like t^({mean:.2f})."
     )
 
 
@@ -220,7 +233,7 @@ def _geometric_claim(found: _Found) -> fw.Claim:
     return fw.Claim(
         "mean-geometric",
         "Mean estimation converges geometrically.",
-        "paper, line 312",
+        cite("312"),
         fw.grade([is_straight, is_straight and excess <= _STANDARD_ERRORS]),
         f"A straight line explains at least {100 * straight:.2f} % of the logarithm of the error. "
         f"Its slope is {min(ratios):.2f} to {max(ratios):.2f} times that of the bound, which the "
@@ -249,7 +262,7 @@ def _slower_claim(found: _Found) -> fw.Claim:
         "pairwise-slower",
         "Pairwise estimation is slower: its bias falls like 1/t and the fluctuation of the "
         "network's mean like 1/sqrt(t), powers of t and not geometrically.",
-        "paper, line 312, made exact by theory",
+        cite("312") + ", made exact by theory",
         fw.grade(near),
         f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "
         f"of the network's mean {np.mean(means):.3f} on average ({min(means):.3f} to "

@@ -12,6 +12,7 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.experiments import framework as fw
 from pairgossip.experiments.estimation_comparison.methods import METHODS, Measured, cases
 from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.paper_setup import COLORS as GRAPH_COLORS
 from pairgossip.experiments.paper_setup import GRAPHS, describe_order, price
 from pairgossip.results.curves import COLORS, percentile_band
@@ -59,6 +60,7 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
         for graph, target in targets.items()
     }
     return fw.Section(
+        _headline(found),
         [_about(statistic, targets), *_notes(found, targets)],
         [
             _error_picture(found, targets, "iterations"),
@@ -78,6 +80,18 @@ def _report(statistic: str, results: fw.Results) -> fw.Section:
             _bound_claim(statistic, found, targets),
             _u1_claim(statistic, found, targets),
         ],
+    )
+
+
+def _headline(found: _Found) -> str:
+    times = [
+        float(_advantage(methods[clock], methods["u2"])[0][-1])
+        for methods in found.values()
+        for clock in ("gosta-sync", "gosta-async")
+    ]
+    return (
+        "For as many messages as GoSta sends in a run, the error of U2 is "
+        f"{min(times):.3g} to {max(times):.3g} times that of GoSta, over three networks."
     )
 
 
@@ -115,7 +129,7 @@ def _notes(found: _Found, targets: fw.Results) -> list[str]:
         "the asynchronous one; the two clocks are compared at equal exchanges, where the error "
         f"of GoSta with the asynchronous clock ends at {min(apart):.2f} to {max(apart):.2f} times "
         "that with the synchronous one.",
-        "The bound of line 325 varies with the gap lambda_(n-1) / |E| like its power "
+        "The bound of the paper's theorem 1 varies with the gap lambda_(n-1) / |E| like its power "
         f"{_EXPONENT:g}; it is an upper bound, and errors need not. At equal iterations, errors "
         f"follow powers from {min(powers):.2f} to {max(powers):.2f}"
         + (": the graph matters less than in the bound." if weaker else "."),
@@ -348,7 +362,7 @@ def _slope_claim(statistic: str, found: _Found) -> fw.Claim:
     return fw.Claim(
         f"slope-{statistic}",
         "The error of GoSta (synchronous) falls at least as fast as t^(-1/2).",
-        "paper, line 329",
+        cite("329"),
         fw.grade(slope <= slowest for slope in slopes["gosta-sync"]),
         "Slopes at the end of the runs, on the complete, Watts-Strogatz and torus graphs: "
         + "; ".join(
@@ -369,7 +383,7 @@ def _bound_claim(statistic: str, found: _Found, targets: Mapping[str, Any]) -> f
     return fw.Claim(
         f"bound-{statistic}",
         "The expected deviation of GoSta (synchronous) stays below the theorem's bound.",
-        "paper, line 325, in its centered form",
+        cite("325") + ", in its centered form",
         fw.grade([ratio <= 1.0 for ratio in ratios.values()]),
         "The largest ratio of error to bound over all checkpoints is "
         + fw.list_values(ratios)
@@ -387,7 +401,7 @@ def _u1_claim(statistic: str, found: _Found, targets: Mapping[str, Any]) -> fw.C
     return fw.Claim(
         f"u1-{statistic}",
         "U1 alone does not reach the statistic: a node's estimate tends to its own row's mean.",
-        "theory: paper, line 901",
+        "theory: " + cite("901"),
         fw.grade(passed),
         "Relative to the statistic, the final estimates of U1 and the row means are this far "
         f"from it: {', '.join(listed)}; the errors are those to the row means.",

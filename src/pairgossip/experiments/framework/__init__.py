@@ -55,7 +55,7 @@ class Claim:
     name: str
     statement: str
     source: str
-    """Who says so: "paper, section 5" or "paper, line 641", or "theory"."""
+    """Who says so: a place of the paper (`paper.cite`), another paper, or "theory"."""
     verdict: Verdict
     evidence: str
 
@@ -64,10 +64,18 @@ class Claim:
 class Section:
     """What one experiment found; no number in it is typed in."""
 
-    findings: Sequence[str]
+    headline: str
+    """The answer in a sentence or two, for who reads nothing else."""
+    notes: Sequence[str]
+    """What else was found, and how."""
     pictures: Sequence[Picture] = ()
     tables: Sequence[Table] = ()
     claims: Sequence[Claim] = ()
+
+    @property
+    def findings(self) -> list[str]:
+        """All that is said in words, the headline first."""
+        return [self.headline, *self.notes]
 
 
 class _RunTrials(Protocol):
@@ -148,6 +156,8 @@ class Experiment:
     question: str
     cases: Callable[[Plan], Sequence[Case]]
     report: Callable[[Results], Section]
+    opens: bool = False
+    """Whether its first figure is among those with which the report opens."""
 
 
 def grade(passed: Iterable[bool]) -> Verdict:

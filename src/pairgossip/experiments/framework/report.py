@@ -21,6 +21,7 @@ from pairgossip.experiments.framework import (
     Table,
     Verdict,
 )
+from pairgossip.experiments.framework.typesetting import typeset
 from pairgossip.files import replacing, write_text
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _PLURALS: dict[Verdict, str] = {
     "undecided": "are undecided",
 }
 """Verdicts on more than one statement."""
+_MANY_ROWS = 12
+"""Tables of more rows fold away."""
 _DOTS_PER_INCH = 160
 _MANY_DECADES = 1e3
 
@@ -80,18 +83,29 @@ def _render_report(contents: Contents, sources: Mapping[str, str]) -> str:
     from jinja2 import Environment
 
     template = files("pairgossip.experiments.framework").joinpath("page.html")
-    page = Environment(autoescape=True).from_string(template.read_text(encoding="utf-8"))
+    environment = Environment(autoescape=True)
+    environment.filters["typeset"] = typeset
+    page = environment.from_string(template.read_text(encoding="utf-8"))
     claims = [claim for section in contents.sections.values() for claim in section.claims]
     return page.render(
         contents._asdict(),
         title=_TITLE,
         counts=_count_verdicts(claims),
+        statements=len(claims),
+        opening=_find_opening(contents),
+        many_rows=_MANY_ROWS,
         sources=sources,
         marks=MARKS,
         number_columns=_number_columns,
         format_cell=_format_cell,
         any=any,
     )
+
+
+def _find_opening(contents: Contents) -> list[str]:
+    """Name the experiments whose first figures open the report: if none does, the first one's."""
+    drawn = [name for name, section in contents.sections.items() if section.pictures]
+    return [name for name in drawn if contents.experiments[name].opens] or drawn[:1]
 
 
 def _number_columns(table: Table) -> list[bool]:

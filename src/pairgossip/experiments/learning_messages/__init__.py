@@ -58,6 +58,7 @@ def _report(results: fw.Results) -> fw.Section:
     }
     on_graphs = {name: by for name, by in curves.items() if not name.endswith(HELD_OUT)}
     return fw.Section(
+        _headline(curves, facts),
         [_about(facts), _about_sent(curves, facts), _about_auc(curves)],
         [
             overview_picture(curves, facts),
@@ -75,6 +76,24 @@ def _report(results: fw.Results) -> fw.Section:
             _ordered_claim(on_graphs, facts),
             _held_out_claim(curves, facts),
         ],
+    )
+
+
+def _headline(curves: Curves, facts: Facts) -> str:
+    name = f"{WISCONSIN}-watts-strogatz"
+    by, level = curves[name], 2 * facts[name]["optimum"]
+    needed = {}
+    for way, curve in by.items():
+        exchanges = curve.needed(level, "exchanges")
+        needed[way] = (
+            f"more than {round(curve.exchanges[-1]):,}"
+            if exchanges is None
+            else f"{round(exchanges):,}"
+        )
+    return (
+        "Exchanges until the nodes' loss is below twice the optimum, on a small world: "
+        f"{needed['paper']} with the paper's step, {needed['adaptive']} with the adaptive step, "
+        f"{needed['tree']} with sketched gradients along a tree."
     )
 
 
@@ -324,4 +343,5 @@ LEARNING_MESSAGES = fw.Experiment(
     "scores on rows that no node has seen?",
     cases,
     _report,
+    opens=True,
 )

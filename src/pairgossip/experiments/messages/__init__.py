@@ -74,6 +74,7 @@ def _report(results: fw.Results) -> fw.Section:
         for name, fact in facts.items()
     }
     return fw.Section(
+        _headline(curves["torus"]),
         [_about(facts), _about_prices(curves), _about_bytes(curves)],
         [
             overview_picture(curves, facts),
@@ -94,6 +95,16 @@ def _report(results: fw.Results) -> fw.Section:
             _collect_claim(curves),
             _wall_claim(curves, facts),
         ],
+    )
+
+
+def _headline(by: Mapping[str, Curve]) -> str:
+    way, best = _best(by)
+    return (
+        f"Messages until all nodes of a torus know the statistic within {100 * LEVEL:g} %: "
+        f"{_format(by['gosta'].needed(LEVEL))} by the paper's method, "
+        f"{_format(best.needed(LEVEL))} by the best other way of gossip ({WAYS[way].label}), and "
+        f"{_format(by['sketch-tree'].needed(LEVEL))} along a tree."
     )
 
 
@@ -378,4 +389,5 @@ MESSAGES = fw.Experiment(
     "continuized exchanges and along a tree?",
     cases,
     _report,
+    opens=True,
 )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.experiments import framework as fw
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.metric_learning.metrics import (
     DIMENSIONS,
     HELD_OUT,
@@ -45,7 +46,7 @@ _CONVERGED = 0.1
 """Share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
 """A metric concentrates where it has more than this share of its weight."""
-_SAID = "said in paper, line 641, of another experiment"
+_SAID = f"said in {cite('641')}, of another experiment"
 _CLEARLY = 2.0
 """Standard errors from which on a difference in accuracy is not left to chance."""
 
@@ -64,6 +65,7 @@ def _report(name: str, results: fw.Results) -> fw.Section:
         findings, weights = _about_digits(measured), images_picture
         claims.append(_digits_claim(measured))
     return fw.Section(
+        _scores(measured),
         findings,
         [picture(measured) for picture in (convergence_picture, weights, accuracy_picture)],
         [_results_table(measured, share if name == "mixture" else None)],
@@ -79,8 +81,7 @@ def _about_mixture(measured: Measures, share: Mapping[str, FloatArray]) -> list[
         + _describe_setup("mixture", measured),
         f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
         f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
-        f"centralized minimum: {100 * _informative_share(measured.central['model']):.0f} %). "
-        + _scores(measured),
+        f"centralized minimum: {100 * _informative_share(measured.central['model']):.0f} %).",
     ]
 
 
@@ -89,7 +90,7 @@ def _about_digits(measured: Measures) -> list[str]:
         f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
         "node; pixels are scaled to variance 1 over the nodes' images. "
         + _describe_setup("digits", measured),
-        _scores(measured) + " Gray levels as they are, unscaled, give "
+        "Gray levels as they are, unscaled, let nearest neighbors find the class of "
         f"{100 * measured.central['unscaled']:.1f} % without any learning.",
     ]
 

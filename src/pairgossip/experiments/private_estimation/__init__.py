@@ -13,6 +13,7 @@ import numpy as np
 
 from pairgossip.experiments import framework as fw
 from pairgossip.experiments.framework.figures import Panel, Sheet
+from pairgossip.experiments.framework.paper import cite
 from pairgossip.experiments.paper_setup import FRANCS
 from pairgossip.experiments.private_estimation.draws import (
     EPSILONS,
@@ -63,6 +64,7 @@ def _report(results: fw.Results) -> fw.Section:
     }
     runs: dict[str, Run] = {name: results[f"gossip-{name}"] for name in GRAPHS}
     return fw.Section(
+        _headline(statistics),
         [_about(statistics)],
         [
             _epsilon_picture(statistics),
@@ -82,8 +84,7 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _about(statistics: Mapping[str, _ByEpsilon]) -> str:
-    gini, auc = (next(iter(drawn.values())) for drawn in statistics.values())
+def _headline(statistics: Mapping[str, _ByEpsilon]) -> str:
     useful = {
         name: min(
             (
@@ -100,11 +101,18 @@ def _about(statistics: Mapping[str, _ByEpsilon]) -> str:
         for name, eps in useful.items()
     }
     return (
+        "With one randomized report per person, the predicted error is below a tenth of the value "
+        f"{spoken['Gini']} for Gini's mean difference and {spoken['AUC']} for the AUC: with few "
+        "people, local privacy is costly."
+    )
+
+
+def _about(statistics: Mapping[str, _ByEpsilon]) -> str:
+    gini, auc = (next(iter(drawn.values())) for drawn in statistics.values())
+    return (
         f"Every person reports once, by randomized response: an income of {gini['n']} households "
         f"in {INCOME_BINS} bins, or the mean of nine cell features of {auc['n']} tumors in "
-        f"{SCORE_BINS} bins together with the diagnosis. The predicted error is below a tenth of "
-        f"the value {spoken['Gini']} for Gini's mean difference and {spoken['AUC']} for the AUC: "
-        "with few people, local privacy is costly."
+        f"{SCORE_BINS} bins together with the diagnosis."
     )
 
 
@@ -225,7 +233,7 @@ def _own_pairs_claim(case: _Drawn) -> fw.Claim:
         "debiased at a node's own report like at any other, the V-statistic is biased, by a known "
         "amount, and it is unbiased with the debiased own pair (rule: "
         f"{_ERRORS:g} standard errors).",
-        "theory, about what lines 679-682 of the paper leave open",
+        f"theory, about what is left open in {cite('679-682')}",
         fw.grade([unbiased, biased, known]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "
