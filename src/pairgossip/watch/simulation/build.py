@@ -15,6 +15,7 @@ from pairgossip.inference import Answer, exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
+from pairgossip.watch.simulation.again import tell_again
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun
 from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
@@ -46,8 +47,9 @@ def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
         _check_sites(rows, settings)
     make = _learning if settings.loss else _estimation
     runs = [make(settings, choice, rows) for choice in settings.runs]
-    for run in runs:
+    for run, choice in zip(runs, settings.runs, strict=True):
         run.follow(settings.follow)
+        run.again = tell_again(settings, choice, rows, run.places.network.n, run.iterations)
     return runs
 
 

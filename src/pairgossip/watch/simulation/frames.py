@@ -175,6 +175,7 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
         "checkpoints": run.checkpoints,
         "curves": run.curve_names,
         "follows": run.follower is not None,
+        "again": run.again._asdict(),
         **run.describe(),
     }
 

@@ -23,8 +23,9 @@ from pairgossip.checks import SCHEDULES
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
-from pairgossip.kernels import describe
+from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
+from pairgossip.sketches import default_sketch
 from pairgossip.tables import DELIMITERS, Table, column_name, read_columns
 from pairgossip.watch.simulation.settings import MOST_NODES, Settings
 
@@ -45,7 +46,7 @@ _SITE = "site"
 _LEAST_ROWS_PER_SITE = 2
 """On average; a column with fewer is not offered, as it hardly says where rows are."""
 TWO_NORMALS = "two-normals"
-_TWO_NORMALS_ROWS, _TWO_NORMALS_SITES = 1_000, 24
+_TWO_NORMALS_ROWS = 1_000
 
 
 class Observations(NamedTuple):
@@ -56,6 +57,10 @@ class Observations(NamedTuple):
     groups: Any
     """The site of every row; None where every row is a node."""
     columns: tuple[str, ...]
+    of: int
+    """How many rows the data has, of which these may be a part."""
+    file: str = ""
+    """The name of the uploaded file, if it is one."""
 
 
 class Uploads:
@@ -100,13 +105,13 @@ class Uploads:
 def _two_normals(rows: int) -> Dataset:
     """Make up scores that are normal, one higher in class 1; they are always the same.
 
-    The last of the sites holds seven times as many rows as the first.
+    The last of the sites holds about seven times as many rows as the first.
     """
     random = np.random.default_rng(0)
     label = random.integers(0, 2, rows).astype(np.float64)
     score = random.normal(size=rows) + label
-    shares = np.linspace(1.0, 7.0, _TWO_NORMALS_SITES)
-    site = random.choice(_TWO_NORMALS_SITES, rows, p=shares / shares.sum())
+    shares = np.linspace(1, 7, 24)
+    site = random.choice(24, rows, p=shares / shares.sum())
     return Dataset(
         TWO_NORMALS,
         ("score", "class", _SITE),
@@ -147,7 +152,7 @@ def _from_dataset(data: Dataset, settings: Settings) -> Observations:
     labels, groups = (
         None if name is None else data[name] for name in (settings.label, settings.group_by)
     )
-    return Observations(values, labels, groups, tuple(names))
+    return Observations(values, labels, groups, tuple(names), len(data))
 
 
 def _from_table(table: Table, settings: Settings) -> Observations:
@@ -155,7 +160,8 @@ def _from_table(table: Table, settings: Settings) -> Observations:
     others = settings.label, settings.group_by
     table.refuse_gaps([*names, *(name for name in others if name is not None)])
     labels, groups = (None if name is None else table.labels(name) for name in others)
-    return Observations(table.with_columns(names).matrix(), labels, groups, tuple(names))
+    values = table.with_columns(names).matrix()
+    return Observations(values, labels, groups, tuple(names), len(table), str(table.path))
 
 
 def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
@@ -180,7 +186,7 @@ def _thin_out(rows: Observations, nodes: int | None) -> Observations:
         )
     kept = np.linspace(0, count - 1, nodes).astype(np.intp)
     labels, groups = (_take(column, kept) for column in (rows.labels, rows.groups))
-    return Observations(rows.values[kept], labels, groups, rows.columns)
+    return rows._replace(values=rows.values[kept], labels=labels, groups=groups)
 
 
 def _take(column: Any, rows: IntArray) -> Any:
@@ -247,7 +253,9 @@ def list_choices() -> dict[str, Any]:
             *(_dataset_choice(build()) for build in CATALOG.values()),
             _dataset_choice(_two_normals(_TWO_NORMALS_ROWS)),
         ],
-        "kernels": [kernel._asdict() for kernel in describe()],
+        "kernels": [
+            kernel._asdict() | {"sketches": _has_sketch(kernel.name)} for kernel in describe()
+        ],
         "losses": [
             {"name": name, "description": build().description} for name, build in LOSSES.items()
         ],
@@ -278,6 +286,15 @@ def list_choices() -> dict[str, Any]:
         "most_nodes": MOST_NODES,
         "largest_upload": LARGEST_UPLOAD,
     }
+
+
+def _has_sketch(kernel: str) -> bool:
+    """Tell whether sums over the rows can tell a statistic."""
+    try:
+        default_sketch(as_kernel(kernel))
+    except InputError:
+        return False
+    return True
 
 
 def _schedules_of(method: Method) -> list[str]:

@@ -25,6 +25,7 @@ from pairgossip.inference import Answer
 from pairgossip.kernels.pairs import Averages
 from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.theory import theory_curves
+from pairgossip.watch.simulation.again import Again
 from pairgossip.watch.simulation.places import Follower, Places
 
 _RECENT = 48
@@ -43,6 +44,8 @@ class WatchedRun(ABC):
     """None where no observations travel."""
     remark = ""
     """What a viewer should know of the run besides."""
+    again: Again
+    """The same run without the page."""
     _swaps = True
     _how: str
     """The algorithm, for the title."""
@@ -185,10 +188,11 @@ class WatchedEstimation(WatchedRun):
 
     def describe(self) -> dict[str, Any]:
         """Return what stays the same: the exact value and its sampling error."""
-        exact = self._common_target
+        exact, setup = self._common_target, self._setup
         return {
             "kind": "estimation",
             "exact": exact,
+            "ends": setup.method.collects or setup.timetable.length is not None,
             "sampling": None if self.answer is None else vars(self.answer),
             "colored": "estimate",
             "middle": "exact value" if exact is not None else "the node's own exact value",
@@ -275,6 +279,7 @@ class WatchedLearning(WatchedRun):
         return {
             "kind": "learning",
             "exact": None,
+            "ends": False,
             "colored": f"weight of {self._first_coordinate}",
             "middle": "mean of the network",
             "judged": len(self._setup.judged),

@@ -1,5 +1,7 @@
 // Making elements. Text always goes in as text: names come from files that strangers may have made.
 
+const COPIED = "Copied";
+
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -42,4 +44,20 @@ export function showConnection(state, text) {
   const pill = document.getElementById("connection");
   pill.dataset.state = state;
   pill.textContent = text ?? usual;
+}
+
+// Copy a text, and say so for a moment on the button that was pressed.
+export async function copyText(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    alertUser("This browser does not let the page copy: mark the text and copy it yourself.");
+    return;
+  }
+  const usual = button.textContent;
+  if (usual === COPIED) return;
+  button.textContent = COPIED;
+  setTimeout(() => {
+    button.textContent = usual;
+  }, 1500);
 }

@@ -38,6 +38,12 @@ export function formatCount(value) {
   return Math.round(value).toLocaleString("en-US");
 }
 
+export function formatBytes(bytes) {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  return `${formatNumber(bytes / 1000 ** power, 3)} ${units[power]}`;
+}
+
 export function superscript(number) {
   return String(number).replace(
     /[-0-9]/g,

@@ -9,7 +9,7 @@ const COMPILING = "compiling, once: some seconds";
 const COPY_TIP = "all settings are in it: whoever opens it watches the same run";
 
 export class Controls {
-  // onControl(action) is asked of the run; onSeed(seed), onSpeed(speed), onCopy() are the others.
+  // onControl(action) is asked of the run; onSeed(seed), onSpeed(speed), onCopy(button) are the others.
   constructor({ onControl, onSeed, onSpeed, onCopy }) {
     Object.assign(this, { onControl, onSeed, onSpeed });
     this.status = "ready";
@@ -20,7 +20,7 @@ export class Controls {
       title: "one step: the next exchange",
     });
     this.reset = this.button("reset", "Reset", () => onControl("reset"));
-    this.copy = this.button("copy-link", "Copy link", onCopy, { title: COPY_TIP });
+    this.copy = this.button("copy-link", "Copy link", () => onCopy(this.copy), { title: COPY_TIP });
     this.speedText = make("output", { for: "speed" });
     this.bar = make("div");
     this.statusText = make("span", { class: "pill", role: "status", id: "run-status" });
@@ -128,13 +128,6 @@ export class Controls {
 
   startOrPause() {
     this.onControl(this.isRunning ? "pause" : "start");
-  }
-
-  showCopied() {
-    this.copy.textContent = "Copied";
-    setTimeout(() => {
-      this.copy.textContent = "Copy link";
-    }, 1500);
   }
 
   pressKey(event) {

@@ -193,6 +193,20 @@ export class Settings {
     this.presetNodes();
   }
 
+  // A second run that differs in these respects alone.
+  compareWith(differences) {
+    this.compare(true);
+    for (const name of Object.keys(this.fields)) if (name.endsWith("-2")) this.set(name, null);
+    for (const [name, value] of Object.entries(differences)) this.set(`${name}-2`, value);
+    this.presetNodes();
+    this.fixRuns();
+  }
+
+  // Whether sums over the rows can tell what is asked.
+  get canSketch() {
+    return Boolean(this.kernel?.sketches);
+  }
+
   presetData() {
     this.set("nodes", null);
     this.set("group-by", null);

@@ -2,10 +2,11 @@
 
 import { ask } from "../common/api.js";
 import { makeChart } from "../common/chart.js";
-import { alertUser, make, showConnection } from "../common/elements.js";
+import { alertUser, copyText, make, showConnection } from "../common/elements.js";
 import { Plot } from "../common/plot.js";
 import { Controls } from "./controls.js";
 import { boundRatio, explainCurves, plotRuns } from "./curves.js";
+import { Ending } from "./ending.js";
 import { SettingsForm } from "./form.js";
 import { RunCard } from "./run-card.js";
 import { Session } from "./session.js";
@@ -41,7 +42,7 @@ export class SimulationView {
       onControl: (action) => this.session.control(action),
       onSeed: (seed) => this.changeSeed(seed),
       onSpeed: (speed) => this.changeSpeed(speed),
-      onCopy: () => this.copyLink(),
+      onCopy: (button) => this.copyLink(button),
     });
     this.build();
     this.form = new SettingsForm(this.settings, await ask("/api/choices"), () => this.reopen());
@@ -85,6 +86,7 @@ export class SimulationView {
     this.chart = makeChart({ id: "curves", label: "Curves", title: "Error" });
     this.chartNote = make("p");
     this.chart.element.append(this.chartNote);
+    this.ending = new Ending((act) => this.tryNext(act));
     // Beside one network its numbers come first; two networks keep theirs below their pictures.
     this.numbers = make("div");
     const side = make("div", { class: "side" }, this.numbers, this.chart.element, this.makeKeys());
@@ -92,6 +94,7 @@ export class SimulationView {
       "section",
       { class: "stage one", id: "stage", "aria-label": "Simulation" },
       this.controls.element,
+      this.ending.element,
       this.runsPlace,
       side,
     );
@@ -178,6 +181,8 @@ export class SimulationView {
     document.body.dataset.status = status;
     for (const card of this.cards) card.setQuiet(this.controls.isRunning);
     if (runs.length) this.showRuns(status, runs);
+    if (status === "done") this.ending.show({ ...this, settings: this.form.settings });
+    else this.ending.hide();
     this.drawChart();
   }
 
@@ -230,15 +235,16 @@ export class SimulationView {
   }
 
   // Without the session: whoever opens the link has a run of their own.
-  async copyLink() {
+  copyLink(button) {
     const link = new URL(location.href);
     link.searchParams.delete("session");
-    try {
-      await navigator.clipboard.writeText(link.href);
-      this.controls.showCopied();
-    } catch {
-      alertUser("This browser does not let the page copy: copy the address from the address bar.");
-    }
+    copyText(button, link.href);
+  }
+
+  // A suggestion that was pressed starts by itself.
+  tryNext(act) {
+    this.form.change(act);
+    this.resume = true;
   }
 
   fields() {

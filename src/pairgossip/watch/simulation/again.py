@@ -1,0 +1,172 @@
+"""How a watched run is made without the page: as Python, and as a command."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, NamedTuple
+
+from pairgossip.datasets import CATALOG
+from pairgossip.graphs import FAMILIES
+from pairgossip.watch.simulation.observations import TWO_NORMALS, Observations
+from pairgossip.watch.simulation.settings import RunChoice, Settings
+
+_DEFAULTS = {
+    "method": ("gosta", "dual-averaging"),
+    "clock": ("sync",),
+    "schedule": ("random",),
+    "law": ("uniform-edges",),
+    "target": ("v",),
+}
+"""What need not be said."""
+_WIDEST_CALL = 88
+_TWO_NORMALS_CODE = """\
+random = np.random.default_rng(0)
+label = random.integers(0, 2, {rows}).astype(float)
+score = random.normal(size={rows}) + label
+shares = np.linspace(1, 7, 24)
+site = random.choice(24, {rows}, p=shares / shares.sum())
+data = {{"score": score, "class": label, "site": site}}"""
+"""The made-up data, which no other command knows."""
+
+
+class Again(NamedTuple):
+    """The same run elsewhere."""
+
+    python: str
+    command: str | None
+    """None where no command can do it."""
+
+
+def tell_again(settings: Settings, run: RunChoice, rows: Observations, n: int, last: int) -> Again:
+    """Write down a run of ``n`` nodes and so many iterations."""
+    said = {
+        **{name: getattr(run, name) for name in ("method", "clock", "schedule")},
+        **{"law": settings.law, "target": settings.target},
+    }
+    how = {name: text for name, text in said.items() if text not in _DEFAULTS[name]}
+    python = _python(settings, run, rows, n, how | {"iterations": last, "seed": settings.seed})
+    return Again(python, _command(settings, run, rows, how, last))
+
+
+def _python(
+    settings: Settings, run: RunChoice, rows: Observations, n: int, how: dict[str, Any]
+) -> str:
+    is_thin = len(rows.values) < rows.of
+    chosen = "[rows]" if is_thin else ""
+
+    def column(name: str) -> str:
+        return f"data[{_text(name)}]{chosen}"
+
+    values = column(rows.columns[0])
+    if len(rows.columns) > 1:
+        values = f"np.column_stack([{', '.join(map(column, rows.columns))}])"
+    arguments = [values]
+    if settings.label is not None and (settings.loss or settings.kernel):
+        arguments.append(f"labels={column(settings.label)}")
+    if settings.loss or settings.kernel:
+        name = "loss" if settings.loss else "kernel"
+        arguments.append(f"{name}={_text(settings.loss or settings.kernel or '')}")
+    arguments.append(f"graph={_graph(run, n, settings.seed)}")
+    if settings.group_by is not None:
+        arguments.append(f"groups={column(settings.group_by)}")
+    arguments += [f"{name}={_text(value)}" for name, value in how.items()]
+    if settings.step is not None:
+        arguments.append(f"step=pg.steps.inverse_sqrt({settings.step!r})")
+    if settings.ball is not None:
+        arguments.append(f"constraint=pg.Ball({settings.ball!r})")
+    result, function = ("fit", "minimize") if settings.loss else ("run", "estimate")
+    lines = [*_data_lines(settings, rows)]
+    if is_thin:
+        lines.append(f"rows = np.linspace(0, {rows.of - 1}, {len(rows.values)}).astype(int)")
+    lines.append(_call(f"{result} = pg.{function}", arguments))
+    curve = "objective" if settings.loss else "error"
+    lines.append(f"print({result}.{curve}[-1])")
+    body = "\n".join(lines)
+    imports = ["import numpy as np"] if "np." in body else []
+    if "pd." in body:
+        imports.append("import pandas as pd")
+    return "\n".join([*imports, "import pairgossip as pg", "", body])
+
+
+def _data_lines(settings: Settings, rows: Observations) -> list[str]:
+    if settings.data == TWO_NORMALS:
+        return [_TWO_NORMALS_CODE.format(rows=rows.of)]
+    if settings.data in CATALOG:
+        return [f"data = pg.datasets.{CATALOG[settings.data].__name__}()"]
+    return [f'data = pd.read_csv({_text(rows.file)}, sep=None, engine="python")']
+
+
+def _graph(run: RunChoice, n: int, seed: int) -> str:
+    if not run.parameters:
+        return _text(run.graph)
+    parameters = dict(run.parameters) | ({"seed": seed} if FAMILIES[run.graph].is_random else {})
+    return f"pg.graphs.build({_text(run.graph)}, {_arguments(n, parameters)})"
+
+
+def _arguments(first: Any, named: dict[str, Any]) -> str:
+    return ", ".join([repr(first), *(f"{name}={value!r}" for name, value in named.items())])
+
+
+def _call(function: str, arguments: list[str]) -> str:
+    short = f"{function}({', '.join(arguments)})"
+    if len(short) <= _WIDEST_CALL:
+        return short
+    return "\n".join([f"{function}(", *(f"    {argument}," for argument in arguments), ")"])
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is written in a program; text in double quotes where that is simple."""
+    if isinstance(value, str) and value.isprintable() and not set(value) & set("\"'\\"):
+        return f'"{value}"'
+    return repr(value)
+
+
+def _command(
+    settings: Settings, run: RunChoice, rows: Observations, how: dict[str, str], last: int
+) -> str | None:
+    is_whole = len(rows.values) == rows.of and settings.data != TWO_NORMALS
+    if not is_whole and settings.ball is not None:
+        return None  # only the page draws rows and has balls as well
+    if any("," in name for name in rows.columns):
+        return None  # which separates columns
+    compares = settings.loss or settings.kernel
+    options: dict[str, Any] = {
+        "column": ",".join(rows.columns),
+        "label": settings.label if compares else None,
+        "kernel": settings.kernel,
+        "loss": settings.loss,
+        "graph": run.graph,
+        **_graph_options(run, is_training=is_whole and settings.loss is not None),
+        "group-by": settings.group_by,
+        **how,
+        "step": settings.step,
+        **({} if settings.ball is None else {"radius": settings.ball}),
+        "iterations": last,
+        "seed": settings.seed,
+    }
+    if is_whole:
+        options |= {"model": "model.json"} if settings.loss else {"trials": 1}
+    words = _file_words(settings, rows) if is_whole else _watch_words(settings, rows)
+    for name, value in options.items():
+        if value is not None:
+            words += [f"--{name}", str(value)]
+    command = shlex.join(["pairgossip", *words])
+    if is_whole and settings.data in CATALOG:
+        return f"pairgossip dataset {settings.data} --out {settings.data}.csv\n{command}"
+    return command
+
+
+def _graph_options(run: RunChoice, *, is_training: bool) -> dict[str, float]:
+    """Return the parameters of the graph; --radius is the model's where one is trained."""
+    names = {"radius": "graph-radius"} if is_training else {}
+    return {names.get(name, name): value for name, value in run.parameters.items()}
+
+
+def _file_words(settings: Settings, rows: Observations) -> list[str]:
+    file = f"{settings.data}.csv" if settings.data in CATALOG else rows.file
+    return ["train" if settings.loss else "estimate", file]
+
+
+def _watch_words(settings: Settings, rows: Observations) -> list[str]:
+    data = settings.data if settings.data in (*CATALOG, TWO_NORMALS) else rows.file
+    return ["watch", "--text", "--speed", "max", "--data", data, "--nodes", str(len(rows.values))]

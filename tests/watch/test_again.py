@@ -1,0 +1,136 @@
+"""What the page says of a run, as Python and as a command, makes the same run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pairgossip.cli import main
+from pairgossip.watch.simulation.again import _TWO_NORMALS_CODE
+from pairgossip.watch.simulation.build import build_runs
+from pairgossip.watch.simulation.observations import Uploads, _two_normals
+from pairgossip.watch.simulation.runs import WatchedRun
+from pairgossip.watch.simulation.settings import Settings
+
+from .serving import Fields
+
+INCOMES: Fields = {"data": "engel", "column": ["income"], "kernel": "gini", "iterations": "900"}
+CELLS: Fields = {
+    "data": "breast-cancer-wisconsin",
+    "column": ["clump_thickness", "mitoses"],
+    "label": "class",
+    "loss": "auc-logistic",
+    "iterations": "900",
+}
+CASES: list[Fields] = [
+    {**INCOMES, "graph": "watts-strogatz", "seed": "3"},
+    {**INCOMES, "graph": "random-geometric", "graph-radius": "0.2", "law": "node-clocks"},
+    {**INCOMES, "method": "sketch", "schedule": "tree", "graph": "cycle"},
+    {**INCOMES, "method": "weighted-gosta", "clock": "async", "target": "u", "graph": "star"},
+    {**INCOMES, "kernel": "", "method": "averaging", "graph": "torus", "graph-rows": "5"},
+    {**INCOMES, "data": "wine", "column": ["alcohol"], "group-by": "class", "graph": "path"},
+    {**INCOMES, "data": "wine", "column": ["hue"], "kernel": "ranking-risk", "label": "ash"},
+    {**CELLS, "graph": "watts-strogatz", "graph-k": "6", "seed": "2"},
+    {**CELLS, "ball": "2", "step": "0.05", "clock": "async"},
+]
+PARTS: list[Fields] = [
+    {**INCOMES, "nodes": "60", "graph": "cycle"},
+    {**INCOMES, "data": "two-normals", "column": ["score"], "group-by": "site", "graph": "cycle"},
+    {**CELLS, "nodes": "100", "step": "0.05", "graph": "random-geometric", "graph-radius": "0.3"},
+]
+
+
+def one_run(fields: Fields, uploads: Uploads | None = None) -> WatchedRun:
+    (run,) = build_runs(Settings.read(fields), uploads or Uploads())
+    run.advance(run.iterations)
+    return run
+
+
+def run_python(code: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names["fit"] if "fit" in names else names["run"]
+
+
+@pytest.mark.parametrize("fields", CASES + PARTS)
+def test_python_makes_the_same_run(fields: Fields) -> None:
+    watched = one_run(fields)
+    result = run_python(watched.again.python)
+    if "loss" in fields:
+        np.testing.assert_allclose(watched.values(), result.models[0][:, 0], rtol=1e-12)
+    else:
+        np.testing.assert_allclose(watched.values(), result.estimates[0], rtol=1e-12)
+        assert watched.curves[-1][0] == pytest.approx(result.error[-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("fields", CASES)
+def test_the_command_makes_the_same_run(
+    fields: Fields,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    watched = one_run(fields)
+    command = watched.again.command
+    assert command is not None
+    dataset, again = command.splitlines()
+    assert main(shlex.split(dataset)[1:]) == 0
+    capsys.readouterr()
+    assert main([*shlex.split(again)[1:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    if "loss" in fields:
+        model = json.loads((tmp_path / "model.json").read_text())
+        assert model["theta"][0] == pytest.approx(watched.values().mean(), rel=1e-12)
+    else:
+        assert told["rms_error"] == pytest.approx(watched.curves[-1][0], rel=1e-12)
+
+
+@pytest.mark.parametrize("fields", PARTS)
+def test_a_part_of_the_rows_is_shown_in_the_terminal(
+    fields: Fields, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = one_run(fields)
+    command = watched.again.command
+    assert command is not None and command.startswith("pairgossip watch --text --speed max")
+    assert main(shlex.split(command)[1:]) == 0
+    name = "objective" if "loss" in fields else "error"
+    value = watched.readouts(watched.values())[name]
+    assert f"{name} {value:.6g}" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_what_no_command_can_do_is_told_in_python_alone() -> None:
+    assert one_run({**CELLS, "nodes": "100", "ball": "2"}).again.command is None
+
+
+def test_an_upload_is_read_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k * k % 31},{'ill' if k % 3 else 'well'},{'ab'[k % 2]}" for k in range(40)]
+    file = tmp_path / 'our "patients".csv'
+    file.write_text("\n".join(["the score;state;site", *rows]).replace(",", ";"))
+    uploads = Uploads()
+    key, _ = uploads.add(file.read_bytes(), file.name)
+    fields: Fields = {"data": key, "column": ["the score"], "label": "state", "kernel": "auc"}
+    watched = one_run({**fields, "group-by": "site", "iterations": "500"}, uploads)
+    result = run_python(watched.again.python)
+    np.testing.assert_array_equal(watched.values(), result.estimates[0])
+    assert watched.again.command is not None
+    capsys.readouterr()
+    assert main([*shlex.split(watched.again.command)[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rms_error"] == pytest.approx(watched.curves[-1][0])
+
+
+def test_made_up_data_are_made_the_same_way() -> None:
+    names: dict[str, Any] = {"np": np}
+    exec(_TWO_NORMALS_CODE.format(rows=500), names)
+    data = _two_normals(500)
+    assert tuple(names["data"]) == data.columns
+    for name, column in names["data"].items():
+        np.testing.assert_array_equal(column, data[name])
