@@ -47,6 +47,16 @@ def test_the_verdicts(section: Section) -> None:
     assert len(found) == 7
 
 
+def test_the_headline_says_what_was_not_reached(results: dict[str, Any]) -> None:
+    network = "wisconsin-watts-strogatz"
+    facts = {**results["facts"], network: {**results["facts"][network], "optimum": 10.0}}
+    easy = LEARNING_MESSAGES.report({**results, "facts": facts}).headline
+    assert "more than" not in easy
+    facts[network]["optimum"] = 0.0
+    hard = LEARNING_MESSAGES.report({**results, "facts": facts}).headline
+    assert hard.count("more than") == 3 and "more than 600 with the paper's step" in hard
+
+
 def test_every_way_runs_everywhere_but_sweeps_where_they_give_way(results: dict[str, Any]) -> None:
     for network in NETWORKS:
         found = {way for way in WAYS if f"{network}-{way}" in results}

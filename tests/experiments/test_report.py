@@ -69,7 +69,7 @@ def test_texts_are_escaped(report: Path) -> None:
 
 def test_the_report_says_what_was_asked_found_and_with_what(report: Path) -> None:
     text = report.read_text(encoding="utf-8")
-    for piece in ("Does it work?", "It works.", "✓", "numpy", "seed", "numba", "1 hold"):
+    for piece in ("Does it work?", "It works.", "✓", "numpy", "seed", "numba", "1 holds."):
         assert piece in text
     assert text.count("The error ends at ") == 2  # in the summary and in its section
     assert re.search(r"<td class=\"number\">3.000</td><td class=\"number\">[\d.]+</td>", text)
@@ -134,6 +134,14 @@ def test_tables_of_text_can_be_read_on_a_phone(measured: tuple[int, dict[str, fl
     assert (found["heads"] == 0) == (found["empty"] == 0) == (width == PHONE)
     if width == PHONE:
         assert min(found["statement"], found["evidence"]) > 0.85 * width
+
+
+def test_verdicts_are_counted(tmp_path: Path) -> None:
+    text = written(tmp_path, one=True, two=True).read_text(encoding="utf-8")
+    counts = (
+        "<p>Of 4 statements of the paper about what is run here, 2 hold in part, 2 do not hold.</p>"
+    )
+    assert counts in text
 
 
 def folded(page: BrowserPage) -> int:

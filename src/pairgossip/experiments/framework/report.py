@@ -35,13 +35,13 @@ MARKS: dict[Verdict, str] = {
     "does not hold": "✗",
     "undecided": "?",
 }
-_PLURALS: dict[Verdict, str] = {
-    "holds": "hold",
-    "holds in part": "hold in part",
-    "does not hold": "do not hold",
-    "undecided": "are undecided",
+_VERBS: dict[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "does not hold": ("does not hold", "do not hold"),
+    "undecided": ("is undecided", "are undecided"),
 }
-"""Verdicts on more than one statement."""
+"""Verdicts on one statement and on several."""
 _MANY_ROWS = 12
 """Tables of more rows fold away."""
 _DOTS_PER_INCH = 160
@@ -135,7 +135,11 @@ def _count_verdicts(claims: Sequence[Claim]) -> str:
         (others, "of theory, of other papers, or carried over to other experiments"),
     ):
         counts = Counter(claim.verdict for claim in some)
-        parts = [f"{counts[one]} {words}" for one, words in _PLURALS.items() if counts[one]]
+        parts = [
+            f"{counts[one]} {words[counts[one] > 1]}"
+            for one, words in _VERBS.items()
+            if counts[one]
+        ]
         if some:
             sentences.append(f"of {len(some)} statements {whose}, {', '.join(parts)}")
     return "; ".join(sentences).capitalize() + "." if sentences else "No statement was checked."

@@ -103,7 +103,7 @@ def _headline(by: Mapping[str, Curve]) -> str:
     return (
         f"Messages until all nodes of a torus know the statistic within {100 * LEVEL:g} %: "
         f"{_format(by['gosta'].needed(LEVEL))} by the paper's method, "
-        f"{_format(best.needed(LEVEL))} by the best other way of gossip ({WAYS[way].label}), and "
+        f"{_format(best.needed(LEVEL))} by the best way of gossip ({WAYS[way].label}), and "
         f"{_format(by['sketch-tree'].needed(LEVEL))} along a tree."
     )
 
