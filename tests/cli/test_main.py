@@ -98,10 +98,13 @@ def test_examples_fit_the_data_they_begin_with(
 @pytest.mark.parametrize(
     ("command", "groups"),
     [
-        ("estimate", ["Statistic", "Network", "Method", "Output", "Privacy"]),
-        ("train", ["Data and loss", "Network", "Method", "Output", "Privacy"]),
+        ("estimate", ["Needed most", "Statistic", "Network", "Method", "Output", "Privacy"]),
+        ("train", ["Needed most", "Data and loss", "Network", "Method", "Output", "Privacy"]),
         ("watch", ["What to watch", "Statistic", "Network", "Method", "Server"]),
-        ("swarm run", ["Statistic", "Network", "Method", "Output", "Chaos"]),
+        ("exact", ["Needed most", "Statistic"]),
+        ("test", ["Needed most", "Statistic", "Output"]),
+        ("plan", ["Needed most", "Statistic", "Network", "Method", "Output"]),
+        ("swarm run", ["Needed most", "Statistic", "Network", "Method", "Output", "Chaos"]),
     ],
 )
 def test_help_begins_with_what_is_needed_most(
@@ -109,6 +112,33 @@ def test_help_begins_with_what_is_needed_most(
 ) -> None:
     lines = cli(*command.split(), "--help").out.splitlines()
     assert [line.strip("╭─╮ ") for line in lines if line.startswith("╭")] == groups
+
+
+FIRST_OPTIONS = {
+    "estimate": (
+        "--column --label --kernel --interval --graph --method --iterations --until --plot --save "
+        "--json"
+    ),
+    "train": "--label --column --loss --model --plot --graph --method --iterations",
+    "exact": "--kernel --column --label --interval",
+    "test": "--kernel --column --label --alternative",
+    "plan": "--kernel --column --label --error --graph",
+    "peer init": "--name --data --spec --listen --yes",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "width"), [("estimate", 120), *((command, 80) for command in FIRST_OPTIONS)]
+)
+def test_the_first_options_are_those_needed_most(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, command: str, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = cli(*command.split(), "--help").out
+    assert max(map(len, shown.splitlines())) <= width
+    needed = FIRST_OPTIONS[command].split()
+    options = re.findall(r"^│ (?:[ *]  )?(--[a-z-]+)", shown, re.MULTILINE)
+    assert options[: len(needed)] == needed
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -15,6 +15,7 @@ from pairgossip.cli.data.observations import PairOptions, check_kernel_labels, r
 from pairgossip.cli.data.privacy import PrivacyOptions
 from pairgossip.cli.data.specified import Specified
 from pairgossip.cli.options import (
+    NEEDED,
     STATISTIC,
     Columns,
     FamilyParameters,
@@ -46,24 +47,24 @@ class _StatisticOptions:
     column: Columns = None
     label: Label = None
     kernel: KernelName = None
+    interval: Annotated[Level, NEEDED] = None
     target: TargetName = None
     spec: Path | None = None
     """A run specification, the TOML file that peers agree on: it says columns, label, kernel,
     target, method and clock, and the ranges in which values must lie."""
     reference: float | None = None
     """The exact value, if you know it: then it is not computed."""
-    interval: Level = None
 
 
 def estimate_command(
-    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    files: TableFiles,
     /,
     *,
     statistic: _StatisticOptions = _StatisticOptions(),
     rows: PairOptions = PairOptions(),
     network: NetworkOptions = NetworkOptions(),
-    parameters: FamilyParameters = FamilyParameters(),
     groups: GroupOptions = GroupOptions(),
+    parameters: FamilyParameters = FamilyParameters(),
     privacy: PrivacyOptions = PrivacyOptions(),
     how: MethodOptions = MethodOptions(),
     sketch: SketchOptions = SketchOptions(),

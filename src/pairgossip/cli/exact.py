@@ -17,6 +17,7 @@ from pairgossip.cli.data.observations import (
 )
 from pairgossip.cli.options import (
     KERNEL,
+    NEEDED,
     OUTPUT,
     STATISTIC,
     Columns,
@@ -81,11 +82,11 @@ class _ExactOptions:
 
 
 def exact_command(
-    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    files: TableFiles,
     /,
     *,
     statistic: _ExactOptions,
-    interval: Annotated[Level, Parameter(group=STATISTIC)] = None,
+    interval: Annotated[Level, NEEDED] = None,
     rows: PairOptions = PairOptions(),
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
@@ -132,7 +133,7 @@ class _TestOptions:
     null: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None
     """What the statistic is without an effect. Known, unless given, for auc and concordance (0.5),
     for auc-difference and for rank correlations (0)."""
-    alternative: str = "two-sided"
+    alternative: Annotated[str, NEEDED] = "two-sided"
     """two-sided, or greater or less than the null."""
     interval: float = 0.95
     """The level of the interval that is printed beside."""
@@ -164,7 +165,7 @@ class _TestOptions:
 
 
 def test_command(
-    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    files: TableFiles,
     /,
     *,
     statistic: _ExactOptions,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 # In the order of --help: what is needed most comes first.
+MOST = Group.create_ordered("Needed most")
 WATCHED = Group.create_ordered("What to watch")
 STATISTIC = Group.create_ordered("Statistic")
 NETWORK = Group.create_ordered("Network")
@@ -63,6 +64,7 @@ TableFiles = Annotated[
     list[Path],
     Parameter(
         name="FILES",
+        group=MOST,
         help="A CSV file whose first line names its columns; - for standard input. Of several "
         "files each is a site, called like its file.",
     ),
@@ -70,16 +72,18 @@ TableFiles = Annotated[
 Columns = Annotated[
     list[str] | None,
     Parameter(
+        group=MOST,
         help="Column of numbers to use; repeat it, or separate names by commas, for several. May "
-        "be left out if the file has only one."
+        "be left out if the file has only one.",
     ),
 ]
 Label = Annotated[
     str | None,
     Parameter(
+        group=MOST,
         help="Column of labels for kernels that compare classes. Text counts in the order of "
         "--classes, or else of the alphabet: for auc, the last class is the positive one; "
-        "ranking-risk and concordance take text with --classes only."
+        "ranking-risk and concordance take text with --classes only.",
     ),
 ]
 Classes = Annotated[
@@ -97,8 +101,10 @@ HomeFolder = Annotated[
     ),
 ]
 KERNEL = Parameter(
-    help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them."
+    group=MOST,
+    help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them.",
 )
+NEEDED = Parameter(group=MOST)
 KernelName = Annotated[str | None, KERNEL]
 Level = Annotated[
     float | None,
@@ -127,18 +133,22 @@ def given(*options: DataclassInstance) -> dict[str, Any]:
 class _RunOptions:
     """How a run goes, and for how long; by the names of the arguments of `estimate`."""
 
+    method: Annotated[str | None, NEEDED] = None
+    """How it is found."""
+    iterations: Annotated[Whole | None, NEEDED] = None
+    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
+    schedule: str | None = None
+    """Which exchanges follow each other."""
     clock: str | None = None
     """sync (unless given): all nodes update at every exchange; async: only the two that meet."""
-    law: str = UNIFORM_EDGES
-    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
-    iterations: Whole | None = None
-    """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given."""
-    checkpoints: Whole | None = None
-    """How many points the curves have, log-spaced; 12 per decade unless given."""
     trials: Whole = 1
     """Independent repetitions."""
     seed: Seed = 0
     """Seed of all randomness: the same seed gives the same numbers."""
+    law: str = UNIFORM_EDGES
+    """Which edge comes next: uniform-edges, or node-clocks (a node calls a neighbor)."""
+    checkpoints: Whole | None = None
+    """How many points the curves have, log-spaced; 12 per decade unless given."""
     n_jobs: Annotated[Whole, Parameter(name="--jobs")] = -1
     """How many trials run at once; -1 for one per core."""
 
@@ -150,7 +160,7 @@ class MethodOptions(_RunOptions):
 
     trials: Whole = 20
     """Independent repetitions."""
-    method: str | None = None
+    method: Annotated[str | None, NEEDED] = None
     """gosta (unless given), weighted-gosta (async only; what peers run), u1 or u2 of the paper;
     sketch (few messages, no row travels), tracking (any kernel) or collect (all rows to all);
     or averaging (the mean of one column, no pairs)."""
@@ -163,7 +173,7 @@ class MethodOptions(_RunOptions):
     order: str | None = None
     """Whether a synchronous node updates before the exchange (update-first, unless given) or
     after it (exchange-first)."""
-    until: str | None = None
+    until: Annotated[str | None, NEEDED] = None
     """enough: end a trial when every node's gossip error is a tenth of its sampling error, if that
     is before --iterations."""
     engine: str = "auto"
@@ -239,7 +249,7 @@ def read_limits(text: str, option: str = "--range") -> tuple[float, float]:
 class DescentOptions(_RunOptions):
     """How it is learned, and for how long."""
 
-    method: str | None = None
+    method: Annotated[str | None, NEEDED] = None
     """dual-averaging (unless given): rows and gradients travel; or sketch: nodes average sums, from
     which each computes the gradient over all pairs, and it ends at the optimum."""
     schedule: str | None = None
@@ -251,7 +261,7 @@ class DescentOptions(_RunOptions):
     accuracy: float | None = None
     """With --method sketch, how much averages along ordered or random exchanges shrink differences
     between nodes; 1e-6 unless given."""
-    iterations: Whole | None = None
+    iterations: Annotated[Whole | None, NEEDED] = None
     """How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method sketch
     the most rounds; 200 unless given."""
     checkpoints: Whole | None = None
@@ -302,7 +312,7 @@ class TrainingFamilyParameters(FamilyParameters):
 class NetworkOptions:
     """Which network the observations live on."""
 
-    graph: str | None = None
+    graph: Annotated[str | None, NEEDED] = None
     """Family of the network, complete unless given; `pairgossip graph` lists them."""
     graph_file: Path | None = None
     """A network of your own: GraphML (.graphml, .xml) or an edge list; row k goes to its

@@ -14,6 +14,7 @@ from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, re
 from pairgossip.cli.options import (
     KERNEL,
     METHOD,
+    NEEDED,
     NETWORK,
     OUTPUT,
     STATISTIC,
@@ -45,13 +46,13 @@ class _PlannedStatistic:
     column: Columns = None
     label: Label = None
     target: TargetName = None
-    error: float = 0.01
+    error: Annotated[float, NEEDED] = 0.01
     """The error to reach, as a part of the exact value: 0.01 for 1 %, root mean square over the
     nodes."""
 
 
 def plan_command(
-    files: Annotated[TableFiles, Parameter(group=STATISTIC)],
+    files: TableFiles,
     /,
     *,
     statistic: _PlannedStatistic,

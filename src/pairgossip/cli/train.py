@@ -20,6 +20,7 @@ from pairgossip.cli.data.observations import (
 from pairgossip.cli.data.privacy import PrivacyOptions
 from pairgossip.cli.data.specified import Specified, StepOfPeers
 from pairgossip.cli.options import (
+    NEEDED,
     OUTPUT,
     STATISTIC,
     DescentOptions,
@@ -50,14 +51,14 @@ _DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 class LossOptions:
     """What is learned."""
 
-    label: str | None = None
+    label: Annotated[str | None, NEEDED] = None
     """Column of labels, needed unless --spec names it. For auc losses two classes, numbers or
     text, of which the last in order is to be scored higher; for ranking losses numbers, or text
     with --classes."""
-    column: list[str] | None = None
+    column: Annotated[list[str] | None, NEEDED] = None
     """Column of features; repeat it, or separate names by commas, for several. All but the label
     unless given."""
-    loss: str | None = None
+    loss: Annotated[str | None, NEEDED] = None
     """auc- or ranking-, followed by logistic, hinge, squared-hinge, smoothed-hinge or squared;
     auc-logistic unless given. All of them can be sketched."""
     radius: float | None = None
@@ -76,9 +77,9 @@ class LossOptions:
 class _TrainingOutputs:
     """Where the results go."""
 
-    model: Path
+    model: Annotated[Path, NEEDED]
     """The model file to write, JSON, for `pairgossip score`."""
-    plot: Path | None = None
+    plot: Annotated[Path | None, NEEDED] = None
     """Draw objective and disagreement over the run: .png, .pdf or .svg."""
     against: str = "iterations"
     """What to draw against: iterations (rounds of a sketch), exchanges, time (asynchronous clock),
@@ -87,15 +88,15 @@ class _TrainingOutputs:
 
 
 def train_command(
-    files: Annotated[TableFiles, Parameter(group=_DATA)],
+    files: TableFiles,
     /,
     *,
     what: LossOptions = LossOptions(),
     rows: Annotated[WeightedRows, Parameter(name="*", group=_DATA)] = WeightedRows(),
     outputs: _TrainingOutputs,
     network: NetworkOptions = NetworkOptions(),
-    parameters: TrainingFamilyParameters = TrainingFamilyParameters(),
     groups: GroupOptions = GroupOptions(),
+    parameters: TrainingFamilyParameters = TrainingFamilyParameters(),
     privacy: PrivacyOptions = PrivacyOptions(),
     how: DescentOptions = DescentOptions(),
 ) -> int:

@@ -77,7 +77,7 @@ class SimulatedOptions:
     """Column of labels."""
     group_by: str | None = None
     """Column that says at which site each row is: the nodes of the network are then the sites."""
-    kernel: KernelName = None
+    kernel: Annotated[KernelName, Parameter(group=STATISTIC)] = None
     loss: str | None = None
     """What is learned instead, such as auc-logistic."""
     target: str | None = None

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from pairgossip.checks import choice
 from pairgossip.cli.console import optional_work, tell
-from pairgossip.cli.options import OUTPUT, Json
+from pairgossip.cli.options import NEEDED, OUTPUT, Json
 from pairgossip.errors import InputError, PairgossipError, canonical, needed_for
 from pairgossip.files import replacing, write_text
 from pairgossip.text import join_names
@@ -81,18 +81,18 @@ def _check_place(path: Path) -> None:
 class RunOutputs:
     """Where the results go besides the table on standard output."""
 
-    plot: Path | None = None
+    plot: Annotated[Path | None, NEEDED] = None
     """Draw estimates and errors over the run: .png, .pdf or .svg."""
+    save: Annotated[Path | None, NEEDED] = None
+    """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
+    json: Annotated[Json, NEEDED] = False
     plot_graph: Path | None = None
     """Draw the network, its nodes colored by their final estimates: .png, .pdf or .svg."""
     against: str = "exchanges"
     """What to draw against: exchanges, time (asynchronous clock), messages, bytes or iterations;
     messages and bytes are those sent between sites."""
-    save: Path | None = None
-    """Save the whole run (.npz) for `pairgossip plot` and `pairgossip.load`."""
     csv: Path | None = None
     """Write the curves of every trial as a table."""
-    json: Json = False
 
     def check(self, inputs: Iterable[Path | None], clock: str) -> None:
         """Raise unless everything asked for can be written when the run has ended."""

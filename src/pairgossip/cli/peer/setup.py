@@ -22,13 +22,13 @@ def init_command(
     name: str,
     data: Path,
     spec: Path,
-    home: Path | None = None,
     listen: str | None = None,
+    yes: Flag = False,
+    home: Path | None = None,
     metrics: str | None = None,
     fast: Flag = False,
     ledger: Path | None = None,
     budget: float | None = None,
-    yes: Flag = False,
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
@@ -49,10 +49,12 @@ def init_command(
         A CSV file with the columns that the specification names; each row is one observation.
     spec
         The TOML file that says what is computed and how; all members need the same.
-    home
-        The folder to make; by default PAIRGOSSIP_HOME, or one called like the peer.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
+    yes
+        Do not ask whether what leaves this machine may do so.
+    home
+        The folder to make; by default PAIRGOSSIP_HOME, or one called like the peer.
     metrics
         Where to serve metrics for Prometheus on this machine, such as 127.0.0.1:9464.
     fast
@@ -66,8 +68,6 @@ def init_command(
         Under privacy, how much epsilon a row may spend in all; by default as much as its first
         report costs, or one run on sums. A new generation of sums costs epsilon again: allow it
         with budget in peer.toml.
-    yes
-        Do not ask whether what leaves this machine may do so.
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.spec.spec import read_spec

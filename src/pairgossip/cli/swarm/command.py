@@ -25,7 +25,7 @@ from pairgossip.cli.data.observations import RowOptions, check_kernel_labels, re
 from pairgossip.cli.options import (
     CHAOS,
     METHOD,
-    NETWORK,
+    NEEDED,
     OUTPUT,
     STATISTIC,
     Classes,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 class _WhatOptions:
     """What the peers compute."""
 
-    data: Path
+    data: Annotated[Path, NEEDED]
     """A CSV file whose rows are dealt to the peers, as evenly as possible."""
     kernel: KernelName = None
     spec: Path | None = None
@@ -99,7 +99,7 @@ class _DurationOptions:
 class _ChaosOptions:
     """Which faults there are."""
 
-    chaos: Flag = False
+    chaos: Annotated[Flag, NEEDED] = False
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
     random, during the first three quarters of the run; where sums are computed, as soon as they
     can be from the beginning."""
@@ -146,7 +146,7 @@ swarm_app = App(
 def run_command(
     *,
     what: _WhatOptions,
-    peers: Annotated[Whole, Parameter(group=NETWORK)],
+    peers: Annotated[Whole, NEEDED],
     network: NetworkOptions = NetworkOptions(),
     parameters: FamilyParameters = FamilyParameters(),
     how: _DurationOptions = _DurationOptions(),
