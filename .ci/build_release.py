@@ -74,11 +74,12 @@ def _write_sbom(python: Path, version: str, sbom: Path) -> None:
     listed += ["--pyproject", str(ROOT / "pyproject.toml"), "--output-file", str(sbom), str(python)]
     _run(*listed)
     content = json.loads(sbom.read_text(encoding="utf-8"))
-    content["metadata"]["component"] |= {
-        "version": version,
-        "purl": f"pkg:pypi/pairgossip@{version}",
-    }
-    content["components"].append(_describe_vendored())
+    package, inside = content["metadata"]["component"], _describe_vendored()
+    package |= {"version": version, "purl": f"pkg:pypi/pairgossip@{version}"}
+    content["components"].append(inside)
+    (needs,) = (one for one in content["dependencies"] if one["ref"] == package["bom-ref"])
+    needs["dependsOn"].append(inside["bom-ref"])
+    content["dependencies"].append({"ref": inside["bom-ref"]})
     sbom.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
