@@ -28,7 +28,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 NEEDS_UNIX = (
-    *("peer/*", "sums/*", "swarm/*", "watch/*", "test_device.py", "test_distribution.py"),
+    *("deploy/*", "peer/*", "sums/*", "swarm/*", "watch/*"),
+    *("test_device.py", "test_distribution.py"),
     *("cli/test_interrupt.py", "cli/test_peer*.py", "cli/test_swarm.py"),
     *("test_docs.py", "test_field_docs.py", "test_five_hospitals.py", "test_package.py"),
     *("test_terminal.py", "test_three_machines.py", "test_windows.py"),
