@@ -19,6 +19,8 @@ done
 [ "$code" = 3 ] || exit "$code"
 
 echo "The peer has ended with code 3 and is not started again: see above, then stop this container." >&2
-sleep infinity &
-trap 'kill "$!"; exit 3' TERM INT
-wait
+trap 'kill "$!" 2> /dev/null; exit 3' TERM INT
+while :; do
+    sleep 86400 &
+    wait "$!"
+done
