@@ -96,7 +96,14 @@ html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "faq": [], "theory": [], "errata": [], "reproduce": []}
+html_sidebars = {
+    "index": [],
+    "faq": [],
+    "comparison": [],
+    "theory": [],
+    "errata": [],
+    "reproduce": [],
+}
 html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 9,  # all of them
