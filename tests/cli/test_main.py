@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -29,6 +30,15 @@ COMMANDS = (
 def test_version(cli: CommandLine) -> None:
     answer = cli("--version")
     assert (answer.code, answer.out.strip()) == (0, pairgossip.__version__)
+
+
+def test_the_package_is_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["pairgossip", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("pairgossip", run_name="__main__")
+    assert capsys.readouterr().out.strip() == pairgossip.__version__
 
 
 def test_help_lists_the_commands(cli: CommandLine) -> None:
