@@ -236,7 +236,7 @@ def test_the_clinics_can_agree_on_the_specification() -> None:
 
 
 def run_promtool(*words: object) -> str:
-    program = shutil.which("promtool")
+    program = shutil.which("promtool") or shutil.which("promtool", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("promtool is not installed (Debian: prometheus)")
     done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=120)
