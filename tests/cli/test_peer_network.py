@@ -37,6 +37,7 @@ PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
 MEGABYTE = 1 << 20
 LARGEST = 66 * MEGABYTE
 """A peer takes 59 on ARM and 61 to 63 on x86-64, whose libraries are larger."""
+HEAVY = ("numba", "numpy/random", "scipy/", "sklearn", "pandas", "matplotlib", "llvmlite")
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +170,10 @@ def test_a_peer_is_small_and_only_one_runs_per_folder(place: Path, peers: Proces
     pid = peers.running["clinic-a"].pid
     before = peers.exchanges("clinic-a")
     until(lambda: peers.exchanges("clinic-a") > before)
-    assert resident(pid) < LARGEST
-    libraries = Path(f"/proc/{pid}/maps").read_text()
-    for heavy in ("numba", "numpy/random", "scipy/", "sklearn", "pandas", "matplotlib", "llvmlite"):
-        assert heavy not in libraries
+    if sys.platform == "linux":  # other systems do not tell
+        assert resident(pid) < LARGEST
+        libraries = Path(f"/proc/{pid}/maps").read_text()
+        assert not [heavy for heavy in HEAVY if heavy in libraries]
     second = run_really("peer", "run", "--home", "clinic-a", cwd=place)
     assert second.code == 2
     assert second.err.startswith("Error: The peer in clinic-a is already running as process ")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.reading import SwarmReading
+from pairgossip.peer.reading import SwarmReading, process_of
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.swarm.chaos import Faults
@@ -39,10 +39,7 @@ def run(
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and waits to be buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    return process_of(pid) is not None
 
 
 def test_a_quiet_swarm(tmp_path: Path) -> None:
