@@ -37,6 +37,8 @@ CASES: list[Fields] = [
     {**INCOMES, "data": "wine", "column": ["hue"], "kernel": "ranking-risk", "label": "ash"},
     {**CELLS, "graph": "watts-strogatz", "graph-k": "6", "seed": "2"},
     {**CELLS, "ball": "2", "step": "0.05", "clock": "async"},
+    {**CELLS, "ball": "2", "method": "sketch", "iterations": "", "graph": "cycle"},
+    {**CELLS, "method": "sketch", "iterations": "", "schedule": "ordered", "graph": "cycle"},
 ]
 PARTS: list[Fields] = [
     {**INCOMES, "nodes": "60", "graph": "cycle"},
@@ -47,7 +49,8 @@ PARTS: list[Fields] = [
 
 def one_run(fields: Fields, uploads: Uploads | None = None) -> WatchedRun:
     (run,) = build_runs(Settings.read(fields), uploads or Uploads())
-    run.advance(run.iterations)
+    while not run.is_over:
+        run.step() if run.iterations == 0 else run.advance(run.iterations)
     return run
 
 

@@ -291,6 +291,35 @@ def test_a_loss(page: Page, served: Served) -> None:
     quiet(page)
 
 
+def test_a_sketch_of_a_loss_beside_dual_averaging(page: Page, served: Served) -> None:
+    visit(page, served, data="breast-cancer-wisconsin", column=["clump_thickness", "mitoses"],
+          label="class", loss="auc-logistic", graph="cycle", nodes="200", speed="max",
+          iterations="4000")  # fmt: skip
+    page.check("#compare")
+    page.select_option("#method-2", "sketch")
+    expect(page.locator("#schedule-2")).to_have_value("tree")
+    page.select_option("#graph-2", "cycle")
+    expect(page.locator("article h2").nth(1)).to_have_text("sketch (tree) on cycle")
+    expect(page.locator("#connection")).to_have_text("connected")
+    page.click("#step-one")
+    expect(page.locator("dd[data-readout=rounds]")).to_have_text("1")
+    assert readout(page, "exchanges", 1) == "796"  # twice up and down the tree
+    page.click("#start")
+    status(page, "done")
+    assert done(page) == 4000
+    assert float(readout(page, "objective", 1)) < float(readout(page, "objective"))
+    page.select_option("#method", "sketch")  # both end by themselves
+    page.wait_for_function("() => !location.search.includes('iterations')")
+    page.locator("details.more > summary").click()
+    expect(page.locator("#ball")).to_be_visible()
+    expect(page.locator("#iterations, #step")).to_have_count(0)
+    page.select_option("#statistic", "loss:metric-logistic")  # which no sums can tell
+    expect(page.locator("#method option")).to_have_text(["dual-averaging"])
+    page.select_option("#statistic", "kernel:gini")
+    expect(page.locator("article h2").nth(1)).to_have_text("gosta (sync) on cycle")
+    quiet(page)
+
+
 def test_two_runs(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="3000", speed="max")
     page.check("#compare")

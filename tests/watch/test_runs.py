@@ -28,6 +28,7 @@ from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
 
 GIVEN: dict[str, str | list[str]] = {"kernel": "gini", "column": ["income"]}
+LEARNED: dict[str, str | list[str]] = {"kernel": "", "loss": "auc-logistic"}
 
 
 def test_what_is_left_out_takes_its_default() -> None:
@@ -77,10 +78,23 @@ def test_speeds() -> None:
         ({"step": "0"}, "The setting 'step' is '0': give a number above 0."),
         ({"loss": "auc-logistic"}, "Give a kernel to estimate or a loss to learn with, not both."),
         (
-            {"kernel": "", "loss": "auc-logistic", "schedule": "ordered"},
-            "so there is no other schedule: leave out schedule ordered.",
+            {**LEARNED, "schedule": "ordered"},
+            "so there is no other schedule: leave out schedule ordered, or use method sketch.",
         ),
-        ({"kernel": "", "loss": "auc-logistic", "method": "u1"}, "leave out method u1."),
+        ({**LEARNED, "method": "u1"}, "Unknown method of learning 'u1': choose one of dual-averag"),
+        (
+            {**LEARNED, "method": "sketch", "clock": "async"},
+            "has rounds and no clock: leave out cl",
+        ),
+        ({**LEARNED, "method": "sketch", "schedule": "continuized"}, "Unknown schedule of averagi"),
+        (
+            {**LEARNED, "method": "sketch", "iterations": "9"},
+            "ends by itself: leave out iterations",
+        ),
+        (
+            {**LEARNED, "method": "sketch", "step": "0.1"},
+            "chooses its steps itself: leave out step",
+        ),
         ({"kernel": ""}, "Say what to average over pairs, such as kernel gini, or give a loss."),
         ({"method": "u2", "clock": "async"}, "Method 'u2' has no asynchronous form"),
         ({"method-2": "averaging"}, "choose it for both runs or for neither."),
@@ -151,6 +165,55 @@ def test_learning_shows_the_numbers_of_minimize(step: float | None) -> None:
     np.testing.assert_array_equal(watched.values(), fit.models[0][:, 0])
     risk = pg.losses.risk(fit.model, features, "auc-logistic", data["class"][rows])
     assert of_mean[-1] == pytest.approx(risk)
+
+
+@pytest.mark.parametrize("schedule", ["tree", "random"])
+def test_rounds_show_the_numbers_of_minimize(schedule: str) -> None:
+    data = pg.datasets.breast_cancer_table()
+    columns = ["clump_thickness", "mitoses"]
+    watched = one_run(
+        data=data.name, column=columns, label="class", nodes="100", loss="auc-logistic",
+        graph="watts-strogatz", ball="5", seed="3", method="sketch", schedule=schedule,
+    )  # fmt: skip
+    assert np.isnan(watched.values()).all() and watched.share == 0
+    shares = []
+    while not watched.is_over:
+        watched.advance(300)
+        shares.append(watched.share)
+    rows = np.linspace(0, 698, 100).astype(int)
+    fit = pg.minimize(
+        np.column_stack([data[name] for name in columns])[rows], data["class"][rows],
+        "auc-logistic", "watts-strogatz", method="sketch", schedule=schedule,
+        constraint=pg.Ball(5), seed=3, judged=_MOST_JUDGED,
+    )  # fmt: skip
+    objective, of_mean, disagreement, exchanges = np.array(watched.curves).T
+    np.testing.assert_array_equal(objective, fit.objective)
+    np.testing.assert_array_equal(disagreement, fit.disagreement)
+    np.testing.assert_array_equal(exchanges, fit.exchanges)
+    np.testing.assert_array_equal(watched.values(), fit.models[0][:, 0])
+    np.testing.assert_allclose(of_mean[-1], fit.objective[-1], rtol=1e-6)
+    assert watched.done == watched.iterations == watched.sent()["made"] == fit.exchanges[-1]
+    assert watched.sent()["bytes"] == fit.bytes[-1]
+    assert shares[-1] == 1 and min(shares) < 0.5
+
+
+def test_a_round_is_shown_when_its_exchanges_have_passed() -> None:
+    columns = ["clump_thickness", "mitoses"]
+    watched = one_run(
+        data="breast-cancer-wisconsin", column=columns, label="class", nodes="50",
+        loss="auc-logistic", method="sketch", graph="cycle",
+    )  # fmt: skip
+    watched.advance(195)  # up and down a tree of 50 nodes are 98 messages, twice in this round
+    assert (watched.curves, watched.done) == ([], 195)
+    watched.advance(1)
+    assert len(watched.curves) == 1 and watched.sent()["made"] == 196
+    watched.step()
+    assert len(watched.curves) == 2 and watched.done == watched.sent()["made"] > 196
+    watched.restart()
+    assert (watched.curves, watched.done) == ([], 0)
+    assert np.isnan(watched.values()).all()
+    watched.step()
+    assert watched.done == 196 and np.ptp(watched.values()) == 0
 
 
 @pytest.mark.parametrize(

@@ -92,12 +92,13 @@ class PaceOptions:
     """How it is simulated."""
 
     method: str | None = None
-    """gosta (unless given), weighted-gosta, u1, u2, sketch, tracking, collect or averaging."""
+    """gosta (unless given), weighted-gosta, u1, u2, sketch, tracking, collect or averaging; of a
+    loss dual-averaging (unless given) or sketch."""
     clock: str | None = None
     """sync (unless given) or async."""
     schedule: str | None = None
     """Which exchanges follow each other: random (unless given), ordered, or for sketch and
-    averaging also continuized or tree."""
+    averaging also continuized or tree; of the sketch of a loss tree unless given."""
     law: str | None = None
     """uniform-edges (unless given) or node-clocks."""
     step: float | None = None

@@ -313,7 +313,8 @@ class TextSimulation:
         from pairgossip.watch.simulation.runs import Pace
 
         self._run, self._console = run, console
-        usual = run.iterations / _USUAL_SECONDS if console.is_terminal else math.inf
+        is_long = console.is_terminal and run.iterations > 0  # a run of rounds does not know yet
+        usual = run.iterations / _USUAL_SECONDS if is_long else math.inf
         self._speed = usual if speed is None else speed
         self._pace, self._owed = Pace([run], _FRAME_SECONDS), 0.0
 
@@ -345,7 +346,7 @@ class TextSimulation:
     def _run_live(self) -> None:
         with show_live(self._console, self.picture) as redraw:
             redraw()
-            while self._run.done < self._run.iterations:
+            while not self._run.is_over:
                 self._advance()
                 redraw()
 
@@ -353,10 +354,10 @@ class TextSimulation:
         run = self._run
         self._console.print(self._heading(), soft_wrap=True)
         written = 0
-        while run.done < run.iterations:
+        while not run.is_over:
             self._advance(stop_at_checkpoint=True)
             is_due = len(run.curves) >= written + _CHECKPOINTS_PER_LINE
-            if is_due or run.done >= run.iterations:
+            if is_due or run.is_over:
                 written = len(run.curves)
                 self._console.print(self.summary(), soft_wrap=True)
 
@@ -368,16 +369,16 @@ class TextSimulation:
         run, end = self._run, time.monotonic() + _FRAME_SECONDS
         due, passed = self._speed * _FRAME_SECONDS, len(run.curves)
         self._owed = min(self._owed + due, due + 1)
-        while self._owed >= 1 and run.done < run.iterations and time.monotonic() < end:
+        while self._owed >= 1 and not run.is_over and time.monotonic() < end:
             most = self._owed
-            if stop_at_checkpoint:
+            if stop_at_checkpoint and len(run.checkpoints):
                 most = min(most, int(run.checkpoints[passed]) - run.done)
             with interrupts_later():  # compiling swallows an exception
                 self._owed -= self._pace.advance(most)
             if stop_at_checkpoint and len(run.curves) > passed:
                 break
         rest = end - time.monotonic()
-        if math.isfinite(self._speed) and rest > 0 and run.done < run.iterations:
+        if math.isfinite(self._speed) and rest > 0 and not run.is_over:
             time.sleep(rest)
 
     def picture(self, width: int, height: int) -> RenderableType:
@@ -385,7 +386,7 @@ class TextSimulation:
         run = self._run
         measured = [point[0] for point in run.curves]
         span = f"{_number(measured[0], 3)} to {_number(measured[-1], 3)}" if measured else ""
-        bar = f"[{'=' * round(20 * run.done / run.iterations):20}]"
+        bar = f"[{'=' * round(20 * run.share):20}]"
         return Group(
             _line(self._heading(), width, "bold"),
             _line(f"{bar} {run.done:,} of {run.iterations:,} iterations", width),

@@ -127,43 +127,70 @@ class SolverTrial:
         slack = _SLACK if self._passes.shared else setup.accuracy
         # Below the square of what averages leave, gains are those of chance.
         tolerance = max(setup.tolerance, 0.0 if self._passes.shared else setup.accuracy**2)
-        self._solver = Solver(rows, grades, learning.loss.phi, setup.proximal, tolerance, slack)
+        solver = Solver(rows, grades, learning.loss.phi, setup.proximal, tolerance, slack)
+        self._asking = solver.run()
+        self._answer: Any = None
+        self.last: Round | None = None
+        """What nodes have after the last round."""
+        self.is_over = False
 
     def run(self, on_progress: Callable[[int], None]) -> None:
         """Run until the model is at its best, or out of rounds."""
-        record, asking = self.record, self._solver.run()
-        answer: Any = None
-        last: Round | None = None
-        while record.rounds < self._setup.iterations:
+        made = 0
+        while not self.is_over:
+            self.advance()
+            on_progress(self.record.rounds - made)
+            made = self.record.rounds
+        on_progress(self._setup.iterations - made)
+
+    def advance(self) -> None:
+        """Make the next round; without one, where the model is at its best, the trial is over."""
+        record = self.record
+        while True:
             try:
-                asked = asking.send(answer)
+                asked = self._asking.send(self._answer)
             except StopIteration:
-                break
-            answer = None
-            if isinstance(asked, Round):
-                last = asked
+                self._end()
+                return
+            self._answer = None
+            if isinstance(asked, Averaging):
+                self._answer = self._passes.average(asked.sums, asked.largest)
+            elif not isinstance(asked, Round):
+                self._answer = self._passes.agree(*asked)
+            else:
+                self.last = asked
                 record.rounds += 1
                 if record.rounds == self._setup.checkpoints[record.written]:
-                    self._write(last)
-                on_progress(1)
-            elif isinstance(asked, Averaging):
-                answer = self._passes.average(asked.sums, asked.largest)
-            else:
-                answer = self._passes.agree(*asked)
+                    self._write(asked)
+                if record.rounds == self._setup.iterations:
+                    self._end()
+                return
+
+    def _end(self) -> None:
+        record, last = self.record, self.last
         assert last is not None
+        self.is_over = True
         record.promised = last.promised
         if record.written < len(self._setup.checkpoints):
             self._write(last)
             record.repeat_last()
-        on_progress(self._setup.iterations - record.rounds)
+
+    def traffic(self) -> tuple[int, int, int, int]:
+        """Return what was sent until now, as other trials do."""
+        passes = self._passes
+        return passes.exchanges, 0, passes.messages, passes.bytes
+
+    def objectives(self, models: FloatArray) -> FloatArray:
+        """Return the objective of every model, penalty included."""
+        return self._judge.objectives(models) + penalties(self._setup.proximal, models)
 
     def _write(self, now: Round) -> None:
-        record, at, passes = self.record, self.record.written, self._passes
+        record, at = self.record, self.record.written
         objectives = self._objectives(now)
         record.objective[at], record.spread[at] = objectives.mean(), objectives.std()
         record.disagreement[at] = disagreement(now.models)
         record.gradient_error[at] = now.gradient_error
-        record.traffic[at] = (passes.exchanges, 0, passes.messages, passes.bytes)
+        record.traffic[at] = self.traffic()
         record.state = self._state(now.models)
         record.written = at + 1
 
@@ -178,7 +205,7 @@ class SolverTrial:
         if self._setup.problem.weights is not None or only_end:
             return np.where(np.isfinite(now.objective), now.objective, np.nan)
         models = now.models if len(now.models) == 1 else now.models[self._setup.judged]
-        return self._judge.objectives(models) + penalties(self._setup.proximal, models)
+        return self.objectives(models)
 
     @cached_property
     def _judge(self) -> Judge:

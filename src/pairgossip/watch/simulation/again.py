@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pairgossip.datasets import CATALOG
 from pairgossip.graphs import FAMILIES
 from pairgossip.watch.simulation.observations import TWO_NORMALS, Observations
-from pairgossip.watch.simulation.settings import RunChoice, Settings
+from pairgossip.watch.simulation.settings import DUAL_AVERAGING, RunChoice, Settings
 
 _DEFAULTS = {
     "method": ("gosta", "dual-averaging"),
@@ -43,9 +44,14 @@ def tell_again(settings: Settings, run: RunChoice, rows: Observations, n: int, l
         **{name: getattr(run, name) for name in ("method", "clock", "schedule")},
         **{"law": settings.law, "target": settings.target},
     }
-    how = {name: text for name, text in said.items() if text not in _DEFAULTS[name]}
-    python = _python(settings, run, rows, n, how | {"iterations": last, "seed": settings.seed})
-    return Again(python, _command(settings, run, rows, how, last))
+    how: dict[str, Any] = {name: text for name, text in said.items() if text not in _DEFAULTS[name]}
+    if settings.loss and run.method != DUAL_AVERAGING:
+        how["schedule"] = run.schedule
+        settings = replace(settings, step=None)  # that of the other run
+    else:
+        how["iterations"] = last
+    how["seed"] = settings.seed
+    return Again(_python(settings, run, rows, n, how), _command(settings, run, rows, how))
 
 
 def _python(
@@ -122,7 +128,7 @@ def _text(value: Any) -> str:
 
 
 def _command(
-    settings: Settings, run: RunChoice, rows: Observations, how: dict[str, str], last: int
+    settings: Settings, run: RunChoice, rows: Observations, how: dict[str, Any]
 ) -> str | None:
     is_whole = len(rows.values) == rows.of and settings.data != TWO_NORMALS
     if not is_whole and settings.ball is not None:
@@ -141,8 +147,6 @@ def _command(
         **how,
         "step": settings.step,
         **({} if settings.ball is None else {"radius": settings.ball}),
-        "iterations": last,
-        "seed": settings.seed,
     }
     if is_whole:
         options |= {"model": "model.json"} if settings.loss else {"trials": 1}

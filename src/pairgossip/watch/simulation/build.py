@@ -15,10 +15,12 @@ from pairgossip.inference import Answer, exact
 from pairgossip.kernels import as_kernel
 from pairgossip.losses import Ball, as_loss, inverse_sqrt
 from pairgossip.minimization import LearningRequest
+from pairgossip.solving import SolvingRequest
 from pairgossip.watch.simulation.again import tell_again
 from pairgossip.watch.simulation.observations import Observations, Uploads, select_rows
 from pairgossip.watch.simulation.runs import WatchedEstimation, WatchedLearning, WatchedRun
-from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
+from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, RunChoice, Settings
+from pairgossip.watch.simulation.solving import WatchedSolving
 
 _LARGEST_COLLECTION = 1_000
 """Up to this many nodes what all know of all rows is compared several times a second."""
@@ -156,20 +158,26 @@ def _answer(settings: Settings, rows: Observations) -> Answer | None:
 def _learning(settings: Settings, run: RunChoice, rows: Observations) -> WatchedRun:
     if settings.label is None:
         raise InputError(f"Loss '{settings.loss}' learns from labels: choose the label's column.")
+    shared: dict[str, Any] = {
+        "data": rows.values,
+        "labels": rows.labels,
+        "loss": settings.loss,
+        "graph": _graph(run, rows, settings.seed),
+        "groups": rows.groups,
+        "law": settings.law,
+        "constraint": None if settings.ball is None else Ball(settings.ball),
+        "seed": settings.seed,
+        "judged": _MOST_JUDGED,
+        "progress": False,
+    }
+    if run.method != DUAL_AVERAGING:
+        rounds = SolvingRequest(**shared, schedule=run.schedule)
+        return WatchedSolving(rounds.setup(), rounds.root, rows.columns[0], rows.groups)
     request = LearningRequest(
-        data=rows.values,
-        labels=rows.labels,
-        loss=settings.loss,
-        graph=_graph(run, rows, settings.seed),
-        groups=rows.groups,
+        **shared,
         clock=run.clock,
-        law=settings.law,
         iterations=settings.iterations,
         step=None if settings.step is None else inverse_sqrt(settings.step),
-        constraint=None if settings.ball is None else Ball(settings.ball),
-        seed=settings.seed,
         bias=False,
-        judged=_MOST_JUDGED,
-        progress=False,
     )
     return WatchedLearning(request.setup(), request.root, rows.columns[0], rows.groups)

@@ -196,6 +196,8 @@ def make_frames(
     frames = [
         {
             "done": run.done,
+            "last": run.iterations,
+            "share": run.share,
             "levels": color_levels(deviations, reach),
             "middle": middle,
             "reach": reach,

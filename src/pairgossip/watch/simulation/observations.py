@@ -19,15 +19,17 @@ import numpy as np
 
 from pairgossip.algorithms.methods import METHODS, Method
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.checks import SCHEDULES
+from pairgossip.checks import CLOCKS, RANDOM, SCHEDULES
 from pairgossip.datasets import CATALOG, Dataset
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import as_kernel, describe
 from pairgossip.losses import CATALOG as LOSSES
+from pairgossip.losses.learning import is_ordering
 from pairgossip.sketches import default_sketch
+from pairgossip.solving import SCHEDULES as LEARNING_SCHEDULES
 from pairgossip.tables import DELIMITERS, Table, column_name, read_columns
-from pairgossip.watch.simulation.settings import MOST_NODES, Settings
+from pairgossip.watch.simulation.settings import DUAL_AVERAGING, MOST_NODES, Settings
 
 _UPLOADED = "upload-"
 _MOST_UPLOADS = 8
@@ -45,6 +47,23 @@ _SITE = "site"
 """A column that is called so says where rows are."""
 _LEAST_ROWS_PER_SITE = 2
 """On average; a column with fewer is not offered, as it hardly says where rows are."""
+_LEARNING = (
+    {
+        "name": DUAL_AVERAGING,
+        "description": "swap rows and average gradients of the pairs that nodes hold",
+        "clocks": CLOCKS,
+        "schedules": (RANDOM,),
+        "whole_sites": False,
+    },
+    {
+        "name": "sketch",
+        "description": "average sums that tell the gradient over all pairs; ends at the best model",
+        "clocks": CLOCKS[:1],
+        "schedules": LEARNING_SCHEDULES,
+        "whole_sites": True,
+    },
+)
+"""The methods that minimize a loss, as those of estimation are described."""
 TWO_NORMALS = "two-normals"
 _TWO_NORMALS_ROWS = 1_000
 
@@ -257,8 +276,14 @@ def list_choices() -> dict[str, Any]:
             kernel._asdict() | {"sketches": _has_sketch(kernel.name)} for kernel in describe()
         ],
         "losses": [
-            {"name": name, "description": build().description} for name, build in LOSSES.items()
+            {
+                "name": name,
+                "description": build().description,
+                "sketches": is_ordering(build()),
+            }
+            for name, build in LOSSES.items()
         ],
+        "learning": list(_LEARNING),
         "graphs": [
             {
                 "name": name,

@@ -19,7 +19,7 @@ from pairgossip.checks import RANDOM
 from pairgossip.engine.descent.trial import DescentSetup, DescentTrial, disagreement
 from pairgossip.engine.estimation.trial import EstimationTrial, Setup, measure
 from pairgossip.engine.schedule import child
-from pairgossip.engine.trials import Trial
+from pairgossip.engine.solving.trial import SolverSetup
 from pairgossip.errors import InputError
 from pairgossip.inference import Answer
 from pairgossip.kernels.pairs import Averages
@@ -49,10 +49,12 @@ class WatchedRun(ABC):
     _swaps = True
     _how: str
     """The algorithm, for the title."""
-    _setup: Setup | DescentSetup
-    _trial: Trial[Any]
+    _setup: Setup | DescentSetup | SolverSetup
+    _trial: Any
 
-    def __init__(self, setup: Setup | DescentSetup, root: SeedSequence, groups: Any) -> None:
+    def __init__(
+        self, setup: Setup | DescentSetup | SolverSetup, root: SeedSequence, groups: Any
+    ) -> None:
         self.graph, self.checkpoints = setup.graph, setup.checkpoints
         self.places = Places(setup.graph, groups)
         self._setup, self._seed = setup, child(root, 0)
@@ -71,7 +73,21 @@ class WatchedRun(ABC):
     @property
     def done(self) -> int:
         """How many iterations the run has made."""
-        return self._trial.done
+        return int(self._trial.done)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.done >= self.iterations
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done, from 0 to 1."""
+        return self.done / self.iterations
+
+    def step(self) -> None:
+        """Make the least that can be seen."""
+        self.advance(1)
 
     def advance(self, iterations: int) -> None:
         """Make this many iterations, or as many as are left, and add to the curves on the way."""

@@ -179,7 +179,7 @@ class Session:
         return made
 
     def _notice_the_end(self) -> None:
-        if all(run.done >= run.iterations for run in self._runs):
+        if all(run.is_over for run in self._runs):
             self._status = "done"
 
     def _start(self) -> None:
@@ -195,7 +195,7 @@ class Session:
             return
         self._status = "paused"
         for run in self._runs:
-            run.advance(1)
+            run.step()
         self._notice_the_end()
 
     def _reset(self) -> None:

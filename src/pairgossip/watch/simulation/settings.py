@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pairgossip.algorithms import METHODS, find_method
-from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, choice
+from pairgossip.checks import CLOCKS, LAWS, RANDOM, SCHEDULES, TREE, choice
 from pairgossip.errors import InputError, unknown_name
 from pairgossip.graphs import FAMILIES
 from pairgossip.kernels import CATALOG as KERNELS
 from pairgossip.losses import CATALOG as LOSSES
+from pairgossip.solving import METHODS as LEARNING_METHODS
+from pairgossip.solving import SCHEDULES as LEARNING_SCHEDULES
 
 Fields = Mapping[str, str | list[str]]
 """The fields of an address: one text for each name, several for columns."""
 
+DUAL_AVERAGING = LEARNING_METHODS[0]
 MOST_NODES = 20_000
 _MOST_ITERATIONS = 10**9
 _LARGEST_SEED = 2**53 - 1
@@ -84,6 +87,8 @@ class Settings:
         if any(name.endswith(_SECOND) for name in fields):
             runs.append(_read_run(fields, _SECOND, loss))
         _check_statistic(kernel, loss, runs)
+        if loss and all(run.method != DUAL_AVERAGING for run in runs):
+            _check_rounds(fields)
         group_by = _text(fields, "group-by") or None
         if group_by and not loss:
             _check_sites(runs)
@@ -149,24 +154,32 @@ def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
         return _text(fields, name + suffix) or _text(fields, name)
 
     clock = choice("clock", text("clock") or "sync", CLOCKS)
-    method = find_method(text("method") or "gosta", clock)
-    schedule = choice("schedule", text("schedule") or RANDOM, SCHEDULES)
     if loss:
-        _check_learning(method.name, schedule)
-    method.check_schedule(schedule)
+        method, schedule = _read_learning(text("method"), text("schedule"), clock)
+    else:
+        found = find_method(text("method") or "gosta", clock)
+        method = found.name
+        schedule = choice("schedule", text("schedule") or RANDOM, SCHEDULES)
+        found.check_schedule(schedule)
     graph = _name({"graph": text("graph") or "complete"}, "graph", FAMILIES)
     assert graph is not None
     own = suffix if _text(fields, "graph" + suffix) else ""
-    return RunChoice(graph, _read_parameters(fields, own, graph), method.name, clock, schedule)
+    return RunChoice(graph, _read_parameters(fields, own, graph), method, clock, schedule)
 
 
-def _check_learning(method: str, schedule: str) -> None:
-    for name, value, only in (("method", method, "gosta"), ("schedule", schedule, RANDOM)):
-        if value != only:
+def _read_learning(method: str, schedule: str, clock: str) -> tuple[str, str]:
+    """Read how a loss is minimized."""
+    method = choice("method of learning", method or DUAL_AVERAGING, LEARNING_METHODS)
+    if method == DUAL_AVERAGING:
+        if schedule and choice("schedule", schedule, SCHEDULES) != RANDOM:
             raise InputError(
-                "A loss is minimized by gossip dual averaging along random edges, so there is no "
-                f"other {name}: leave out {name} {value}."
+                f"Method '{method}' exchanges along random edges, so there is no other schedule: "
+                f"leave out schedule {schedule[:40]}, or use method sketch."
             )
+        return method, RANDOM
+    if clock != "sync":
+        raise InputError(f"Method '{method}' has rounds and no clock: leave out clock {clock}.")
+    return method, choice("schedule of averaging", schedule or TREE, LEARNING_SCHEDULES)
 
 
 def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
@@ -186,14 +199,22 @@ def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float
 def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]) -> None:
     if kernel and loss:
         raise InputError("Give a kernel to estimate or a loss to learn with, not both.")
+    if loss:
+        return
     averaging = [METHODS[run.method].estimates == "mean" for run in runs]
     if any(averaging) and not all(averaging):
         raise InputError(
             "Averaging finds the mean of the data, not a statistic of pairs: "
             "choose it for both runs or for neither."
         )
-    if not kernel and not loss and not all(averaging):
+    if not kernel and not all(averaging):
         raise InputError("Say what to average over pairs, such as kernel gini, or give a loss.")
+
+
+def _check_rounds(fields: Fields) -> None:
+    for name, why in (("iterations", "ends by itself"), ("step", "chooses its steps itself")):
+        if _text(fields, name):
+            raise InputError(f"Method 'sketch' {why}: leave out {name} {_text(fields, name)[:40]}.")
 
 
 def _check_sites(runs: list[RunChoice]) -> None:

@@ -25,13 +25,20 @@ export function plotRuns({ runs, curves, theory, frames }) {
     yLabel: isLearning ? "objective (mean loss over pairs)" : "error (units of the statistic)",
     xLog: true,
     yLog: true,
-    last: Math.max(...runs.map((run) => run.checkpoints.at(-1))),
+    last: lastStep(runs, frames),
   };
+}
+
+// Rounds go on for as long as they gain something.
+function lastStep(runs, frames) {
+  return Math.max(...runs.map((run, k) => run.checkpoints.at(-1) ?? frames[k]?.last ?? 1), 2);
 }
 
 // Curves by place in a point; where the run is ahead of its checkpoints, up to where it is now.
 function measure(run, points, now) {
-  const x = run.checkpoints.slice(0, points.length);
+  const x = run.has_rounds
+    ? points.map((point) => point.at(-1))
+    : run.checkpoints.slice(0, points.length);
   const past = (place) => ({ x, y: points.map((point) => point[place]) });
   const live = (place, value) => {
     const { y } = past(place);

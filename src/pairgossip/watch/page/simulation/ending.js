@@ -80,6 +80,7 @@ function tellTraffic({ messages, bytes }) {
 // What that means, in one sentence.
 function judge(run, frame) {
   if (run.kind === "learning") {
+    if (frame.spread === 0) return "All nodes have this model.";
     const apart = formatNumber(frame.spread, 3);
     return `Models of single nodes are ${apart} from it, root mean square; 0 would be agreement.`;
   }
@@ -98,10 +99,15 @@ function compare([first, second], [one, other]) {
   const [a, b] = [one[name], other[name]];
   if (!(a > 0 && b > 0) || first.kind !== second.kind) return "";
   const better = b < a ? 2 : 1;
-  const smaller = formatNumber(Math.max(a, b) / Math.min(a, b), 2);
+  const smaller = compareSizes(Math.max(a, b) / Math.min(a, b));
   const [own, others] = better === 2 ? [other, one] : [one, other];
   const messages = countMessages(own.messages / others.messages);
-  return `Run ${better} has the smaller ${name}, by a factor of ${smaller}, with ${messages}.`;
+  return `Run ${better} has the smaller ${name}, by ${smaller}, with ${messages}.`;
+}
+
+function compareSizes(ratio) {
+  if (ratio < 2) return `${formatNumber(100 * (ratio - 1), 2)} %`;
+  return `a factor of ${formatNumber(ratio, 2)}`;
 }
 
 function countMessages(share) {

@@ -16,7 +16,7 @@ import {
   SCHEDULES,
   TARGETS,
 } from "./inputs.js";
-import { findNamed, NO_PAIRS, Settings } from "./settings.js";
+import { NO_PAIRS, Settings } from "./settings.js";
 
 const FRACTIONS = ["p", "radius"]; // parameters of graphs that are no whole numbers
 export class SettingsForm {
@@ -190,13 +190,13 @@ export class SettingsForm {
       this.drawParameters(family, suffix),
       this.drawMethod(suffix),
       makeField("clock", this.select(`clock${suffix}`, clocks, clock)),
-      this.fields.loss ? null : this.drawSchedule(suffix),
+      settings.endsAlone(suffix) || !this.fields.loss ? this.drawSchedule(suffix) : null,
     );
   }
 
   drawSchedule(suffix) {
     const known = this.settings.schedulesOf(suffix).map((name) => [name, SCHEDULES[name]]);
-    const chosen = this.settings.ofRun("schedule", suffix) ?? "random";
+    const chosen = this.settings.ofRun("schedule", suffix) ?? known[0][0];
     return makeField("schedule", this.select(`schedule${suffix}`, known, chosen));
   }
 
@@ -212,14 +212,13 @@ export class SettingsForm {
   }
 
   drawMethod(suffix) {
-    if (this.fields.loss || this.settings.statistic === NO_PAIRS) {
-      const name = this.fields.loss ? "gossip dual averaging" : "gossip averaging";
-      return make("p", { class: "hint", text: `algorithm: ${name}` });
+    const { settings } = this;
+    if (settings.statistic === NO_PAIRS) {
+      return make("p", { class: "hint", text: "algorithm: gossip averaging" });
     }
-    const methods = this.choices.methods.filter((method) => method.pairs);
-    const name = this.settings.methodOf(suffix);
-    const select = this.select(`method${suffix}`, namePairs(methods), name);
-    return makeField("algorithm", select, findNamed(methods, name)?.description);
+    const name = settings.methodOf(suffix);
+    const select = this.select(`method${suffix}`, namePairs(settings.methods), name);
+    return makeField("algorithm", select, settings.describeMethod(suffix)?.description);
   }
 
   drawComparison() {
@@ -235,24 +234,26 @@ export class SettingsForm {
 
   drawMore(isOpen) {
     const law = this.select("law", LAWS, this.fields.law ?? "uniform-edges");
+    const { settings } = this;
+    const isFixed = settings.suffixes.every((suffix) => settings.endsAlone(suffix));
     const iterations = { min: 1, step: 1, placeholder: "200 per node" };
     const details = make(
       "details",
       { class: "more", open: isOpen },
       make("summary", { text: "More" }),
       makeField("which exchange comes next", law),
-      makeField("iterations", this.number("iterations", iterations)),
-      this.fields.loss ? this.drawLearning() : null,
+      isFixed ? null : makeField("iterations", this.number("iterations", iterations)),
+      this.fields.loss ? this.drawLearning(isFixed) : null,
     );
     return make("fieldset", {}, details);
   }
 
-  drawLearning() {
+  drawLearning(isFixed) {
     const input = (name, placeholder) => this.number(name, { step: "any", min: 0, placeholder });
     return make(
       "div",
       { class: "pair" },
-      makeField("step size c of c/√t", input("step", "auto")),
+      isFixed ? null : makeField("step size c of c/√t", input("step", "adaptive")),
       makeField("radius of models", input("ball", "none")),
     );
   }

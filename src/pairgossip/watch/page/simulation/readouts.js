@@ -20,12 +20,13 @@ const LEARNING = [
   ["of_nodes", "of single nodes", "mean objective of single nodes' models, at the last checkpoint"],
   ["spread", "disagreement", "root mean square distance of the nodes' models from their mean"],
   ["exchanges", "exchanges", "how often two nodes have met"],
-  ["messages", "messages", "two for every exchange"],
+  ["messages", "messages", "two for every exchange, one along a tree"],
   ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
   ["ratio", "bound / measured", "the bound needs the minimizer, which nobody knows here"],
 ];
 const OF_SITES = ["local", "at one site", "exchanges between rows of one site, which cost nothing"];
-const COUNTS = ["exchanges", "local", "messages", "bytes"];
+const OF_ROUNDS = ["rounds", "rounds", "gradients over all pairs that nodes have computed"];
+const COUNTS = ["exchanges", "local", "rounds", "messages", "bytes"];
 // What nodes do not know before their first exchange, or while they still learn where rows lie.
 const ESTIMATED = ["error", "mean"];
 
@@ -35,7 +36,8 @@ export class Readouts {
     this.cells = {};
     const rows = [...(run.kind === "learning" ? LEARNING : ESTIMATION)];
     const isAfter = rows.findIndex(([name]) => name === "exchanges") + 1;
-    if (run.sites) rows.splice(isAfter, 0, OF_SITES);
+    if (run.has_rounds) rows.splice(isAfter, 0, OF_ROUNDS);
+    else if (run.sites) rows.splice(isAfter, 0, OF_SITES);
     place.replaceChildren(...rows.map((row, k) => this.makeRow(row, k === 0)));
   }
 

@@ -11,6 +11,7 @@ const DEFAULTS = {
   law: "uniform-edges",
   target: "v",
 };
+const LEARNING = "dual-averaging";
 const DESCRIBING = ["data", "kernel", "loss", "graph", "method"];
 const NO_SETTINGS = ["session", "seed", "speed", "follow", "view"];
 const MOST_PRESET_COLUMNS = 16;
@@ -93,18 +94,33 @@ export class Settings {
     return this.fields[name + suffix] ?? this.fields[name];
   }
 
+  // The methods there are for what is asked.
+  get methods() {
+    if (!this.fields.loss) return this.choices.methods.filter((method) => method.pairs);
+    return this.choices.learning.filter(({ name }) => name !== "sketch" || this.canSketch);
+  }
+
   methodOf(suffix) {
-    return this.ofRun("method", suffix) ?? DEFAULTS.method;
+    return this.ofRun("method", suffix) ?? (this.fields.loss ? LEARNING : DEFAULTS.method);
+  }
+
+  describeMethod(suffix) {
+    const all = this.fields.loss ? this.choices.learning : this.choices.methods;
+    return findNamed(all, this.methodOf(suffix));
   }
 
   clocksOf(suffix) {
-    const method = this.fields.loss ? null : findNamed(this.choices.methods, this.methodOf(suffix));
-    return method?.clocks ?? ["sync", "async"];
+    return this.describeMethod(suffix)?.clocks ?? ["sync", "async"];
+  }
+
+  // Whether a run ends at the best model by itself, however long it takes.
+  endsAlone(suffix) {
+    return Boolean(this.fields.loss) && this.methodOf(suffix) === "sketch";
   }
 
   // Single rows of sites meet at random; whole sites can follow any order.
   schedulesOf(suffix) {
-    const method = this.fields.loss ? null : findNamed(this.choices.methods, this.methodOf(suffix));
+    const method = this.describeMethod(suffix);
     const isFree = !this.fields["group-by"] || method?.whole_sites;
     return (isFree && method?.schedules) || ["random"];
   }
@@ -127,6 +143,10 @@ export class Settings {
     this.set(name, value);
     if (name === "data") this.presetData();
     if (name === "group-by") this.chooseSites(value);
+    if (name.startsWith("method") && this.fields.loss) {
+      const suffix = name.slice("method".length);
+      this.set(`schedule${suffix}`, this.schedulesOf(suffix)[0]);
+    }
     this.fixRuns();
   }
 
@@ -150,9 +170,11 @@ export class Settings {
       const clock = this.ofRun("clock", suffix) ?? DEFAULTS.clock;
       if (!clocks.includes(clock)) this.set(`clock${suffix}`, clocks[0]);
       const schedule = this.ofRun("schedule", suffix) ?? DEFAULTS.schedule;
-      if (!this.schedulesOf(suffix).includes(schedule)) {
-        this.set(`schedule${suffix}`, DEFAULTS.schedule);
-      }
+      const schedules = this.schedulesOf(suffix);
+      if (!schedules.includes(schedule)) this.set(`schedule${suffix}`, schedules[0]);
+    }
+    if (this.suffixes.every((suffix) => this.endsAlone(suffix))) {
+      for (const name of ["iterations", "step"]) this.set(name, null);
     }
   }
 
@@ -160,11 +182,12 @@ export class Settings {
     const [kind, name] = value.split(":");
     this.set("loss", kind === "loss" ? name : null);
     this.set("kernel", kind === "kernel" ? name : null);
+    const isKnown = (name) => !name || this.methods.some((method) => method.name === name);
     for (const suffix of this.suffixes) {
       const field = `method${suffix}`;
       if (kind === NO_PAIRS) this.set(field, "averaging");
       else if (kind === "loss") this.set(field, null);
-      else if (this.isAveraging(this.fields[field])) this.set(field, DEFAULTS.method);
+      else if (!isKnown(this.fields[field])) this.set(field, DEFAULTS.method);
     }
     if (kind !== "kernel") for (const field of ["target", "interval"]) this.set(field, null);
     if (kind !== "loss") for (const field of ["step", "ball"]) this.set(field, null);
@@ -185,10 +208,8 @@ export class Settings {
     if (isComparing) {
       this.set("graph-2", this.fields.graph === "complete" ? "cycle" : "complete");
       this.set("clock-2", this.fields.clock ?? DEFAULTS.clock);
-      if (!this.fields.loss) {
-        this.set("method-2", this.methodOf(""));
-        this.set("schedule-2", this.fields.schedule ?? DEFAULTS.schedule);
-      }
+      this.set("method-2", this.methodOf(""));
+      this.set("schedule-2", this.fields.schedule ?? this.schedulesOf("")[0]);
     }
     this.presetNodes();
   }
@@ -204,7 +225,7 @@ export class Settings {
 
   // Whether sums over the rows can tell what is asked.
   get canSketch() {
-    return Boolean(this.kernel?.sketches);
+    return Boolean(this.kernel?.sketches || this.loss?.sketches);
   }
 
   presetData() {

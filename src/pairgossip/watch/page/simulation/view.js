@@ -191,8 +191,7 @@ export class SimulationView {
     for (const [number, card] of this.cards.entries()) {
       card.update(frames[number], status, this.ratio(number));
     }
-    const parts = frames.map(({ done }, k) => done / this.runs[k].checkpoints.at(-1));
-    this.controls.showProgress(Math.min(...parts));
+    this.controls.showProgress(Math.min(...frames.map(({ share }) => share)));
     const { token } = frames[0];
     const follow = token === null ? "" : String(token);
     if (this.runs[0].follows && follow !== this.follow) {

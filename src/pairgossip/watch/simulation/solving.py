@@ -1,0 +1,158 @@
+"""A run to watch that learns from averages: its rounds, at the exchanges they take.
+
+A round is computed at once and shown when as many exchanges have passed as its averages take, so
+that it can be watched beside a run of single exchanges, at the same speed and on the same axis.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from pairgossip.arrays import FloatArray
+from pairgossip.engine.descent.trial import disagreement
+from pairgossip.engine.solving.trial import SolverSetup, SolverTrial
+from pairgossip.solvers.solver import Round
+from pairgossip.watch.simulation.runs import WatchedRun
+
+_ABOUT = (
+    "Nodes average sums over their rows, from which each computes the gradient over all pairs: a "
+    "round ends when they know it."
+)
+
+
+class WatchedSolving(WatchedRun):
+    """A network that learns a model in rounds; nodes are colored by the model's first coordinate.
+
+    Iterations are exchanges here, of which nobody knows beforehand how many it takes.
+    """
+
+    curve_names = ("objective", "objective_of_mean", "disagreement", "exchanges")
+    remark = _ABOUT
+    _swaps = False
+    _setup: SolverSetup
+    _trial: SolverTrial
+
+    def __init__(
+        self, setup: SolverSetup, root: SeedSequence, first_coordinate: str, groups: Any = None
+    ) -> None:
+        self._first_coordinate = first_coordinate
+        self._how = f"sketch ({setup.timetable.name})"
+        super().__init__(setup, root, groups)
+        self.checkpoints = np.empty(0, dtype=np.int64)
+
+    def restart(self) -> None:
+        """Go back to before the first round."""
+        super().restart()
+        self._passed = 0
+        self._shown: Round | None = None
+        self._sent = (0, 0, 0, 0)
+
+    @property
+    def iterations(self) -> int:
+        """The exchanges of the rounds that are known until now."""
+        return self._trial.traffic()[0]
+
+    @property
+    def done(self) -> int:
+        """How many exchanges have passed."""
+        return self._passed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the model is at its best, or out of rounds."""
+        return self._trial.is_over and self._shown is self._trial.last
+
+    @property
+    def share(self) -> float:
+        """How much is done, by what a further round promises to gain."""
+        if self.is_over or self._shown is None:
+            return float(self.is_over)
+        left = max(self._shown.promised, self._setup.tolerance)
+        return min(math.log(min(left, 1.0)) / math.log(self._setup.tolerance), 1.0)
+
+    def advance(self, iterations: int) -> None:
+        """Let exchanges pass, and show the rounds that are over by then."""
+        if self._trial.last is None:
+            self._trial.advance()
+        self._passed += iterations
+        while not self.is_over and self._passed >= self.iterations:
+            self._show_round()
+        if self.is_over:
+            self._passed = self._sent[0]
+
+    def step(self) -> None:
+        """Let as many exchanges pass as the next round takes."""
+        if self._trial.last is None:
+            self._trial.advance()
+        self.advance(max(self.iterations - self._passed, 1))
+
+    def _show_round(self) -> None:
+        """Show the round that is computed, and compute the next one."""
+        self._shown, self._sent = self._trial.last, self._trial.traffic()
+        self.curves.append(self._curve_point(len(self.curves)))
+        if not self._trial.is_over:
+            self._trial.advance()
+
+    def sent(self) -> dict[str, int]:
+        """Return how many exchanges the rounds shown took, and what was sent in them."""
+        made, local, messages, sent = self._sent
+        return {"made": made, "local": local, "messages": messages, "bytes": sent}
+
+    def _models(self) -> FloatArray:
+        """Return the models of nodes, one for all where they know the same."""
+        assert self._shown is not None
+        return self._shown.models
+
+    def _curve_point(self, at: int) -> tuple[float, ...]:
+        models, record = self._models(), self._trial.record
+        return (
+            float(record.objective[at]),
+            self._objective_of_mean(models),
+            disagreement(models),
+            float(self._sent[0]),
+        )
+
+    def _objective_of_mean(self, models: FloatArray) -> float:
+        return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
+
+    def values(self) -> FloatArray:
+        """Return the first coordinate of the models; NaN before the first round."""
+        if self._shown is None:
+            return np.full(self.graph.n, np.nan)
+        return np.broadcast_to(self._models()[:, 0], self.graph.n).copy()
+
+    def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
+        """Return how far models are from their mean, and the mean."""
+        # Where all have the same model, their mean differs from it by rounding.
+        middle = float(values[0] if np.ptp(values) == 0 else values.mean())
+        return values - middle, None if np.isnan(middle) else middle
+
+    def readouts(self, values: FloatArray) -> dict[str, Any]:
+        """Return objectives and spread after the last round, and how many rounds there were."""
+        objective, of_mean, spread, _ = self.curves[-1] if self.curves else (np.nan,) * 4
+        return {
+            "objective": of_mean,
+            "of_nodes": objective,
+            "spread": spread,
+            "rounds": len(self.curves),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return what stays the same: which coordinate is shown, how many models are judged."""
+        return {
+            "kind": "learning",
+            "exact": None,
+            "ends": True,
+            "has_rounds": True,
+            "colored": f"weight of {self._first_coordinate}",
+            "middle": "mean of the network",
+            "judged": len(self._setup.judged),
+        }
+
+    def theory(self) -> dict[str, Any]:
+        """Say why there is no theory to show."""
+        return {"absent": "Rounds of a sketch end at the best model, which has no error to bound."}
