@@ -137,6 +137,9 @@ def simulations(browser: Browser) -> None:
         many = {"data": "two-normals", "nodes": "10000", "column": "score", "kernel": "gini",
                 "graph": "torus", "iterations": "1000000", "seed": "0"}  # fmt: skip
         to_the_end(browser, address, name="ten-thousand", fields=many)
+        sites = {"data": "two-normals", "column": "score", "kernel": "gini", "group-by": "site",
+                 "graph": "random-geometric", "iterations": "60000", "seed": "0"}  # fmt: skip
+        to_the_end(browser, address, name="sites", fields=sites)
 
 
 def swarm(browser: Browser, folder: Path) -> None:

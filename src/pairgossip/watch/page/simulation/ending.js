@@ -90,8 +90,8 @@ function judge(run, frame) {
   const limit = `the sampling error, ${formatNumber(sampling, 3)}`;
   if (frame.error <= LITTLE * sampling)
     return `That is little beside ${limit}: more messages would hardly tell more of the population.`;
-  const relation = frame.error < sampling ? "less" : "more";
-  return `That is ${relation} than ${limit}, but not little beside it: more messages would help.`;
+  const relation = frame.error < sampling ? "less than, but not little beside" : "more than";
+  return `That is ${relation} ${limit}: more messages would help.`;
 }
 
 function compare([first, second], [one, other]) {
