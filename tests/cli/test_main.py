@@ -126,7 +126,7 @@ def test_help_begins_with_what_is_needed_most(
 
 FIRST_OPTIONS = {
     "estimate": (
-        "--column --label --kernel --interval --graph --method --iterations --until --plot --save "
+        "--kernel --column --label --interval --graph --method --iterations --until --plot --save "
         "--json"
     ),
     "train": "--label --column --loss --model --plot --graph --method --iterations",

@@ -82,14 +82,16 @@ def _current() -> str:
         raise InputError(f"Which shell? Name it: {', '.join(_SHELLS)}.") from None
 
 
-_HELP = """Gossip for pairwise statistics: simulate it, check it against theory.
+_HELP = """Statistics and models over pairs of rows that many sites hold, without a server.
 
-Every node of a network holds one observation and talks to its neighbors only.
-By gossip, each learns an average over all pairs of observations, such as
-Gini's mean difference or the AUC. Begin with:
+Every node of a network holds rows of its own and talks to its neighbors only.
+By gossip, each learns an average over all pairs of rows, such as the AUC or
+Gini's mean difference. Most commands simulate such a network on this machine;
+peer runs one node of a real one. Begin with:
 
     pairgossip demo --quick
     pairgossip dataset engel --out incomes.csv
+    pairgossip exact incomes.csv --column income --kernel gini --interval 0.95
     pairgossip estimate incomes.csv --column income --kernel gini
     pairgossip graph torus --rows 26 --cols 26
     pairgossip reproduce --quick

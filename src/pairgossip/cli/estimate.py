@@ -44,9 +44,9 @@ _ARGUMENTS = ("kernel", "target", "reference", "interval", "construction")
 class _StatisticOptions:
     """What is estimated."""
 
+    kernel: KernelName = None
     column: Columns = None
     label: Label = None
-    kernel: KernelName = None
     interval: Annotated[Level, NEEDED] = None
     target: TargetName = None
     spec: Path | None = None
@@ -85,8 +85,8 @@ def estimate_command(
         pairgossip estimate incomes.csv --column income --kernel gini --graph cycle
         pairgossip estimate incomes.csv --column income --kernel gini --method sketch
         pairgossip estimate incomes.csv --column income --kernel gini --interval 0.95
-        pairgossip dataset engel --out derry.csv
-        pairgossip estimate incomes.csv derry.csv --column income --kernel gini
+        pairgossip dataset engel --split 2 --out office-{}.csv
+        pairgossip estimate office-1.csv office-2.csv --column income --kernel gini
     """
     from pairgossip.estimation import estimate
     from pairgossip.estimation_request import EstimationRequest
