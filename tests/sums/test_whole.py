@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -25,18 +27,29 @@ OTHERS = np.clip(np.rint(RNG.normal(GRADES, 3)), 1, 10)
 SCORED = np.column_stack([GRADES, LABELS])
 BOTH = np.column_stack([GRADES, OTHERS, LABELS])
 TWO = np.column_stack([GRADES, OTHERS])
+FAILED = np.column_stack([GRADES, OTHERS, RNG.random(N) < 0.6])
+AGES = np.clip(np.rint(RNG.normal(50 + 10 * LABELS, 20)), 0, 120)
 TOP = 'whole = ["a"]'
 
 
-def text_for(kernel: str, columns: list[str], label: str | None, top: str = TOP) -> str:
-    return sums_text(f'kernel = "{kernel}"', columns, label, ranges=(1, 10), top=top)
+def text_for(
+    kernel: str,
+    columns: list[str],
+    label: str | None,
+    top: str = TOP,
+    ranges: tuple[float, float] = (1, 10),
+    algorithm: str = "",
+) -> str:
+    measure = f'kernel = "{kernel}"'
+    return sums_text(measure, columns, label, ranges=ranges, top=top, algorithm=algorithm)
 
 
-def find(kernel: str, rows: np.ndarray, label: str | None) -> Result:
+def find(
+    kernel: str, rows: np.ndarray, label: str | None, ranges: tuple[float, float] = (1, 10)
+) -> Result:
     width = 1 if rows.ndim == 1 else rows.shape[1] - (label is not None)
-    columns = ["a", "b"][:width]
-    listed = ", ".join(f'"{name}"' for name in columns)
-    text = text_for(kernel, columns, label, f"whole = [{listed}]")
+    columns = ["a", "b", "c"][:width]
+    text = text_for(kernel, columns, label, f"whole = {json.dumps(columns)}", ranges)
     return run_programs(start_programs(parse_spec(text), deal(rows, 5)))
 
 
@@ -51,10 +64,11 @@ def find(kernel: str, rows: np.ndarray, label: str | None) -> Result:
         ("kendall-b", TWO, None),
         ("ranking-risk", SCORED, "l"),
         ("concordance", TWO, None),
+        ("concordance", FAILED, None),
     ],
 )
 def test_the_answer_is_that_of_the_rows(kernel: str, rows: np.ndarray, label: str | None) -> None:
-    found, exact = find(kernel, rows, label), pg.exact(rows, kernel, interval=0.95)
+    found, exact = find(kernel, rows, label, (0, 10)), pg.exact(rows, kernel, interval=0.95)
     assert found.value == pytest.approx(float(exact), rel=1e-9)
     assert found.sampling_error == pytest.approx(exact.error, rel=1e-6)
     assert found.interval == pytest.approx((exact.low, exact.high), rel=1e-4)
@@ -73,12 +87,29 @@ def test_members_learn_how_many_rows_have_each_value() -> None:
     assert "1 sum of 21 numbers: how many rows have each value." in " ".join(describe_leaves(spec))
 
 
-def test_a_range_of_far_more_numbers_than_bins_is_cut_into_bins() -> None:
-    text = sums_text('kernel = "gini"', ["a"], ranges=(0, 1200), top=TOP)
-    rows = RNG.integers(0, 1200, 300).astype(float)
-    found = run_programs(start_programs(parse_spec(text), deal(rows, 3)))
-    assert found.bracket is not None
-    assert found.bracket[0] < pg.exact(rows, "gini") < found.bracket[1]
+@pytest.mark.parametrize(("kernel", "label"), [("gini", None), ("auc", "l"), ("median", None)])
+def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: str | None) -> None:
+    """However many bins so few rows would have if the numbers were not whole."""
+    spec = parse_spec(text_for(kernel, ["a"], label, ranges=(0, 120)))
+    assert "how many rows have each value" in " ".join(describe_leaves(spec))
+    rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
+    low, high = run_programs(start_programs(spec, deal(rows, 3))).bracket or (0.0, 1.0)
+    assert high == pytest.approx(low, rel=1e-9)
+
+
+def test_two_scores_of_more_values_than_they_have_cells_together() -> None:
+    """How sure their difference is follows from few cells, the difference from all values."""
+    rows = np.column_stack([AGES, np.clip(AGES + RNG.integers(-30, 30, N), 0, 120), LABELS])
+    found = find("auc-difference", rows, "l", (0, 120))
+    exact = pg.exact(rows, "auc-difference", interval=0.95)
+    assert found.value == pytest.approx(float(exact), rel=1e-9)
+    assert found.sampling_error == pytest.approx(exact.error, rel=0.02)
+
+
+def test_numbers_may_be_as_large_as_can_be_told_apart() -> None:
+    top = 2.0**53 - 1
+    found = find("gini", top - GRADES, None, (top - 10, top))
+    assert found.value == pytest.approx(float(pg.exact(GRADES, "gini")), rel=1e-9)
 
 
 def test_all_members_have_the_same_values() -> None:
@@ -88,6 +119,11 @@ def test_all_members_have_the_same_values() -> None:
     assert ask is not None and program.follow(ask.public).public == ask.public
     with pytest.raises(Disagreement, match="another number of bins"):
         program.follow(ask.public.replace(b"cells 0", b"cells 1"))
+    name, (values,) = msgspec.msgpack.decode(ask.public)
+    with pytest.raises(Disagreement, match="bins that are elsewhere"):
+        program.follow(msgspec.msgpack.encode((name, [values[::-1]])))
+    near = msgspec.msgpack.encode((name, [[value + 1e-9 for value in values]]))
+    assert program.follow(near).public == ask.public
 
 
 def test_other_values_are_refused(tmp_path: Path) -> None:
@@ -104,6 +140,23 @@ def test_other_values_are_refused(tmp_path: Path) -> None:
         (text_for("gini", ["a"], None, 'whole = ["l"]'), "whole names 'l', which is not among"),
         (text_for("variance", ["a"], None), "whole is of no use here: kernel 'variance'"),
         (text_for("distance", ["a", "b"], None), "whole is of no use here: kernel 'distance'"),
+        (
+            text_for("concordance", ["a", "b", "c"], None, 'whole = ["c"]'),
+            "kernel 'concordance' has no bins for c: remove it",
+        ),
+        (
+            text_for("kendall", ["a", "b"], None, 'whole = ["b"]', (0, 100)),
+            "ranges.b holds 101 whole numbers, which 16 bins cannot tell apart: give more",
+        ),
+        (text_for("gini", ["a"], None, ranges=(0, 1e15)), "1,000,000,000,000,001 whole numbers"),
+        (
+            text_for("gini", ["a"], None, ranges=(2**53 - 9, 2**53)),
+            "ranges.a goes beyond 9,007,199,254,740,991, where not every whole number",
+        ),
+        (
+            text_for("gini", ["a"], None, algorithm="refine = 2"),
+            "algorithm.refine is 2, but every whole number has a bin of its own",
+        ),
         (
             sums_text('kernel = "gini"', ["a"], ranges=(0, 2.5), top=TOP),
             r"ranges.a is \[0, 2.5\], but whole names 'a'",

@@ -148,6 +148,13 @@ def _turn(cells: FloatArray, first: FloatArray, second: FloatArray) -> FloatArra
     return np.asarray(first @ cells @ second.T)
 
 
+def _features_at(axis: Grid | Labels, points: FloatArray) -> FloatArray:
+    """Return the features at any numbers; between two known values those of both, by distance."""
+    if isinstance(axis, Grid):
+        return axis.features(points)
+    return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
+
+
 def point_weights(cells: FloatArray, x: Grid | Labels, y: Grid | Labels) -> FloatArray:
     """Return the weights of the axes' points whose mean features are the cells."""
     return np.asarray(x.point_inverse.T @ cells @ y.point_inverse)
@@ -297,7 +304,7 @@ class JointAucPair(AucPair):
         weights = np.einsum("nijk,ip,jq->npqk", held[2].reshape(shape), *inverse, optimize=True)
         means = np.empty((*shape, len(wanted)))
         for place, (at, table, formula) in enumerate(map(self._table, wanted)):
-            scores = table.x.features(self.joint[at].points)
+            scores = _features_at(table.x, self.joint[at].points)
             found = table.row_means(table.cells(held[at]), formula, scores, classes)
             means[..., place] = np.expand_dims(found, 2 - at)
         flat = (len(mean), -1)

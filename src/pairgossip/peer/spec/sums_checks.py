@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError, canonical, unknown_name
@@ -17,6 +17,7 @@ from pairgossip.peer.sums.questions import (
     is_told_by_sums,
 )
 from pairgossip.sketches.grids import Labels
+from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.spec.spec import Spec
@@ -28,6 +29,8 @@ _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
 _FEWEST_ROUNDS = 3
+_LARGEST_WHOLE = (1 << 53) - 1
+"""Beyond it a float cannot be every whole number."""
 _OF_EXCHANGE = {
     "mixing": "is how estimates are averaged when rows travel",
     "rate": "is how often members exchange rows",
@@ -122,25 +125,50 @@ def _check_statistic(spec: Spec) -> None:
         raise InputError(f"algorithm.refine is {algorithm.refine}: choose 1 or 2 sums.")
     if algorithm.bins is not None and not 2 <= algorithm.bins <= _MOST_BINS:
         raise InputError(f"algorithm.bins is {algorithm.bins}: give 2 to {_MOST_BINS:,}.")
-    _check_whole(spec)
+    if spec.whole:
+        _check_whole(spec, spec.whole)
     _check_cells(spec)
 
 
-def _check_whole(spec: Spec) -> None:
-    """Refuse ranges of whole numbers that are none, or too many of them, or of no use."""
-    from pairgossip.peer.sums.statistics import cells_of
+def _check_whole(spec: Spec, names: Sequence[str]) -> None:
+    """Refuse columns of whole numbers that cannot have a bin each, and what that makes useless."""
+    from pairgossip.peer.sums.statistics import cells_of, columns_of
 
-    for name in spec.whole or ():
-        low, high = spec.ranges[name]
-        if not (low.is_integer() and high.is_integer()):
-            raise InputError(
-                f"ranges.{name} is [{low:g}, {high:g}], but whole names '{name}': let the range "
-                "begin and end with a whole number."
-            )
-    if spec.whole and not any(isinstance(one, Labels) for one in cells_of(spec).grids):
+    for name in names:
+        _check_whole_range(name, *spec.ranges[name])
+    cells = cells_of(spec)
+    axes = dict(zip(spec.columns, cells.grids if cells.has_bins_of_columns else (), strict=False))
+    binned = [name for name in names if name in axes]
+    if not binned:
         raise InputError(
-            f"whole is of no use here: kernel '{spec.kernel}' does not take its columns to bins, "
-            "or there are far more whole numbers than bins: remove it."
+            f"whole is of no use here: kernel '{spec.kernel}' has no bins for "
+            f"{join_names(names)}: remove it."
+        )
+    for name in binned:
+        if not isinstance(axes[name], Labels):
+            low, high = spec.ranges[name]
+            raise InputError(
+                f"ranges.{name} holds {high - low + 1:,.0f} whole numbers, which "
+                f"{columns_of(spec).bins} bins cannot tell apart: give more algorithm.bins, or "
+                f"leave '{name}' out of whole."
+            )
+    if spec.algorithm.refine > 1 and all(isinstance(one, Labels) for one in cells.grids):
+        raise InputError(
+            "algorithm.refine is 2, but every whole number has a bin of its own, so that a second "
+            "sum tells nothing more: remove it."
+        )
+
+
+def _check_whole_range(name: str, low: float, high: float) -> None:
+    if not (low.is_integer() and high.is_integer()):
+        raise InputError(
+            f"ranges.{name} is [{low:g}, {high:g}], but whole names '{name}': let the range "
+            "begin and end with a whole number."
+        )
+    if max(-low, high) > _LARGEST_WHOLE:
+        raise InputError(
+            f"ranges.{name} goes beyond {_LARGEST_WHOLE:,}, where not every whole number can be "
+            f"written: leave '{name}' out of whole, or count from another number."
         )
 
 

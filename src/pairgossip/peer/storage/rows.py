@@ -35,7 +35,9 @@ def read_rows(path: str | PathLike[str], spec: Spec, delimiter: str | None = Non
         _check_inside(table, name, is_inside, agreed, "another range")
     for name in spec.whole or ():
         is_inside = table[name] == np.floor(table[name])
-        _check_inside(table, name, is_inside, "the whole numbers", "a file without whole")
+        _check_inside(
+            table, name, is_inside, "the whole numbers", "a specification without it in whole"
+        )
     if spec.privacy is not None and spec.privacy.classes is not None and spec.label is not None:
         classes = spec.privacy.classes
         allowed = f"privacy.classes ({', '.join(f'{one:g}' for one in classes)})"

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,11 @@ class Columns:
     """Which of them hold whole numbers only."""
     label: Labels | None
     bins: int
+    most_bins: int
+    """How many bins there are if rows are many.
+
+    The specification alone tells them, and so whether whole numbers have a bin each.
+    """
     target: str = "v"
 
     def scale(self, n: float) -> float:
@@ -70,10 +76,11 @@ class Columns:
     def grids(self, powers: int, bins: int | None = None) -> tuple[Axis, ...]:
         """Return bins of every column.
 
-        Each whole number has one, so that nothing is lost, where that takes no more features.
+        Each whole number has one, so that nothing is lost, where that takes no more features than
+        bins may take.
         """
-        count = self.bins if bins is None else bins
-        most = (powers + 1) * count
+        count, most_bins = (self.bins, self.most_bins) if bins is None else (bins, bins)
+        most = (powers + 1) * most_bins
         return tuple(
             Labels(np.arange(low, high + 1.0))
             if is_whole and high - low < most
@@ -87,6 +94,8 @@ class Cells(ABC):
 
     grids: tuple[Axis, ...] = ()
     """The bins to begin with."""
+    has_bins_of_columns: ClassVar[bool] = True
+    """Whether the bins are those of the columns, and begin with them in their order."""
 
     @abstractmethod
     def blocks(self, grids: tuple[Axis, ...]) -> list[tuple[Axis, ...]]:
@@ -312,6 +321,8 @@ class _Order(_PairCells):
 class _Distances(_PairCells):
     """Bins of projections on directions, which are the same everywhere."""
 
+    has_bins_of_columns = False
+
     def lay(self) -> tuple[Axis, ...]:
         low, high = np.array(self.columns.ranges).T
         axes = spread_directions(len(low), _DIRECTIONS)
@@ -333,6 +344,8 @@ class _Distances(_PairCells):
 
 class _Moments(_PairCells):
     """Powers of the distances from the middles of the ranges."""
+
+    has_bins_of_columns = False
 
     def lay(self) -> tuple[Axis, ...]:
         low, high = np.array(self.columns.ranges).T

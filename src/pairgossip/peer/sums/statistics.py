@@ -206,10 +206,10 @@ def columns_of(spec: Spec, rows: int | None = None) -> Columns:
     """Return what a specification says of the columns of a statistic."""
     label = _known_labels(spec)
     names = spec.observed if label is None else spec.columns
-    bins = spec.algorithm.bins or default_bins(spec, rows)
+    bins, most_bins = (spec.algorithm.bins or default_bins(spec, n) for n in (rows, None))
     ranges = tuple(spec.ranges[name] for name in names)
     whole = tuple(name in (spec.whole or ()) for name in names)
-    return Columns(ranges, whole, label, bins, spec.target)
+    return Columns(ranges, whole, label, bins, most_bins, spec.target)
 
 
 def default_bins(spec: Spec, rows: int | None) -> int:
