@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from PIL import Image
 
 from pairgossip.arrays import FloatArray
@@ -52,14 +53,34 @@ def rendered(figure: Figure, dpi: int) -> Image.Image:
     return Image.open(file)
 
 
-def test_the_figure_of_the_readme_is_what_the_code_draws(drawing: ModuleType) -> None:
-    figure = drawing.draw()
+@pytest.fixture(scope="module")
+def figure(drawing: ModuleType) -> Figure:
+    drawn: Figure = drawing.draw()
+    return drawn
+
+
+def messages_to(error: float, line: Line2D) -> int:
+    """Return after how many messages a curve is at most as high as the error."""
+    messages, errors = (np.asarray(part) for part in line.get_data())
+    return int(messages[np.argmax(errors <= error)])
+
+
+def test_the_readme_tells_what_the_figure_shows(drawing: ModuleType, figure: Figure) -> None:
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"]({drawing.PICTURE.relative_to(ROOT).as_posix()})" in text
+    rows, _, _, _, tree, _ = figure.axes[0].lines  # each curve, then the point at its end
+    assert f"to 1 % after {messages_to(0.01, tree):,} messages if sums" in text
+    assert f"and after {messages_to(0.01, rows):,} if rows travel" in text
+
+
+def test_the_figure_of_the_readme_is_what_the_code_draws(
+    drawing: ModuleType, figure: Figure
+) -> None:
     shown = Image.open(drawing.PICTURE)
     assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) <= MOST_APART
-    line = max(figure.axes[0].lines, key=lambda one: len(one.get_xdata()))
-    line.set_xdata(3 * line.get_xdata())  # three times as many messages: an old figure
-    assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) > MOST_APART
-
-
-def test_the_readme_shows_it(drawing: ModuleType) -> None:
-    assert f"]({drawing.PICTURE.relative_to(ROOT).as_posix()})" in (ROOT / "README.md").read_text()
+    line = figure.axes[0].lines[0]
+    messages = np.asarray(line.get_xdata())
+    line.set_xdata(3 * messages)  # three times as many: an old figure
+    share = share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH))
+    line.set_xdata(messages)
+    assert share > MOST_APART
