@@ -54,7 +54,7 @@ def test_the_headline_says_what_was_not_reached(results: dict[str, Any]) -> None
     assert "more than" not in easy
     facts[network]["optimum"] = 0.0
     hard = LEARNING_MESSAGES.report({**results, "facts": facts}).headline
-    assert hard.count("more than") == 3 and "more than 600 with the paper's step" in hard
+    assert hard.count("more than") == 3 and "step, it takes more than 600 exchanges" in hard
 
 
 def test_every_way_runs_everywhere_but_sweeps_where_they_give_way(results: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.experiments.framework import Section
-from pairgossip.experiments.messages import MESSAGES, _Gain, networks
+from pairgossip.experiments.messages import MESSAGES, _Gain, _headline, networks
 from pairgossip.experiments.messages.networks import WAYS, Curve
 from tests.experiments.running import PLAN, results_of, texts, verdicts
 
@@ -44,6 +44,19 @@ def test_the_verdicts(section: Section) -> None:
         del found[f"messages-{noisy}"]
     assert set(found.values()) == {"holds"}
     assert len(found) == 5
+
+
+def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str, Any]) -> None:
+    by = {way: curve(results, "torus", way) for way in WAYS}
+    sent = by["gosta"].needed(0.01)
+    assert sent is not None
+    found = _headline(by, 36)
+    assert f"method sends {round(sent):,} messages" in found
+    assert found.endswith("a sketch along a tree 70.")  # 2n - 2, the fewest there can be
+    value = 1e-3 * results["facts"]["torus"]["value"]
+    far = {way: Curve(one.run, value) for way, one in by.items()}
+    # All but collected rows, which are exact, are then too far off.
+    assert _headline(far, 36).count("more than") == 2
 
 
 def test_every_way_runs_everywhere_but_sweeps_where_they_give_way(results: dict[str, Any]) -> None:

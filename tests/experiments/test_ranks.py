@@ -114,6 +114,7 @@ def test_another_rate_is_noticed(results: dict[str, Any]) -> None:
 
 def test_nothing_is_written_as_nan(section: Section) -> None:
     assert "nan" not in texts(section)
+    assert "e+" not in section.headline
     assert "inf" not in texts(section).split()
     assert len(section.pictures) == 1
     assert str(2 * PLAN.trials) in section.notes[0]

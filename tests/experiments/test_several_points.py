@@ -8,7 +8,7 @@ import pytest
 
 from pairgossip import estimate
 from pairgossip.experiments.framework import Section
-from pairgossip.experiments.several_points import SEVERAL_POINTS, places
+from pairgossip.experiments.several_points import SEVERAL_POINTS, _headline, places
 from pairgossip.experiments.several_points.places import (
     _UNEQUAL,
     Curve,
@@ -41,6 +41,20 @@ def test_the_verdicts(section: Section) -> None:
     assert found.pop("several-points-agree") in ("holds", "holds in part")
     assert set(found.values()) == {"holds"}
     assert len(found) == 6
+
+
+def test_the_headline_counts_where_whole_sets_are_as_precise(results: dict[str, Any]) -> None:
+    rows, sets = (curve(results, "torus-10", way) for way in ("lexicographic", "whole-sets"))
+    never = Curve(sets.run, 1e-6 * results["facts"]["torus-10"]["value"])
+    reached = {"lexicographic": rows, "whole-sets": sets}
+    missed = {"lexicographic": rows, "whole-sets": never}
+    needed = sets.needed(rows.final, "messages")
+    assert needed is not None
+    share = f"{100 * needed / rows.messages[-1]:.2g}"
+    end = f", after {share} to {share} % of the messages."
+    both = _headline({"reached": reached, "missed": missed})
+    assert both.startswith("On 1 of 2 ") and both.endswith(end)
+    assert _headline({"missed": missed}).endswith(" row by row.")
 
 
 def test_statistics_are_those_of_all_rows(results: dict[str, Any]) -> None:

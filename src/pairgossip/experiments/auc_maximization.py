@@ -54,7 +54,7 @@ _STANDARD_ERRORS = 2.0
 """How far a mean over trials may be off by chance."""
 _SAID = {
     "async": "{}",
-    "sync": "said in {}, of the asynchronous algorithm",
+    "sync": "said in the {}, of the asynchronous algorithm",
 }
 _LATE = 1 / 3
 """What is called the end of a run: from this part of its iterations on."""
@@ -142,9 +142,10 @@ def _headline(
     ends = [100 * curve[-1] for curve in relative.values()]
     least = 100 * optimum["objective"] / optimum["objective_of_zero"]
     return (
-        f"After {fits[GRAPHS[0]].iterations[-1]:,} iterations the nodes' objective is "
-        f"{min(ends):.0f} to {max(ends):.0f} % of its value at the zero model, depending on the "
-        f"network; its minimum, which one machine finds, is {least:.1f} %."
+        f"After {fits[GRAPHS[0]].iterations[-1]:,} iterations the objective (the mean loss over "
+        f"pairs) of the nodes' models is {min(ends):.0f} to {max(ends):.0f} % of that of the zero "
+        f"model, where they start, depending on the network; its minimum, found on one machine, "
+        f"is {least:.1f} %."
     )
 
 

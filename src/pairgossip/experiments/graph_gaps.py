@@ -139,8 +139,8 @@ def _report(results: fw.Results) -> fw.Section:
     printed = [_near_claim("complete", graphs), _seeds_claim(drawn), _near_claim("torus", graphs)]
     met = sum(claim.verdict == "holds" for claim in printed)
     return fw.Section(
-        f"{met} of the {len(printed)} spectral gaps that the paper prints are those of a graph "
-        "that its words allow.",
+        f"{met} of the {len(printed)} spectral gaps that the paper prints, which say how well a "
+        "network is connected, fit a network that its words allow.",
         _findings(graphs, others, drawn),
         [_gap_picture(graphs, others, drawn)],
         [_paper_table(graphs), _grid_table(graphs, others), _seeds_table(drawn)],

@@ -66,9 +66,10 @@ def _headline(found: fw.Results) -> str:
     printed, exact = ([item[key] for item in found.values()] for key in ("printed", "exact"))
     ratios = [item["corrected"] / item["exact"] for item in found.values()]
     return (
-        f"The printed formula gives mixing times of {min(printed):.2f} to {max(printed):.2f} "
-        f"iterations where the exact ones are {min(exact):,} to {max(exact):,}; the corrected "
-        f"formula gives {min(ratios):.2f} to {max(ratios):.2f} times the exact ones."
+        "The mixing time, after which a row may be at any node with nearly the same probability, "
+        f"is {min(exact):,} to {max(exact):,} iterations on {len(found)} networks. The printed "
+        f"formula gives {min(printed):.2f} to {max(printed):.2f}, and the corrected one "
+        f"{min(ratios):.2f} to {max(ratios):.2f} times the exact time."
     )
 
 
@@ -173,8 +174,8 @@ def _bipartite_claim(found: fw.Results) -> fw.Claim:
     return fw.Claim(
         "bipartite",
         "Observations mix on every connected graph of three nodes or more, bipartite ones too.",
-        "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite (proposition "
-        "1), is sufficient, and this is weaker",
+        "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite "
+        "(proposition 1 of section 3.2), is sufficient, and this is weaker",
         fw.grade([len(mixed) == len(bipartite)]),
         f"Of the {len(bipartite)} bipartite graphs ({', '.join(bipartite)}), {len(mixed)} mix: an "
         "exchange leaves all nodes but two in place, so that no walk alternates between two sides.",

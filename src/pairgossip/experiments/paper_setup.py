@@ -252,6 +252,11 @@ def price(amount: float | None) -> int | str:
     return "not reached" if amount is None else round(amount)
 
 
+def describe_price(amount: float | None, sent: float) -> str:
+    """Return an amount for a sentence; if it was not reached, that it is more than was sent."""
+    return f"more than {round(sent):,}" if amount is None else f"{round(amount):,}"
+
+
 def exact_bias(H: FloatArray, graph: Graph, iterations: IntArray, **method: Any) -> FloatArray:
     """Return expected estimates minus the target, shape (iterations, nodes).
 

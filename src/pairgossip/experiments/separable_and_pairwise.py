@@ -165,9 +165,10 @@ def _headline(found: _Found) -> str:
     bias = float(np.mean([m.gosta_bias.slope for m in found.values()]))
     mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in found.values()]))
     return (
-        f"A geometric fall explains {100 * straight:.1f} % of the logarithm of a mean's error. Of "
-        f"a pairwise statistic, the bias falls like t^({bias:.2f}) and the fluctuation of the "
-        f"network's mean like t^({mean:.2f})."
+        f"A fall by the same factor in every iteration explains at least {100 * straight:.1f} % of "
+        "the variance of the logarithm of a mean's error. Of a pairwise statistic, the bias falls "
+        f"with time t like t^({bias:.2f}), and the fluctuation of the network's mean like "
+        f"t^({mean:.2f})."
     )
 
 
@@ -235,7 +236,8 @@ def _geometric_claim(found: _Found) -> fw.Claim:
         "Mean estimation converges geometrically.",
         cite("312"),
         fw.grade([is_straight, is_straight and excess <= _STANDARD_ERRORS]),
-        f"A straight line explains at least {100 * straight:.2f} % of the logarithm of the error. "
+        f"A straight line explains at least {100 * straight:.2f} % of the variance of the "
+        "logarithm of the error. "
         f"Its slope is {min(ratios):.2f} to {max(ratios):.2f} times that of the bound, which the "
         f"mean squared error {over}.",
     )

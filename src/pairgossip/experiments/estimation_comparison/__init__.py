@@ -90,8 +90,8 @@ def _headline(found: _Found) -> str:
         for clock in ("gosta-sync", "gosta-async")
     ]
     return (
-        "For as many messages as GoSta sends in a run, the error of U2 is "
-        f"{min(times):.3g} to {max(times):.3g} times that of GoSta, over three networks."
+        f"When U2 has sent as many messages as GoSta in a whole run, its error is {min(times):.1f} "
+        f"to {max(times):.1f} times that of GoSta, on {len(found)} networks, synchronous or not."
     )
 
 

@@ -65,7 +65,7 @@ class Section:
     """What one experiment found; no number in it is typed in."""
 
     headline: str
-    """The answer in a sentence or two, for who reads nothing else."""
+    """The answer in a sentence or two, for readers of the summary alone."""
     notes: Sequence[str]
     """What else was found, and how."""
     pictures: Sequence[Picture] = ()

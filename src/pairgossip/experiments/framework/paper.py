@@ -30,11 +30,11 @@ _STATEMENTS = {
     **{(1765, 1773): "corollary 2", (1885, 1922): "algorithm 7", (1926, 1932): "proposition 3"},
     **{(1938, 1948): "lemma 12", (1954, 1960): "theorem 9", (2122, 2136): "lemma 13"},
 }
-"""By their first and last lines. Propositions are counted twice over: two have number 1."""
+"""By their first and last lines. The paper counts propositions in two ways: two have number 1."""
 
 
 def cite(lines: str) -> str:
-    """Name the place of lines such as "238, 303-308" for who has not read what lines are."""
+    """Name the place of lines such as "238, 303-308" and say what lines are."""
     return f"paper, {locate(lines, ' of the LaTeX source')}"
 
 

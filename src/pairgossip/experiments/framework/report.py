@@ -23,6 +23,7 @@ from pairgossip.experiments.framework import (
 )
 from pairgossip.experiments.framework.typesetting import typeset
 from pairgossip.files import replacing, write_text
+from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,7 +142,8 @@ def _count_verdicts(claims: Sequence[Claim]) -> str:
             if counts[one]
         ]
         if some:
-            sentences.append(f"of {len(some)} statements {whose}, {', '.join(parts)}")
+            total = format_count(len(some), "statement")
+            sentences.append(f"of {total} {whose}, {join_names(parts)}")
     return "; ".join(sentences).capitalize() + "." if sentences else "No statement was checked."
 
 

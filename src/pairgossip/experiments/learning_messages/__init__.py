@@ -33,7 +33,7 @@ from pairgossip.experiments.learning_messages.runs import (
     Curve,
     cases,
 )
-from pairgossip.experiments.paper_setup import GRAPHS, MATTERS, price
+from pairgossip.experiments.paper_setup import GRAPHS, MATTERS, describe_price, price
 
 _CLOSE, _EXACT = 1e-4, 1e-6
 """How far above the optimum a loss may be, on the way and in the end."""
@@ -81,19 +81,15 @@ def _report(results: fw.Results) -> fw.Section:
 
 def _headline(curves: Curves, facts: Facts) -> str:
     name = f"{WISCONSIN}-watts-strogatz"
-    by, level = curves[name], 2 * facts[name]["optimum"]
-    needed = {}
-    for way, curve in by.items():
-        exchanges = curve.needed(level, "exchanges")
-        needed[way] = (
-            f"more than {round(curve.exchanges[-1]):,}"
-            if exchanges is None
-            else f"{round(exchanges):,}"
-        )
+    level = 2 * facts[name]["optimum"]
+    paper, adaptive, tree = (
+        describe_price(curve.needed(level), curve.exchanges[-1])
+        for curve in (curves[name][way] for way in ("paper", "adaptive", "tree"))
+    )
     return (
-        "Exchanges until the nodes' loss is below twice the optimum, on a small world: "
-        f"{needed['paper']} with the paper's step, {needed['adaptive']} with the adaptive step, "
-        f"{needed['tree']} with sketched gradients along a tree."
+        f"On a small-world network, with the paper's step, it takes {paper} exchanges until the "
+        f"nodes' loss is at most twice the optimum; with the adaptive step it takes {adaptive}, "
+        f"and with sketched gradients along a tree {tree}."
     )
 
 

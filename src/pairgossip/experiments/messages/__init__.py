@@ -22,7 +22,7 @@ from pairgossip.experiments.messages.pictures import (
     sent_picture,
     theory_picture,
 )
-from pairgossip.experiments.paper_setup import FRANCS, price
+from pairgossip.experiments.paper_setup import FRANCS, describe_price, price
 from pairgossip.theory import fewest_messages
 
 _LEVELS = (0.1, LEVEL, 0.001)
@@ -74,7 +74,7 @@ def _report(results: fw.Results) -> fw.Section:
         for name, fact in facts.items()
     }
     return fw.Section(
-        _headline(curves["torus"]),
+        _headline(curves["torus"], facts["torus"]["nodes"]),
         [_about(facts), _about_prices(curves), _about_bytes(curves)],
         [
             overview_picture(curves, facts),
@@ -98,13 +98,16 @@ def _report(results: fw.Results) -> fw.Section:
     )
 
 
-def _headline(by: Mapping[str, Curve]) -> str:
+def _headline(by: Mapping[str, Curve], nodes: int) -> str:
     way, best = _best(by)
+    gosta, fewest, tree = (
+        describe_price(curve.needed(LEVEL), curve.messages[-1])
+        for curve in (by["gosta"], best, by["sketch-tree"])
+    )
     return (
-        f"Messages until all nodes of a torus know the statistic within {100 * LEVEL:g} %: "
-        f"{_format(by['gosta'].needed(LEVEL))} by the paper's method, "
-        f"{_format(best.needed(LEVEL))} by the best way of gossip ({WAYS[way].label}), and "
-        f"{_format(by['sketch-tree'].needed(LEVEL))} along a tree."
+        f"On a torus of {nodes} nodes, the paper's method sends {gosta} messages until the error "
+        f"of the nodes is below {100 * LEVEL:g} %; the best way of gossip ({WAYS[way].label}) "
+        f"sends {fewest}, and a sketch along a tree {tree}."
     )
 
 

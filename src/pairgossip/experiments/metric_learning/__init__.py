@@ -46,7 +46,7 @@ _CONVERGED = 0.1
 """Share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
 """A metric concentrates where it has more than this share of its weight."""
-_SAID = f"said in {cite('641')}, of another experiment"
+_SAID = f"said in the {cite('641')}, of another experiment"
 _CLEARLY = 2.0
 """Standard errors from which on a difference in accuracy is not left to chance."""
 
@@ -118,10 +118,10 @@ def _describe_setup(name: str, measured: Measures) -> str:
 def _scores(measured: Measures) -> str:
     central = measured.central
     return (
-        f"On {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors find the class of "
-        f"{100 * _grand_mean(measured.accuracies):.1f} % with the nodes' metrics, "
-        f"{100 * central['accuracy']:.1f} % with the centralized minimum and "
-        f"{100 * central['euclidean']:.1f} % with the Euclidean distance."
+        f"Of {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors put "
+        f"{100 * _grand_mean(measured.accuracies):.1f} % into the right class with the metrics "
+        f"that nodes learn, {100 * central['accuracy']:.1f} % with the one that a single machine "
+        f"finds, and {100 * central['euclidean']:.1f} % with the Euclidean distance."
     )
 
 

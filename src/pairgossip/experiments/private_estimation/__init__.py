@@ -101,9 +101,9 @@ def _headline(statistics: Mapping[str, _ByEpsilon]) -> str:
         for name, eps in useful.items()
     }
     return (
-        "With one randomized report per person, the predicted error is below a tenth of the value "
-        f"{spoken['Gini']} for Gini's mean difference and {spoken['AUC']} for the AUC: with few "
-        "people, local privacy is costly."
+        "With one randomized report per person (the smaller epsilon, the more private), the "
+        f"predicted error is below a tenth of the statistic {spoken['Gini']} for Gini's mean "
+        f"difference and {spoken['AUC']} for the AUC: with few people, local privacy is costly."
     )
 
 
@@ -233,7 +233,7 @@ def _own_pairs_claim(case: _Drawn) -> fw.Claim:
         "debiased at a node's own report like at any other, the V-statistic is biased, by a known "
         "amount, and it is unbiased with the debiased own pair (rule: "
         f"{_ERRORS:g} standard errors).",
-        f"theory, about what is left open in {cite('679-682')}",
+        f"theory, about what is left open in the {cite('679-682')}",
         fw.grade([unbiased, biased, known]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "

@@ -78,11 +78,14 @@ def _report(results: fw.Results) -> fw.Section:
 
 
 def _headline(errors: _Errors) -> str:
-    ranks, trimmed = (list(_gains(task, errors).values()) for task in ("ranks", "trimmed"))
+    ranks, trimmed = (
+        " to ".join(f"{float(f'{gain:.3g}'):,g}" for gain in (min(gains), max(gains)))
+        for gains in (_gains(task, errors).values() for task in ("ranks", "trimmed"))
+    )
     return (
-        "After as many exchanges, every node's rank is off by "
-        f"{min(ranks):.3g} to {max(ranks):.3g} times less with averaged bins than with GoRank, and "
-        f"a trimmed mean by {min(trimmed):.3g} to {max(trimmed):.3g} times less than with GoTrim."
+        f"After equally many exchanges, the error of a node's rank is {ranks} times as large with "
+        f"GoRank as with averaged bins, and that of a trimmed mean {trimmed} times as large with "
+        "GoTrim."
     )
 
 

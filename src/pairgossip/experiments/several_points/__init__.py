@@ -99,10 +99,12 @@ def _per_message(fact: Mapping[str, Any], construction: str) -> float:
 
 
 def _headline(equal: Curves) -> str:
-    shares = [100 * _share_needed(by) for by in equal.values()]
+    shares = [_share_needed(by) for by in equal.values()]
+    reached = [100 * share for share in shares if np.isfinite(share)]
+    after = f", after {min(reached):.2g} to {max(reached):.2g} % of the messages" if reached else ""
     return (
-        "Sites that swap all their rows at once are as precise as sites that swap row by row after "
-        f"{min(shares):.2g} to {max(shares):.2g} % of the messages."
+        f"On {len(reached)} of {len(shares)} networks, sites that swap all their rows at once "
+        f"become as precise as sites that swap row by row{after}."
     )
 
 

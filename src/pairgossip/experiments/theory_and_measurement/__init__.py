@@ -89,9 +89,9 @@ def _headline(agreements: Mapping[tuple[str, str], Agreement], example: fw.Resul
     near = cells - sum(item.beyond for item in agreements.values())
     bias = max(example["bias"])
     return (
-        f"Simulated means are what exact theory says in {near:,} of {cells:,} comparisons, within "
-        "four standard errors. In a hard case the bias of U1-gossip is "
-        f"{bias / example['printed']:.2f} times the bound that the paper prints, and "
+        f"In {near:,} of {cells:,} comparisons the mean over trials is within four standard errors "
+        "of the expectation that theory computes exactly. In a constructed example, the bias of "
+        f"U1-gossip is {bias / example['printed']:.2f} times the bound that the paper prints, and "
         f"{bias / example['corrected']:.2f} times the corrected one."
     )
 
