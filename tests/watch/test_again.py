@@ -38,7 +38,7 @@ CASES: list[Fields] = [
     {**CELLS, "graph": "watts-strogatz", "graph-k": "6", "seed": "2"},
     {**CELLS, "ball": "2", "step": "0.05", "clock": "async"},
     {**CELLS, "ball": "2", "method": "sketch", "iterations": "", "graph": "cycle"},
-    {**CELLS, "method": "sketch", "iterations": "", "schedule": "ordered", "graph": "cycle"},
+    {**CELLS, "method": "sketch", "iterations": "", "schedule": "random"},
 ]
 PARTS: list[Fields] = [
     {**INCOMES, "nodes": "60", "graph": "cycle"},

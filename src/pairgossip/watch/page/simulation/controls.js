@@ -9,7 +9,8 @@ const COMPILING = "compiling, once: some seconds";
 const COPY_TIP = "all settings are in it: whoever opens it watches the same run";
 
 export class Controls {
-  // onControl(action) is asked of the run; onSeed(seed), onSpeed(speed), onCopy(button) are the others.
+  // onControl(action) is asked of the run; the others are onSeed(seed), onSpeed(speed) and
+  // onCopy(button).
   constructor({ onControl, onSeed, onSpeed, onCopy }) {
     Object.assign(this, { onControl, onSeed, onSpeed });
     this.status = "ready";

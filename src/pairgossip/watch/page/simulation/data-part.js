@@ -50,7 +50,8 @@ function aboutSites(form, dataset) {
   const nodes = Number(form.fields.nodes);
   const isPart = nodes > 1 && nodes < dataset.rows;
   const rows = isPart ? `${nodes} of ${dataset.rows} rows` : `${dataset.rows} rows`;
-  return `${isPart ? "up to " : ""}${count} sites hold ${rows}; what rows of one site tell each other costs nothing`;
+  const sites = `${isPart ? "up to " : ""}${count} sites`;
+  return `${sites} hold ${rows}; what rows of one site tell each other costs nothing`;
 }
 
 function drawNodes(form, dataset) {

@@ -89,7 +89,7 @@ function judge(run, frame) {
   if (!sampling) return `Nodes differ from each other by ${formatNumber(frame.spread, 3)}.`;
   const limit = `the sampling error, ${formatNumber(sampling, 3)}`;
   if (frame.error <= LITTLE * sampling)
-    return `That is little beside ${limit}: more messages would hardly tell more of the population.`;
+    return `That is little beside ${limit}: more messages would hardly tell more.`;
   const relation = frame.error < sampling ? "less than, but not little beside" : "more than";
   return `That is ${relation} ${limit}: more messages would help.`;
 }

@@ -60,8 +60,8 @@ export class RunCard {
       role: "application",
       "data-run": String(number),
       "aria-label":
-        `Network of ${run.nodes} ${run.sites ? "sites" : "nodes"}. Arrow keys choose one, Enter follows its ` +
-        "observation, Escape stops following.",
+        `Network of ${run.nodes} ${run.sites ? "sites" : "nodes"}. Arrow keys choose one, Enter ` +
+        "follows its observation, Escape stops following.",
     });
     this.numbers = make("dl", { class: "readouts" });
     this.element = make(
