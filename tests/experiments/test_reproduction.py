@@ -235,12 +235,14 @@ def test_what_is_incomplete_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reproduce(trials=2, out=tmp_path)
     outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
     assert list(outcome.sections) == ["toy"]
-    assert str(outcome.incomplete["other"]) == "some of its 3 trials are missing"
+    why = "some of its 3 trials are missing: run it with resume=True."
+    assert str(outcome.incomplete["other"]) == why
     told = outcome.report.read_text(encoding="utf-8")
-    assert "Not in this report: other, some of its 3 trials are missing." in told
+    assert f"<p>other is not in this report: {why}</p>" in told
     (tmp_path / "results" / "other" / "exact.json").write_text("{")
     outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
     assert "exact.json is damaged" in str(outcome.incomplete["other"])
+    assert "have it run again.</p>" in outcome.report.read_text(encoding="utf-8")
 
 
 def test_only_chosen_experiments_run_and_all_finished_ones_are_reported(

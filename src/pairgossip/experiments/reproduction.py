@@ -211,8 +211,11 @@ def _report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction
         if results is not None:
             sections[experiment.name] = experiment.report(results)
         elif store.has_begun(experiment):
-            missing = f"some of its {plan.trials} trials are missing"
-            incomplete[experiment.name] = InputError(missing)
+            incomplete[experiment.name] = InputError(
+                f"some of its {plan.trials} trials are missing: run it with {{argument}}.",
+                "resume",
+                value=True,
+            )
     contents = Contents(CATALOG, sections, incomplete, plan, store.provenance())
     report = write_report(store.folder, contents, n_jobs)
     return Reproduction(store.folder, report, sections, incomplete)
