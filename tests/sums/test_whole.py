@@ -13,7 +13,7 @@ import pairgossip as pg
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.spec.leaves import describe_leaves
-from pairgossip.peer.spec.spec import parse_spec
+from pairgossip.peer.spec.spec import differences, parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import Result
 from tests.sums.running import deal, run_programs, start_programs
@@ -177,4 +177,8 @@ def test_a_file_without_it_keeps_its_hash() -> None:
     plain = text_for("gini", ["a"], None, "")
     assert "whole" not in parse_spec(plain).text
     assert parse_spec(plain).hash == parse_spec(text_for("gini", ["a"], None, "whole = []")).hash
-    assert parse_spec(plain).hash != parse_spec(text_for("gini", ["a"], None)).hash
+    named = parse_spec(text_for("gini", ["a"], None))
+    assert parse_spec(plain).hash != named.hash
+    assert named.hash == parse_spec(text_for("gini", ["a"], None, 'whole = ["a", "a"]')).hash
+    (told,) = differences(parse_spec(plain).text, named.text)
+    assert told == 'whole is absent here but ["a"] there.'

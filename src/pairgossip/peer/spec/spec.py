@@ -155,7 +155,7 @@ class Spec(_Strict, frozen=True):
     classes: tuple[str, ...] | None = None
     """What the label says in words, from the lowest to the highest: they count as 0, 1, ..."""
     whole: tuple[str, ...] | None = None
-    """With sums and a kernel, columns that hold whole numbers only: each may have a bin."""
+    """With sums and a kernel, columns that hold whole numbers only: each number has a bin."""
     target: str = "v"
     members: _Whole | None = None
     """How many rows all members have together."""
@@ -290,7 +290,7 @@ def _canonical(spec: Spec) -> Spec:
         "target": spec.target.lower(),
     }
     if spec.whole is not None:
-        changes["whole"] = tuple(sorted(spec.whole)) or None
+        changes["whole"] = tuple(sorted(set(spec.whole))) or None
     if spec.classes is not None:
         changes["ranges"][spec.label] = (0.0, len(spec.classes) - 1.0)
     if spec.kernel is not None:
