@@ -73,7 +73,10 @@ def test_every_argument_is_there_with_its_default(function: object) -> None:
 
 def test_options_are_those_of_the_commands(cli: CommandLine) -> None:
     commands = ("estimate", "train", "exact", "test")
-    known = re.findall(r"--[a-z0-9-]+", "".join(cli(name, "--help").out for name in commands))
-    options = {word for words, _, _ in rows() for word in words if word.startswith("--")}
+    known = set(re.findall(r"--[a-z0-9-]+", "".join(cli(name, "--help").out for name in commands)))
+    words = {word for words, _, _ in rows() for word in words}
+    options = {word for word in words if word.startswith("--")}
     assert len(options) > 30
-    assert options <= set(known)
+    assert options <= known
+    same_name = {f"--{word.replace('_', '-')}" for word in words - options}
+    assert same_name & known <= options
