@@ -32,9 +32,9 @@ def _report(results: fw.Results) -> fw.Section:
     columns = (*_COLUMNS[1:], "evidence")
     counts = Counter(row["severity"] for row in rows)
     return fw.Section(
-        f"{len(rows)} places of the paper are corrected: {counts['A']} would break an "
-        f"implementation, {counts['B']} make a bound or a statement wrong, and {counts['C']} do "
-        f"little harm. Numbers computed here show {shown} of them.",
+        f"Of {len(rows)} errata, {counts['A']} would break an implementation, {counts['B']} make a "
+        f"bound or a statement wrong, and {counts['C']} are slips, inferences or remarks. "
+        f"Numbers computed here show {shown} of them.",
         [
             "Severity A breaks an implementation, B makes a bound or a statement wrong, C is a "
             "slip of the pen, an inference, or a remark that does no harm. Every example satisfies "
