@@ -10,6 +10,7 @@ const FLASH = 450; // milliseconds
 const MOST_FLASHES = 16;
 const FEW = 6; // up to this many exchanges at once, their nodes are ringed
 const MARGIN = 0.045;
+const MARGIN_OF_SITES = 0.09; // they are larger
 const LONGEST_TRAIL = 40; // older moves would only blacken the picture
 
 export class NetworkPicture {
@@ -68,12 +69,13 @@ export class NetworkPicture {
     if (!this.run || !size) return;
     if (this.canvas.width !== size) this.canvas.width = this.canvas.height = size;
     const { nodes } = this.run;
-    const inner = size * (1 - 2 * MARGIN);
+    const margin = this.scales ? MARGIN_OF_SITES : MARGIN;
+    const inner = size * (1 - 2 * margin);
     this.x = new Float32Array(nodes);
     this.y = new Float32Array(nodes);
     for (let k = 0; k < nodes; k += 1) {
-      this.x[k] = size * MARGIN + (inner * this.positions[2 * k]) / 65535;
-      this.y[k] = size * MARGIN + (inner * this.positions[2 * k + 1]) / 65535;
+      this.x[k] = size * margin + (inner * this.positions[2 * k]) / 65535;
+      this.y[k] = size * margin + (inner * this.positions[2 * k + 1]) / 65535;
     }
     this.radius = this.radiusFor(size);
     this.paintEdges(size);
