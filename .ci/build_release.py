@@ -36,7 +36,7 @@ def main(tag: str | None = None) -> None:
 
 def _check_tag(tag: str, version: str) -> None:
     if tag != f"v{version}":
-        sys.exit(f"run: the tag is {tag}, but the version is {version}: tag v{version}")
+        sys.exit(f"run: the tag is {tag}, but that of version {version} is v{version}")
     date = _find(r"^date-released: (.+)$", "CITATION.cff")
     heading = f"## {version}, {date}"
     if heading not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines():
@@ -103,4 +103,6 @@ def _run(*command: str, where: Path = ROOT) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        sys.exit("run: build takes one tag at most, such as ./run build v0.2.0")
     main(*sys.argv[1:])

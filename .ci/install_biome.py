@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 VERSION = "2.6.6"
@@ -38,7 +39,7 @@ def main() -> None:
     try:
         with urllib.request.urlopen(address, timeout=60) as answer:
             archive = answer.read()
-    except OSError as problem:
+    except (OSError, HTTPException) as problem:
         _say(f"{address} cannot be fetched ({problem})")
         return
     if base64.b64encode(hashlib.sha512(archive).digest()).decode() != wanted:

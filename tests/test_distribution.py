@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -113,14 +115,20 @@ def test_the_sdist_makes_the_same_wheel(built: Built) -> None:
 def test_the_sdist_holds_what_is_needed_to_work_on_it(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         files = {name.removeprefix(f"{NAME}/") for name in archive.getnames()}
+    assert not NOT_BUILT & {part for name in files for part in Path(name).parts}
+    assert files_of_repository() <= files
+
+
+def files_of_repository() -> set[str]:
+    """Return what git keeps; without git, or in what is no repository, the test skips."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("git is not installed, or this is not a repository, perhaps an sdist itself")
     listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if listed.returncode:
-        pytest.skip("not a repository, perhaps an sdist itself")
-    known = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
-    assert known <= files
-    assert not NOT_BUILT & {part for name in files for part in Path(name).parts}
+        pytest.skip(f"git cannot list the files: {listed.stderr.splitlines()[0]}")
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
 def test_the_metadata_is_complete(built: Built) -> None:
@@ -141,6 +149,29 @@ def test_links_of_the_readme_lead_out_of_the_package(built: Built) -> None:
     for link in links:
         found = re.match(r"https://[\w.]+/pairgossip/pairgossip/(?:blob/)?v([\d.]+)/(.+)", link)
         assert found and found[1] == pg.__version__ and (ROOT / found[2]).exists(), link
+
+
+@pytest.mark.parametrize(
+    ("tag", "day", "refusal"),
+    [
+        ("v0.2.0", "2026-11-17", None),
+        ("0.2.0", "2026-11-17", "run: the tag is 0.2.0, but that of version 0.2.0 is v0.2.0"),
+        ("v0.2.0", "2026-11-18", "run: CHANGELOG.md has no '## 0.2.0, 2026-11-18', the day that"),
+    ],
+)
+def test_a_tag_is_that_of_the_version_and_there_is_one_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str, day: str, refusal: str | None
+) -> None:
+    script = runpy.run_path(str(ROOT / ".ci" / "build_release.py"))
+    check_tag = script["_check_tag"]
+    monkeypatch.setitem(check_tag.__globals__, "ROOT", tmp_path)
+    (tmp_path / "CITATION.cff").write_text(f"version: 0.2.0\ndate-released: {day}\n")
+    (tmp_path / "CHANGELOG.md").write_text("# Changes\n\n## 0.2.0, 2026-11-17\n\nMuch.\n")
+    if refusal is None:
+        check_tag(tag, "0.2.0")
+        return
+    with pytest.raises(SystemExit, match=re.escape(refusal)):
+        check_tag(tag, "0.2.0")
 
 
 def test_every_library_that_is_imported_is_declared_and_no_other(built: Built) -> None:
