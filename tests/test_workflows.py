@@ -19,9 +19,11 @@ ACTION = re.compile(r"uses: (?P<name>[^@\s]+)@(?P<commit>[0-9a-f]{40}) # v(?P<ve
 
 def audit(*files: Path) -> subprocess.CompletedProcess[str]:
     """Ask zizmor, which knows what workflows may say and what makes them unsafe."""
-    zizmor = str(Path(sys.executable).with_name("zizmor"))
+    command = [str(Path(sys.executable).with_name("zizmor")), "--offline", "--quiet"]
+    # Without the second, a file that is not a valid workflow would be left out with a warning.
+    command += ["--persona=pedantic", "--strict-collection"]
     return subprocess.run(
-        [zizmor, "--offline", "--quiet", "--persona=pedantic", *map(str, files)],
+        [*command, *map(str, files)],
         capture_output=True,
         text=True,
         timeout=60,
@@ -34,22 +36,26 @@ def test_the_workflows_are_valid_and_safe() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"),
+    ("right", "wrong", "finding"),
     [
-        ("@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7"),
-        ("permissions: {}\n", "permissions: write-all\n"),
-        ("runs-on: ubuntu-24.04", "run-on: ubuntu-24.04"),
-        ('./run build "$TAG"', './run build "${{ github.ref_name }}"'),
+        ("@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7", "[unpinned-uses]"),
+        ("permissions: {}\n", "permissions: write-all\n", "[excessive-permissions]"),
+        ("runs-on: ubuntu-24.04", "run-on: ubuntu-24.04", "'run-on' was unexpected"),
+        ('./run build "$TAG"', './run build "${{ github.ref_name }}"', "[template-injection]"),
     ],
 )
-def test_a_mistake_in_a_workflow_is_noticed(tmp_path: Path, right: str, wrong: str) -> None:
+def test_a_mistake_in_a_workflow_is_noticed(
+    tmp_path: Path, right: str, wrong: str, finding: str
+) -> None:
     text = (ROOT / ".github/workflows/release.yaml").read_text(encoding="utf-8")
     assert right in text
     # Whatever zizmor is to take for a workflow must lie where workflows do.
     file = tmp_path / ".github" / "workflows" / "release.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(text.replace(right, wrong), encoding="utf-8")
-    assert audit(file).returncode != 0
+    found = audit(ROOT / ".github/workflows/test.yaml", file)
+    assert found.returncode != 0
+    assert finding in found.stdout + found.stderr
 
 
 def read(workflow: Path) -> dict[str, Any]:
