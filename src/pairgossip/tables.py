@@ -58,6 +58,7 @@ class Table:
     """The raw text of every row."""
     lines: tuple[int, ...]
     """The line of the file each row begins on."""
+    delimiter: str = ","
     words: Mapping[str, Collection[str]] = field(default_factory=dict)
     """By column, what is an entry although it looks as if missing, such as the class "none"."""
 
@@ -209,10 +210,12 @@ def read_columns(
     is_piped = Path(path) == STANDARD_INPUT
     file = Path("standard input" if is_piped else path)  # as messages call it
     lines = _text_lines(file, is_piped)
-    rows, starts = _rows(lines, delimiter or _find_delimiter(lines), file)
+    delimiter = delimiter or _find_delimiter(lines)
+    rows, starts = _rows(lines, delimiter, file)
     _check_header(rows[0], file)
     _check_shape(rows, starts, file)
-    table = Table(file, tuple(rows[0]), {}, tuple(map(tuple, rows[1:])), tuple(starts[1:]))
+    cells = tuple(map(tuple, rows[1:]))
+    table = Table(file, tuple(rows[0]), {}, cells, tuple(starts[1:]), delimiter)
     if columns is None:
         columns = [name for name in table.header if table.holds_numbers(name)]
         if not columns:

@@ -130,6 +130,21 @@ def test_an_upload_is_read_from_its_file(
     assert json.loads(capsys.readouterr().out)["rms_error"] == pytest.approx(watched.curves[-1][0])
 
 
+@pytest.mark.parametrize("line", ["income", "name, income", "name\tincome"])
+def test_an_upload_is_split_as_the_page_splits_it(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [line.replace("income", str(k * k % 31)).replace("name", "o") for k in range(20)]
+    Path("incomes.csv").write_text("\n".join([line, *rows]))
+    uploads = Uploads()
+    key, _ = uploads.add(Path("incomes.csv").read_bytes(), "incomes.csv")
+    fields: Fields = {"data": key, "column": ["income"], "kernel": "gini", "iterations": "90"}
+    watched = one_run(fields, uploads)
+    result = run_python(watched.again.python)
+    np.testing.assert_array_equal(watched.values(), result.estimates[0])
+
+
 def test_made_up_data_are_made_the_same_way() -> None:
     names: dict[str, Any] = {"np": np}
     exec(_TWO_NORMALS_CODE.format(rows=500), names)

@@ -79,6 +79,45 @@ def test_where_enough_is_known_no_longer_run_is_offered(page: Page, served: Serv
     quiet(page)
 
 
+def test_more_steps_are_offered_while_nobody_knows_enough(page: Page, served: Served) -> None:
+    few = {**SHORT, "graph": "cycle", "iterations": "100", "method": "sketch", "schedule": "tree"}
+    visit(page, served, **few)
+    finish(page)
+    told = page.locator("#ending p").nth(1).inner_text()
+    assert told == "More steps are needed before all know where the rows lie."
+    assert suggestions(page)[0] == "Ten times as many steps"
+    accept(page, "Ten times as many steps")
+    assert suggestions(page)[0] == "Compare with a complete graph"
+
+
+def test_where_all_know_the_same_more_messages_do_not_help(page: Page, served: Served) -> None:
+    visit(page, served, data="wine", column=["color_intensity", "hue"], speed="max",
+          kernel="goodman-kruskal-gamma", method="sketch", schedule="tree")  # fmt: skip
+    finish(page)
+    told = page.locator("#ending p").nth(1).inner_text()
+    assert told.endswith(", but more messages would not help: all nodes know the same.")
+    assert suggestions(page) == ["Compare with a cycle graph", "Rows at sites"]
+
+
+def test_more_steps_are_those_of_the_run_that_has_them(page: Page, served: Served) -> None:
+    visit(page, served, data="breast-cancer-wisconsin", column="mitoses", label="class",
+          loss="auc-logistic", iterations="500", nodes="100", graph="cycle", speed="max",
+          **{"method-2": "sketch"})  # fmt: skip
+    finish(page)
+    assert int(readout(page, "exchanges", 1).replace(",", "")) > 500
+    accept(page, "Ten times as many steps")
+    assert address(page)["iterations"] == ["5000"]
+    page.select_option("#method", "sketch")
+    page.select_option("#method-2", "dual-averaging")
+    page.locator("details.more > summary").click()
+    page.fill("#iterations", "700")
+    page.locator("#iterations").blur()
+    page.uncheck("#compare")  # what is left ends by itself
+    expect(page.locator("article h2")).to_have_text("sketch (tree) on cycle")
+    assert "iterations" not in address(page)
+    quiet(page)
+
+
 def test_data_with_sites_offers_them(page: Page, served: Served) -> None:
     fields: Fields = {"data": "wine", "column": ["alcohol"], "kernel": "gini", "speed": "max"}
     visit(page, served, **fields, method="sketch", schedule="tree")

@@ -294,7 +294,6 @@ def test_an_observation_is_followed_where_it_goes() -> None:
     assert list(trail) == places[-len(trail) :]
     assert run.follower.moves == len(places) - 1
     assert run.follower.held_at(place) == 7
-    assert run.follower.held_at(place) == 7
 
 
 def test_a_restart_gives_the_same_run_again() -> None:

@@ -99,7 +99,8 @@ def _data_lines(settings: Settings, rows: Observations) -> list[str]:
         return [_TWO_NORMALS_CODE.format(rows=rows.of)]
     if settings.data in CATALOG:
         return [f"data = pg.datasets.{CATALOG[settings.data].__name__}()"]
-    return [f'data = pd.read_csv({_text(rows.file)}, sep=None, engine="python")']
+    sep = "" if rows.delimiter == "," else f", sep={_text(rows.delimiter)}"
+    return [f"data = pd.read_csv({_text(rows.file)}{sep}, skipinitialspace=True)"]
 
 
 def _graph(run: RunChoice, n: int, seed: int) -> str:

@@ -80,6 +80,8 @@ class Observations(NamedTuple):
     """How many rows the data has, of which these may be a part."""
     file: str = ""
     """The name of the uploaded file, if it is one."""
+    delimiter: str = ","
+    """What separates the fields of the file."""
 
 
 class Uploads:
@@ -180,7 +182,8 @@ def _from_table(table: Table, settings: Settings) -> Observations:
     table.refuse_gaps([*names, *(name for name in others if name is not None)])
     labels, groups = (None if name is None else table.labels(name) for name in others)
     values = table.with_columns(names).matrix()
-    return Observations(values, labels, groups, tuple(names), len(table), str(table.path))
+    file = str(table.path), table.delimiter
+    return Observations(values, labels, groups, tuple(names), len(table), *file)
 
 
 def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
@@ -190,7 +193,10 @@ def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
     taken = (settings.label, settings.group_by)
     first = next((name for name in known if name not in taken), None)
     if first is None:
-        raise InputError("The data has no column of numbers besides the label: choose other data.")
+        beside = " and the sites" if settings.group_by else ""
+        raise InputError(
+            f"The data has no column of numbers besides the label{beside}: choose other data."
+        )
     return [first]
 
 

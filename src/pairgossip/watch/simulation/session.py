@@ -230,6 +230,7 @@ class Session:
 
     def _fail(self, problem: str) -> None:
         self._status, self._problem = "failed", problem
+        self._publish_notice(is_compiling=False)
         self._publish("frame", self._state([]))
 
     def _publish_notice(self, *, is_compiling: bool) -> None:

@@ -124,7 +124,7 @@ export class Controls {
     const isOver = ["done", "failed"].includes(this.status);
     this.start.disabled = this.isLost || isOver;
     this.step.disabled = this.isLost || isOver;
-    this.reset.disabled = this.isLost;
+    this.reset.disabled = this.isLost || this.status === "failed";
   }
 
   startOrPause() {

@@ -38,7 +38,7 @@ function drawSites(form, dataset) {
   if (!names.length) return null;
   const choices = names.map((name) => [
     name,
-    sites[name] ? `in column ${name || "(unnamed)"}: ${sites[name]} sites` : `in column ${name}`,
+    sites[name] ? `in column ${name}: ${sites[name]} sites` : `in column ${name}`,
   ]);
   const select = form.select("group-by", [["", "every row is a node"], ...choices], chosen);
   return makeField("rows of one site", select, aboutSites(form, dataset));
@@ -49,7 +49,9 @@ function aboutSites(form, dataset) {
   if (!count) return null;
   const nodes = Number(form.fields.nodes);
   const isPart = nodes > 1 && nodes < dataset.rows;
-  const rows = isPart ? `${nodes} of ${dataset.rows} rows` : `${dataset.rows} rows`;
+  // Of made-up data there are as many rows as are asked for.
+  const all = Math.max(nodes, dataset.rows);
+  const rows = isPart ? `${nodes} of ${dataset.rows} rows` : `${all} rows`;
   const sites = `${isPart ? "up to " : ""}${count} sites`;
   return `${sites} hold ${rows}; what rows of one site tell each other costs nothing`;
 }

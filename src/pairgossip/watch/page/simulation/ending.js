@@ -2,9 +2,7 @@
 
 import { copyText, make } from "../common/elements.js";
 import { formatBytes, formatCount, formatNumber } from "../common/numbers.js";
-import { suggest } from "./suggestions.js";
-
-const LITTLE = 0.1; // of the sampling error
+import { hasEnded, isEnough, suggest } from "./suggestions.js";
 
 export class Ending {
   // onTry(act): the viewer wants to try a suggestion, which changes the settings.
@@ -88,16 +86,19 @@ function judge(run, frame) {
   const sampling = run.sampling?.error;
   if (!sampling) return `Nodes differ from each other by ${formatNumber(frame.spread, 3)}.`;
   const limit = `the sampling error, ${formatNumber(sampling, 3)}`;
-  if (frame.error <= LITTLE * sampling)
+  if (isEnough(run, frame))
     return `That is little beside ${limit}: more messages would hardly tell more.`;
   const relation = frame.error < sampling ? "less than, but not little beside" : "more than";
-  return `That is ${relation} ${limit}: more messages would help.`;
+  return hasEnded(run, frame)
+    ? `That is ${relation} ${limit}, but more messages would not help: all nodes know the same.`
+    : `That is ${relation} ${limit}: more messages would help.`;
 }
 
 function compare([first, second], [one, other]) {
   const name = first.kind === "learning" ? "objective" : "error";
   const [a, b] = [one[name], other[name]];
   if (!(a > 0 && b > 0) || first.kind !== second.kind) return "";
+  if (a === b) return `Both runs have the same ${name}.`;
   const better = b < a ? 2 : 1;
   const smaller = compareSizes(Math.max(a, b) / Math.min(a, b));
   const [own, others] = better === 2 ? [other, one] : [one, other];

@@ -212,12 +212,12 @@ export class Settings {
       this.set("schedule-2", this.fields.schedule ?? this.schedulesOf("")[0]);
     }
     this.presetNodes();
+    this.fixRuns();
   }
 
   // A second run that differs in these respects alone.
   compareWith(differences) {
-    this.compare(true);
-    for (const name of Object.keys(this.fields)) if (name.endsWith("-2")) this.set(name, null);
+    this.compare(false);
     for (const [name, value] of Object.entries(differences)) this.set(`${name}-2`, value);
     this.presetNodes();
     this.fixRuns();

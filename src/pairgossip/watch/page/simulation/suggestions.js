@@ -3,7 +3,13 @@
 const MOST = 3;
 const FACTOR = 10;
 const MOST_ITERATIONS = 1e9;
-const ENOUGH = 0.1; // of the sampling error: more messages would hardly tell more
+const LITTLE = 0.1; // of the sampling error
+const SAME = 1e-9; // relative, more than rounding
+
+// Whether more messages would hardly tell more.
+export function isEnough({ sampling }, { error }) {
+  return error !== null && Boolean(sampling?.error) && error <= LITTLE * sampling.error;
+}
 
 // A list of {text, title, act}; act changes the settings.
 export function suggest({ settings, runs, frames }) {
@@ -12,18 +18,23 @@ export function suggest({ settings, runs, frames }) {
     : [
         moreSteps(settings, runs, frames),
         compareSketch(settings),
-        compareGraphs(settings),
+        compareGraphs(settings, runs),
         connect(settings),
         useSites(settings),
       ];
   return all.filter(Boolean).slice(0, MOST);
 }
 
+// Whether a run that ends by itself had enough steps to do so: all nodes then know the same.
+export function hasEnded({ ends, has_rounds }, { error, spread, mean }) {
+  return has_rounds || (ends && error !== null && spread <= SAME * Math.abs(mean));
+}
+
 // Unless all runs have ended by themselves, or know enough.
 function moreSteps(settings, runs, frames) {
-  const steps = Math.max(...frames.map((frame) => frame.done));
-  const isDone = (run, k) =>
-    run.ends || (run.sampling && frames[k].error <= ENOUGH * run.sampling.error);
+  const isDone = (run, k) => hasEnded(run, frames[k]) || isEnough(run, frames[k]);
+  // What rounds take is no setting.
+  const steps = Math.max(...frames.filter((_, k) => !runs[k].has_rounds).map(({ done }) => done));
   if (runs.every(isDone) || FACTOR * steps > MOST_ITERATIONS) return null;
   return {
     text: "Ten times as many steps",
@@ -43,8 +54,9 @@ function compareSketch(settings) {
   };
 }
 
-function compareGraphs(settings) {
+function compareGraphs(settings, runs) {
   const other = settings.graphOf("")?.name === "complete" ? "cycle" : "complete";
+  if (other === "cycle" && runs[0].nodes < 3) return null;
   return {
     text: `Compare with a ${other} graph`,
     title: "beside it, the same on a graph that is connected differently",
@@ -74,8 +86,8 @@ function connectBoth(settings) {
 }
 
 function useSites(settings) {
-  const { site } = settings.dataset ?? {};
-  if (!site || settings.fields["group-by"]) return null;
+  const { site, sites } = settings.dataset ?? {};
+  if (!sites?.[site] || settings.fields["group-by"]) return null;
   return {
     text: "Rows at sites",
     title: `a node for each ${site}, which holds all its rows`,

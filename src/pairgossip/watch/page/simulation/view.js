@@ -215,8 +215,9 @@ export class SimulationView {
 
   reopen() {
     this.resume = this.controls.isRunning;
-    const { nodes } = this.form.fields;
-    if (this.follow && nodes && Number(this.follow) >= Number(nodes)) this.follow = "";
+    const { fields, dataset } = this.form.settings;
+    const rows = Number(fields.nodes ?? dataset?.rows ?? Infinity);
+    if (this.follow && Number(this.follow) >= rows) this.follow = "";
     this.session.renew();
   }
 
