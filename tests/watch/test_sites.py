@@ -199,3 +199,25 @@ def test_sites_of_an_upload(page: Page, served: Served, tmp_path: Path) -> None:
     page.select_option("#group-by", "clinic")
     expect(page.locator("article .sub")).to_contain_text("2 sites with 60 rows, 30 each")
     quiet(page)
+
+
+def test_only_what_can_be_watched_is_suggested(page: Page, served: Served, tmp_path: Path) -> None:
+    file = tmp_path / "clinics.csv"
+    rows = "\n".join(f"north,{k % 2},{k}" for k in range(60))
+    file.write_text(f"site,half,score\n{rows}\n")  # one site, and two halves too few for a cycle
+    visit(page, served, data="engel", column="income", kernel="gini", follow="200", speed="max")
+    page.set_input_files("#file", file)  # which has no row 200 to follow
+    expect(page.locator("article .sub")).to_contain_text("60 nodes")
+    page.select_option("#method", "collect")
+    expect(page.locator("article h2")).to_have_text("collect (sync) on complete")
+    expect(page.locator("#connection")).to_have_text("connected")
+    page.click("#start")
+    status(page, "done")
+    offered = page.locator(".ending-next button")
+    expect(offered).to_have_text(["Compare with sketch", "Compare with a cycle graph"])
+    page.select_option("#group-by", "half")
+    expect(page.locator("article .sub")).to_contain_text("2 sites with 60 rows, 30 each")
+    page.click("#start")
+    status(page, "done")
+    expect(offered).to_have_text(["Compare with sketch"])
+    quiet(page)

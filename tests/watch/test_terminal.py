@@ -248,7 +248,15 @@ def test_a_speed_below_one_iteration_per_frame(monkeypatch: pytest.MonkeyPatch) 
     assert shown.summary().startswith("iteration 6 of 6")
 
 
-def test_learning() -> None:
+@pytest.mark.parametrize(
+    ("how", "last"),
+    [
+        ({}, "iteration 3,000 of 3,000: "),
+        # Rounds do not know how many there will be.
+        ({"method": "sketch", "iterations": ""}, r"iteration [\d,]+: "),
+    ],
+)
+def test_learning(how: dict[str, str], last: str) -> None:
     console = Console(file=io.StringIO(), width=200)
     shown = simulation(
         console,
@@ -258,9 +266,12 @@ def test_learning() -> None:
         column="clump_thickness",
         label="class",
         nodes="40",
+        **how,
     )
     assert shown.run()
-    assert re.search(r"objective 0\.\d+, of single nodes 0\.\d+$", text_of(console), re.MULTILINE)
+    *_, line = text_of(console).splitlines()
+    told = r"spread \S+, objective 0\.\d+, of single nodes 0\.\d+"
+    assert re.fullmatch(last + told, line)
 
 
 def test_the_command_in_lines(capsys: pytest.CaptureFixture[str]) -> None:

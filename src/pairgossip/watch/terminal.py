@@ -331,8 +331,12 @@ class TextSimulation:
 
     def summary(self) -> str:
         """Say in one line where the run is."""
+        return f"iteration {self._done()}: {', '.join(self._readouts())}"
+
+    def _done(self) -> str:
+        """Say how many iterations are done, and of how many where that is known."""
         run = self._run
-        return f"iteration {run.done:,} of {run.iterations:,}: {', '.join(self._readouts())}"
+        return f"{run.done:,} of {run.iterations:,}" if len(run.checkpoints) else f"{run.done:,}"
 
     def _readouts(self) -> list[str]:
         """Return the numbers that a terminal shows, each after its name."""
@@ -389,7 +393,7 @@ class TextSimulation:
         bar = f"[{'=' * round(20 * run.share):20}]"
         return Group(
             _line(self._heading(), width, "bold"),
-            _line(f"{bar} {run.done:,} of {run.iterations:,} iterations", width),
+            _line(f"{bar} {self._done()} iterations", width),
             _line("  ".join(self._readouts()), width),
             _curve(self._console, run.curve_names[0], measured, width, span),
             self._farthest(run.values(), _rows_that_fit(height)),
