@@ -168,6 +168,13 @@ def test_sites_in_the_page(page: Page, served: Served) -> None:
     assert address(page)["graph"] == ["complete"]  # three are too few for the ring of before
     hint = page.locator("label.field", has=page.locator("#group-by")).locator(".hint")
     expect(hint).to_contain_text("3 sites hold 178 rows")
+    page.fill("#nodes", "100")
+    page.locator("#nodes").blur()
+    expect(hint).to_contain_text("up to 3 sites hold 100 of 178 rows")
+    expect(page.locator("article .sub")).to_contain_text("3 sites with 100 rows")
+    page.fill("#nodes", "")
+    page.locator("#nodes").blur()
+    expect(page.locator("article .sub")).to_contain_text("3 sites with 178 rows")
     canvas = page.locator("canvas[data-run]")
     canvas.focus()
     page.keyboard.press("ArrowRight")
@@ -182,6 +189,15 @@ def test_sites_in_the_page(page: Page, served: Served) -> None:
     page.select_option("#group-by", "")
     expect(page.locator("article .sub")).to_contain_text("178 nodes")
     quiet(page)
+
+
+def test_made_up_rows_are_as_many_as_are_asked_for(page: Page, served: Served) -> None:
+    visit(page, served, **MADE_UP, kernel="gini", nodes="500")
+    expect(page.locator("article .sub")).to_contain_text("24 sites with 500 rows")
+    hints = page.locator("label.field:has(#group-by) .hint, label.field:has(#nodes) .hint")
+    expect(hints).to_have_text(
+        ["24 sites hold 500 rows; what rows of one site tell each other costs nothing"]
+    )
 
 
 def test_sites_of_an_upload(page: Page, served: Served, tmp_path: Path) -> None:

@@ -249,14 +249,14 @@ def test_a_speed_below_one_iteration_per_frame(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("how", "last"),
+    ("method", "iterations", "last"),
     [
-        ({}, "iteration 3,000 of 3,000: "),
+        ("dual-averaging", "3000", "iteration 3,000 of 3,000: "),
         # Rounds do not know how many there will be.
-        ({"method": "sketch", "iterations": ""}, r"iteration [\d,]+: "),
+        ("sketch", "", r"iteration [\d,]+: "),
     ],
 )
-def test_learning(how: dict[str, str], last: str) -> None:
+def test_learning(method: str, iterations: str, last: str) -> None:
     console = Console(file=io.StringIO(), width=200)
     shown = simulation(
         console,
@@ -266,7 +266,8 @@ def test_learning(how: dict[str, str], last: str) -> None:
         column="clump_thickness",
         label="class",
         nodes="40",
-        **how,
+        method=method,
+        iterations=iterations,
     )
     assert shown.run()
     *_, line = text_of(console).splitlines()

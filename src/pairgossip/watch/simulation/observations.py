@@ -353,5 +353,6 @@ def _dataset_choice(data: Dataset) -> dict[str, Any]:
         "label": next((name for name in _LABELS if name in data.columns), None),
         "sites": _site_columns(counts, len(data) // _LEAST_ROWS_PER_SITE),
         "site": site if site in data.columns else None,
+        "made_up": data.name == TWO_NORMALS,
         "description": data.description,
     }

@@ -47,13 +47,17 @@ function drawSites(form, dataset) {
 function aboutSites(form, dataset) {
   const count = dataset?.sites?.[form.fields["group-by"]];
   if (!count) return null;
+  const part = tellPart(form, dataset);
+  const all = `${(dataset.made_up && form.fields.nodes) || dataset.rows} rows`;
+  const sites = `${part ? "up to " : ""}${count} sites`;
+  return `${sites} hold ${part ?? all}; what rows of one site tell each other costs nothing`;
+}
+
+// Null where all rows are taken; of made-up data there are as many as are asked for.
+function tellPart(form, dataset) {
   const nodes = Number(form.fields.nodes);
-  const isPart = nodes > 1 && nodes < dataset.rows;
-  // Of made-up data there are as many rows as are asked for.
-  const all = Math.max(nodes, dataset.rows);
-  const rows = isPart ? `${nodes} of ${dataset.rows} rows` : `${all} rows`;
-  const sites = `${isPart ? "up to " : ""}${count} sites`;
-  return `${sites} hold ${rows}; what rows of one site tell each other costs nothing`;
+  const isPart = dataset && !dataset.made_up && nodes > 1 && nodes < dataset.rows;
+  return isPart ? `${nodes} of ${dataset.rows} rows` : null;
 }
 
 function drawNodes(form, dataset) {
@@ -63,8 +67,7 @@ function drawNodes(form, dataset) {
     step: 1,
     placeholder: dataset ? `all ${dataset.rows}` : "all rows",
   });
-  const nodes = Number(form.fields.nodes);
-  const isPart = dataset && nodes > 1 && nodes < dataset.rows;
-  const hint = isPart ? `${nodes} of ${dataset.rows} rows, evenly spaced` : null;
+  const part = tellPart(form, dataset);
+  const hint = part && `${part}, evenly spaced`;
   return makeField(form.fields["group-by"] ? "rows" : "nodes, one per row", input, hint);
 }
