@@ -131,6 +131,13 @@ def test_one_site_has_nobody_to_talk_to(served: Served) -> None:
     assert told.startswith("Column 'place' is 'here' in every row, so there is one site only")
 
 
+def test_sites_that_leave_no_column_of_numbers(served: Served) -> None:
+    content = "x,place\n" + "\n".join(f"{k % 3},here" for k in range(6))
+    found = served.upload(content.encode()).json()
+    told = served.refuse(data=found["id"], kernel="gini", **{"group-by": "x"})
+    assert told.startswith("The data has no column of numbers besides the label and the sites:")
+
+
 def test_columns_that_may_be_sites_are_offered(served: Served) -> None:
     found = {data["name"]: data for data in served.ask("/api/choices").json()["data"]}
     assert (found["wine"]["site"], found["wine"]["sites"]["class"]) == ("class", 3)
