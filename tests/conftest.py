@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -49,15 +50,16 @@ def interruptible() -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, else Playwright's own; without either the tests skip."""
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import sync_playwright
 
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     # Chromium's own sandbox does not work for root, as whom containers run.
     arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
+    with contextlib.ExitStack() as stack:
         try:
+            playwright = stack.enter_context(sync_playwright())
             chromium = playwright.chromium.launch(executable_path=found, args=arguments)
-        except Error:
+        except Exception:  # of no kind of its own where Playwright itself does not start
             if os.environ.get("CI"):
                 raise
             pytest.skip(NO_BROWSER)

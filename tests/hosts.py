@@ -43,10 +43,15 @@ def why_not() -> str | None:
     if shutil.which("ip") is None:
         return "network namespaces need the program ip (Debian: iproute2)"
     probe = f"pg-{os.getpid()}"
-    tried = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True)
+    # The second fails in a folder that was made the root without being mounted.
+    steps = (["netns", "add", probe], ["-n", probe, "link", "add", "bridge", "type", "bridge"])
+    for step in steps:
+        tried = subprocess.run(["ip", *step], capture_output=True, text=True)
+        if tried.returncode:
+            break
+    subprocess.run(["ip", "netns", "del", probe], capture_output=True, check=False)
     if tried.returncode:
-        return f"no network namespace can be made here: {tried.stderr.strip()}"
-    subprocess.run(["ip", "netns", "del", probe], check=True)
+        return f"no hosts can be made here: {tried.stderr.strip()}"
     return None
 
 
