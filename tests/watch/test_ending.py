@@ -113,7 +113,8 @@ def test_more_steps_are_those_of_the_run_that_has_them(page: Page, served: Serve
     page.fill("#iterations", "700")
     page.locator("#iterations").blur()
     page.uncheck("#compare")  # what is left ends by itself
-    expect(page.locator("article h2")).to_have_text("sketch (tree) on cycle")
+    # A list, which waits until the second run is gone; a text alone would not.
+    expect(page.locator("article h2")).to_have_text(["sketch (tree) on cycle"])
     assert "iterations" not in address(page)
     quiet(page)
 

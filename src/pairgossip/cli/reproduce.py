@@ -50,7 +50,7 @@ def reproduce_command(
     Parameters
     ----------
     quick
-        Shorter runs and 3 trials, in about a minute.
+        Shorter runs and 3 trials, in about three minutes.
     list_
         Say which experiments there are, and run nothing.
     only

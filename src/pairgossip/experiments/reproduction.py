@@ -88,7 +88,7 @@ def reproduce(
     only
         Names of experiments (see ``pg.experiments.CATALOG``); all by default.
     quick
-        Shorter runs and few trials, for a first look in about a minute.
+        Shorter runs and few trials, for a first look in about three minutes.
     trials
         Independent trials: 50, or 3 with ``quick``. Small networks run a multiple of them, and
         metric learning at most 10.
