@@ -73,6 +73,17 @@ def test_sites_get_the_rows_in_turn(cli: CommandLine, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_a_file_that_holds_something_else_is_kept(cli: CommandLine, tmp_path: Path) -> None:
+    named = ("--split", 3, "--out", tmp_path / "office-{}.csv")
+    assert cli("dataset", "engel", *named).code == cli("dataset", "engel", *named).code == 0
+    (tmp_path / "office-3.csv").write_text("mine\n", encoding="utf-8")
+    (tmp_path / "office-1.csv").unlink()
+    said = cli.error("dataset", "engel", *named)
+    assert said.endswith("holds something else: choose another name, or remove it first.")
+    assert (tmp_path / "office-3.csv").read_text(encoding="utf-8") == "mine\n"
+    assert not (tmp_path / "office-1.csv").exists()  # nothing was begun
+
+
 def test_files_of_sites_need_names(cli: CommandLine, tmp_path: Path) -> None:
     for out in ([], ["--out", tmp_path / "office.csv"], ["--out", tmp_path / "{}" / "x.csv"]):
         said = cli.error("dataset", "engel", "--split", 3, *out)

@@ -53,6 +53,7 @@ def test_a_signed_result_is_checked_anywhere(
     given = cli(*result, "--json", "r.json", "--html", "r.html", "--out", "out.json")
     assert given.code == 0
     assert "Signed by all 3 members" in Path("r.html").read_text()
+    assert Path("r.html").stat().st_mode == Path("r.json").stat().st_mode  # both are handed on
     value = json.loads(Path("out.json").read_text())["estimate"]
     assert cli("verify", "r.json").out.endswith("All 3 members have signed this.\n")
     found = cli("verify", "r.json", "--json").json()

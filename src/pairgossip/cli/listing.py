@@ -121,17 +121,33 @@ def dataset_command(
         else _site_files(out, whole("The number of files", split, most=len(data)))
     )
     check_outputs(files)
-    rows = [",".join(map(repr, row)) for row in data.values.tolist()]
-    for number, file in enumerate(files):
-        dealt = rows[number :: len(files)]
-        lines = [",".join(data.columns), *dealt]
-        if file is None:
-            for line in lines:
-                write_line(line)
-            return
-        write_text(file, (f"{line}\n" for line in lines))
-        write_line(f"Wrote {file}: {format_count(len(dealt), 'row')}.")
+    header, *rows = [",".join(data.columns), *(_csv_line(row) for row in data.values.tolist())]
+    dealt = [rows[number :: len(files)] for number in range(len(files))]
+    if files == [None]:
+        for line in (header, *rows):
+            write_line(line)
+        return
+    texts = ["".join(f"{line}\n" for line in (header, *part)) for part in dealt]
+    written = [file for file in files if file is not None]
+    _keep_other_files(written, texts)
+    for file, text, part in zip(written, texts, dealt, strict=True):
+        write_text(file, [text])
+        write_line(f"Wrote {file}: {format_count(len(part), 'row')}.")
     write_line(data.source)
+
+
+def _csv_line(row: list[float]) -> str:
+    return ",".join(map(repr, row))
+
+
+def _keep_other_files(files: list[Path], texts: list[str]) -> None:
+    """Refuse to write over files that hold something else: they may be somebody's data."""
+    for file, text in zip(files, texts, strict=True):
+        if file.is_file() and file.read_bytes() != text.encode():
+            raise InputError(
+                f"{file} exists already and holds something else: choose another name, or remove "
+                "it first."
+            )
 
 
 def _site_files(out: Path | None, sites: int) -> list[Path | None]:

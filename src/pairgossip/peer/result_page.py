@@ -39,7 +39,7 @@ def write_page(signed: SignedResult, path: Path) -> None:
     """Write the page of a signed result."""
     checked = check_signatures(signed, "This result")
     checked.require_all()
-    files.replace(path, _page(checked).encode())
+    files.write_text(path, [_page(checked)])
 
 
 def _page(checked: Checked) -> str:

@@ -112,8 +112,8 @@ def check_stated(context: PeerContext, rounds: Rounds) -> None:
         more = f" and {len(awaited) - MOST_NAMED} more" if len(awaited) > MOST_NAMED else ""
         waits = f" (round {rounds.round} waits for {said}{more})" if awaited else ""
         raise InputError(
-            f"Not all members have signed the result yet{waits}: run the peer until its status "
-            "says that the sums are complete."
+            f"Not all members have signed the result yet{waits}: let all peers run until the "
+            "status says that the sums are complete."
         )
 
 

@@ -237,7 +237,10 @@ def add_invited(
         raise InputError(f"This peer is called '{me.name}' too: one must take another name.")
     if invited.spec != spec.hash:
         reasons = " ".join(differences(spec.text, invited.text))
-        raise InputError(f"'{invited.name}' runs another specification: {reasons}")
+        raise InputError(
+            f"'{invited.name}' runs another specification: {reasons} Nobody was taken up: agree on "
+            "one file; whoever changes it makes a new peer and gives out a new invitation."
+        )
     return members.with_member(invited.member(is_neighbor))
 
 
