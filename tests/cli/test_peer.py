@@ -420,6 +420,12 @@ def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Pat
     assert fill_in("ProtectHome=true", Path("/p"), home, "a", "a") == "ProtectHome=false\n"
 
 
+def test_a_mistyped_variable_is_named(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_HOM", "somewhere")
+    error = cli.error("peer", "status")
+    assert error.startswith("Unknown variable 'PAIRGOSSIP_HOM': choose one of PAIRGOSSIP_BUDGET, ")
+
+
 def test_a_status_is_printed_for_prometheus_and_checked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

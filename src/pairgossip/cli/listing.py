@@ -121,7 +121,8 @@ def dataset_command(
         else _site_files(out, whole("The number of files", split, most=len(data)))
     )
     check_outputs(files)
-    header, *rows = [",".join(data.columns), *(_csv_line(row) for row in data.values.tolist())]
+    header = ",".join(data.columns)
+    rows = [",".join(map(repr, row)) for row in data.values.tolist()]
     dealt = [rows[number :: len(files)] for number in range(len(files))]
     if files == [None]:
         for line in (header, *rows):
@@ -134,10 +135,6 @@ def dataset_command(
         write_text(file, [text])
         write_line(f"Wrote {file}: {format_count(len(part), 'row')}.")
     write_line(data.source)
-
-
-def _csv_line(row: list[float]) -> str:
-    return ",".join(map(repr, row))
 
 
 def _keep_other_files(files: list[Path], texts: list[str]) -> None:

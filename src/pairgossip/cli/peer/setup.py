@@ -123,8 +123,9 @@ def find_home(folder: Path | None) -> Home:
 
 def _named_home() -> Path | None:
     """Return the folder that the environment names."""
-    from pairgossip.peer.storage.folder import HOME_VARIABLE
+    from pairgossip.peer.storage.folder import HOME_VARIABLE, read_variables
 
+    read_variables(os.environ)  # a name that is mistyped would look like no folder
     named = os.environ.get(HOME_VARIABLE)
     return Path(named) if named else None
 

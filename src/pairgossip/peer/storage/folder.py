@@ -173,10 +173,8 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
     return settings
 
 
-def change_by_environment(
-    settings: OperatorSettings, environment: Mapping[str, str]
-) -> OperatorSettings:
-    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that variables give; refuse a variable that is none, such as a typo."""
     given = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
@@ -186,6 +184,14 @@ def change_by_environment(
         if key not in _BY_ENVIRONMENT:
             known = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
             raise unknown_name("variable", f"{_PREFIX}{key.upper()}", (*known, HOME_VARIABLE))
+    return given
+
+
+def change_by_environment(
+    settings: OperatorSettings, environment: Mapping[str, str]
+) -> OperatorSettings:
+    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+    given = read_variables(environment)
     try:
         changed = msgspec.convert(
             {**msgspec.to_builtins(settings), **given}, OperatorSettings, strict=False
