@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -17,10 +18,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.watch.server import guard
-from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard
+from pairgossip.watch.server.guard import MOST_CONNECTIONS, Guard, PromptProtocol
 from pairgossip.watch.server.server import FILES, FOLDER, ServerAddress, Service
 
 from .serving import GINI, Served
@@ -91,6 +93,21 @@ def test_every_answer_carries_the_headers(served: Served) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert "access-control-allow-origin" not in answer.headers
         assert "server" not in answer.headers
+
+
+def test_small_answers_are_sent_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each waits for the browser to acknowledge the one before, 40 ms."""
+    delays = []
+
+    def connect(self: PromptProtocol, transport: Any) -> None:
+        accepted = transport.get_extra_info("socket")
+        delays.append(not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        H11Protocol.connection_made(self, transport)
+
+    monkeypatch.setattr(PromptProtocol, "connection_made", connect)
+    with httpx.Client(base_url=served.origin, trust_env=False) as client:
+        client.get("/")
+    assert delays == [False]
 
 
 def test_there_is_no_inline_script_or_style(served: Served) -> None:

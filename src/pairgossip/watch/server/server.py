@@ -208,7 +208,8 @@ def _bind(place: ServerAddress) -> socket.socket:
         kind = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)[0]
         if _is_wildcard(str(kind[4][0])):  # which "0" and other spellings come to
             raise _every_address(host)
-        bound = socket.socket(kind[0], socket.SOCK_STREAM)
+        # Only where the protocol is named does asyncio send small answers at once.
+        bound = socket.socket(kind[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(kind[4])
     except OSError as problem:
