@@ -17,3 +17,10 @@ def people(tmp_path: Path) -> Callable[..., Person]:
         return Person(tmp_path, name, **options)
 
     return person
+
+
+@pytest.fixture(autouse=True)
+def hasty_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let services in this process look at requests and write their status ten times a second."""
+    monkeypatch.setattr("pairgossip.peer.service.service._TICK", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.service._LINGER", 0.1)

@@ -23,8 +23,8 @@ from .zenoh_people import until
 
 
 class Served:
-    def __init__(self, status: Status) -> None:
-        self.status: Status | None = status
+    def __init__(self, status: Status | None = None) -> None:
+        self.status = status
         self.server = MetricsServer("127.0.0.1:0", lambda: self.status)
 
     def get(self, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:
@@ -39,10 +39,17 @@ class Served:
         return answer.status, content
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    found = Served()
+    yield found
+    found.server.close()
+
+
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def served(tmp_path: Path, server: Served) -> Served:
     ann, _ = make_pair(tmp_path, [1.0, 2.0], [10.0])
-    status = msgspec.structs.replace(
+    server.status = msgspec.structs.replace(
         read_snapshot(ann).status(),
         updated=time.time(),
         estimate=(2.5,),
@@ -53,9 +60,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         counts={"offers": 5, "refused: too long": 2},
         neighbors={"bob": NeighborStatus(True, False, 1.5, None)},
     )
-    found = Served(status)
-    yield found
-    found.server.close()
+    return server
 
 
 def test_metrics_are_prometheus_text(served: Served) -> None:

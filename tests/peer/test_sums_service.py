@@ -241,6 +241,16 @@ def test_an_operator_may_allow_two_members(tmp_path: Path) -> None:
     run_all(homes)
 
 
+@pytest.fixture(scope="module")
+def signed_result(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What all members of a finished run have signed."""
+    folder = tmp_path_factory.mktemp("signed")
+    homes = make_homes(folder)
+    run_all(homes)
+    write_signed(signed_by(homes[0]), folder / "result.json")
+    return (folder / "result.json").read_text()
+
+
 def signed_by(home: Home) -> SignedResult:
     seen = read_snapshot(home)
     assert isinstance(seen.saved, SumsState)
@@ -266,12 +276,9 @@ def test_all_members_sign_the_result(tmp_path: Path) -> None:
     "change",
     ["value", "rows", "question", "specification", "transcript", "members", "signature", "all"],
 )
-def test_an_altered_result_is_found_out(tmp_path: Path, change: str) -> None:
-    homes = make_homes(tmp_path)
-    run_all(homes)
+def test_an_altered_result_is_found_out(tmp_path: Path, signed_result: str, change: str) -> None:
     file = tmp_path / "result.json"
-    write_signed(signed_by(homes[0]), file)
-    table = json.loads(file.read_text())
+    table = json.loads(signed_result)
     one = next(iter(table["signatures"]))
     if change == "value":
         table["result"]["value"] += 0.01
