@@ -25,7 +25,7 @@ from tests.peer.defects import DEFECTS
     [(name, rows) for name in SCRIPTS for rows in (1, 2, 3) if rows != rows_of(SCRIPTS[name])],
 )
 def test_one_kill_anywhere_breaks_nothing(name: str, rows: int) -> None:
-    assert sweep_singly(SCRIPTS[name], rows) > 20
+    assert sweep_singly(SCRIPTS[name], rows) >= 13
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
@@ -38,8 +38,8 @@ def test_a_kill_is_planned_at_every_kind_of_point(script: Script) -> None:
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_two_kills_break_nothing(script: Script) -> None:
     """Every pair for one exchange; of the others a part: `benchmarks.peer_crash_points` has all."""
-    stride = 40 if "growth" in script.__name__ else 20  # growths have many more points
-    assert sweep_doubly(script, stride=1 if script is one_exchange else stride) > 150
+    stride = 12 if "growth" in script.__name__ else 8  # growths have many more points
+    assert sweep_doubly(script, stride=1 if script is one_exchange else stride) > 80
 
 
 @pytest.mark.parametrize(

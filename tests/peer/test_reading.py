@@ -220,7 +220,7 @@ def ask_server(content: bytes) -> PeerReading:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         found = MetricsReader("127.0.0.1", server.server_address[1]).read()
         server.shutdown()
     return found
