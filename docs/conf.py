@@ -23,6 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "docstrings",
+    "pace",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
+from collections import defaultdict
 from typing import Any
 
 from docutils import nodes
-from jinja2 import FileSystemLoader
-from jinja2.sandbox import SandboxedEnvironment
-from numpydoc import docscrape_sphinx
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
 ALIAS = re.compile(r"TypeAliasForwardRef\('(\w+)'\)")
 LITERAL = re.compile(r"(``.*?``)")
+BY_LAST_NAME = defaultdict[str, list[str]](list)
+"""The documented names, by what comes after their last dot."""
 
 
 def keep_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -54,14 +53,22 @@ def name_aliases(
     return tuple(text and ALIAS.sub(r"\1", text) for text in (takes, gives))  # type: ignore[return-value]
 
 
+def sort_names(app: Any, env: Any) -> None:
+    """Sort what all pages document, once they are read."""
+    BY_LAST_NAME.clear()
+    for name in env.get_domain("py").objects:
+        BY_LAST_NAME[name.rsplit(".", 1)[-1]].append(name)
+
+
 def resolve(app: Any, env: Any, node: Any, contnode: nodes.TextElement) -> nodes.Node | None:
     """Find the documented object with the same last name, if there is exactly one."""
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"].removeprefix("pg.").removesuffix("()")
     objects = env.get_domain("py").objects
-    for tail in (target, target.rsplit(".", 1)[-1]):
-        found = [name for name in objects if f".{name}".endswith(f".{tail}")]
+    last = target.rsplit(".", 1)[-1]
+    for tail in (target, last):
+        found = [name for name in BY_LAST_NAME[last] if f".{name}".endswith(f".{tail}")]
         shortest = [name for name in found if name.count(".") == 1] or found
         if len(shortest) == 1 and _may_mean(target, shortest[0]):
             entry = objects[shortest[0]]
@@ -76,18 +83,11 @@ def _may_mean(target: str, name: str) -> bool:
     return "." not in target or target.startswith("pairgossip.") or name.endswith(target)
 
 
-def share_template() -> None:
-    """Let numpydoc compile its template once: it would do so again for every docstring."""
-    folder = Path(docscrape_sphinx.__file__).parent / "templates"
-    environment = SandboxedEnvironment(loader=FileSystemLoader(folder))
-    docscrape_sphinx.SandboxedEnvironment = lambda loader: environment
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Read docstrings after numpydoc has; look names up after Sphinx has found nothing."""
-    share_template()
     app.connect("autodoc-process-docstring", describe_data, priority=100)
     app.connect("autodoc-process-docstring", keep_bars, priority=900)
     app.connect("autodoc-process-signature", name_aliases)
+    app.connect("env-updated", sort_names)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
