@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from .running import CommandLine
 
@@ -11,6 +13,22 @@ from .running import CommandLine
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
     return CommandLine(capsys)
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that commands write, left undrawn: to draw one takes a second.
+
+    For tests of what is in a figure and of where it goes; others look at the pixels.
+    """
+    written: list[Figure] = []
+
+    def save(self: Figure, file: IO[bytes], **_: object) -> None:
+        file.write(b"figure")
+        written.append(self)
+
+    monkeypatch.setattr(Figure, "savefig", save)
+    return written
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import pairgossip as pg
 from pairgossip.tables import read_columns
@@ -167,16 +168,37 @@ def test_families_take_the_names_of_the_sites(
     assert (run.sites.family, run.sites.names) == ("star", ("east", "north", "south", "west"))
 
 
-@pytest.mark.parametrize("against", ["messages", "bytes", "exchanges", "time"])
-def test_figures_are_drawn_against_what_is_sent(
-    cli: CommandLine, shops: Path, tmp_path: Path, against: str
-) -> None:
-    curve, again = tmp_path / "curve.png", tmp_path / "again.png"
-    save, table = tmp_path / "run.npz", tmp_path / "curves.csv"
+def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> tuple[Path, Path]:
+    """The figure of a run, and of the same run once it is saved."""
+    curve, again = folder / "curve.png", folder / "again.png"
+    save, table = folder / "run.npz", folder / "curves.csv"
     how = ("--clock", "async", "--against", against, "--plot", curve)
     assert cli("estimate", shops, *GINI, *how, "--save", save, "--csv", table, *SHORT).code == 0
     assert cli("plot", save, "--against", against, "--out", again).code == 0
+    return curve, again
+
+
+def test_figures_are_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
+    """Nothing is sent at first, which is no place on a logarithmic axis."""
+    curve, again = draw_against(cli, shops, tmp_path, "messages")
     assert is_drawn(curve) and is_drawn(again)
+
+
+@pytest.mark.parametrize(
+    ("against", "label"),
+    [
+        ("messages", "messages sent between sites"),
+        ("bytes", "bytes sent between sites (payload)"),
+        ("exchanges", "exchanges, local ones included"),
+        ("time", "time (one exchange per row and unit)"),
+    ],
+)
+def test_figures_are_drawn_against_what_is_sent(
+    cli: CommandLine, shops: Path, tmp_path: Path, figures: list[Figure], against: str, label: str
+) -> None:
+    draw_against(cli, shops, tmp_path, against)
+    drawn, again = figures
+    assert [ax.get_xlabel() for ax in (*drawn.axes, *again.axes)] == [label] * 3
 
 
 def test_the_network_of_sites_is_drawn(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
@@ -196,7 +218,7 @@ def trained(cli: CommandLine, shops: Path, folder: Path, *tokens: object) -> dic
 
 @pytest.mark.parametrize("construction", ["lexicographic", "blow-up", "whole-sets"])
 def test_training_is_what_python_gives(
-    cli: CommandLine, shops: Path, tmp_path: Path, construction: str
+    cli: CommandLine, shops: Path, tmp_path: Path, figures: list[Figure], construction: str
 ) -> None:
     figure = tmp_path / "fit.png"
     tokens = ("--construction", construction, "--plot", figure, "--against", "bytes")
@@ -214,7 +236,8 @@ def test_training_is_what_python_gives(
     settings = json.loads((tmp_path / "model.json").read_text())["settings"]
     assert settings["construction"] == construction
     assert settings["graph"]["nodes"] == 4
-    assert is_drawn(figure)
+    (drawn,) = figures
+    assert figure.exists() and "bytes sent" in drawn.axes[0].get_xlabel()
 
 
 def test_the_column_of_sites_is_no_feature(cli: CommandLine, shops: Path, tmp_path: Path) -> None:
