@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, expect
 
 from pairgossip.watch.server.server import ServerAddress
 
 from .serving import Served
+
+WINDOW: ViewportSize = {"width": 1400, "height": 1000}
 
 
 @pytest.fixture(scope="session")
@@ -17,21 +19,46 @@ def served() -> Iterator[Served]:
     server.stop()
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that must neither fail nor break its own rules about content."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+@pytest.fixture(scope="session")
+def tab(browser: Browser) -> Iterator[Page]:
+    """One window for all tests: to open another costs the browser more than a page in it."""
+    context = browser.new_context(viewport=WINDOW)
     context.set_default_timeout(30_000)
     expect.set_options(timeout=30_000)
-    page = context.new_page()
-    troubles: list[str] = []
-    page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on(
-        "console",
-        lambda message: (
-            troubles.append(message.text) if "Content Security" in message.text else None
-        ),
-    )
-    yield page
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def page(tab: Page) -> Iterator[Page]:
+    """A page that must neither fail nor break its own rules about content."""
+    troubles: list[str] = []
+
+    def note_error(error: Error) -> None:
+        troubles.append(str(error))
+
+    def note_message(message: ConsoleMessage) -> None:
+        if "Content Security" in message.text:
+            troubles.append(message.text)
+
+    tab.on("pageerror", note_error)
+    tab.on("console", note_message)
+    yield tab
+    _forget(tab)
+    tab.remove_listener("pageerror", note_error)
+    tab.remove_listener("console", note_message)
     assert troubles == []
+
+
+def _forget(tab: Page) -> None:
+    """Leave the window as if nobody had been there."""
+    for other in tab.context.pages:
+        if other is not tab:
+            other.close()
+    if tab.url.startswith("http"):
+        tab.evaluate("() => localStorage.clear()")
+    tab.goto("about:blank")
+    tab.mouse.move(0, 0)
+    tab.set_viewport_size(WINDOW)
+    tab.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    tab.context.clear_permissions()

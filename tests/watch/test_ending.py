@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import Uploads
@@ -139,27 +138,23 @@ def test_the_end_of_learning(page: Page, served: Served) -> None:
     assert second.startswith(f"Models of single nodes are {float(readout(page, 'spread')):.3g}")
 
 
-@pytest.mark.parametrize("which", ["in Python", "on the command line"])
-def test_the_same_run_can_be_copied(browser: Browser, served: Served, which: str) -> None:
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
+def test_the_same_run_can_be_copied(page: Page, served: Served) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, served, **SHORT)
     finish(page)
     page.locator("#ending summary").click()
-    button = page.get_by_role("button", name=f"Copy: {which}")
-    button.click()
-    expect(button).to_have_text("Copied")
-    copied = page.evaluate("() => navigator.clipboard.readText()")
     (run,) = build_runs(Settings.read(SHORT), Uploads())
-    assert copied == (run.again.python if which == "in Python" else run.again.command)
-    context.close()
+    wanted = {"in Python": run.again.python, "on the command line": run.again.command}
+    for which, text in wanted.items():
+        button = page.get_by_role("button", name=f"Copy: {which}")
+        button.click()
+        expect(button).to_have_text("Copied")
+        assert page.evaluate("() => navigator.clipboard.readText()") == text
 
 
-def test_the_end_fits_a_phone(browser: Browser, served: Served) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-    page = context.new_page()
+def test_the_end_fits_a_phone(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
     visit(page, served, **SHORT, **{"method-2": "sketch"})
     finish(page)
     page.locator("#ending summary").click()
     assert page.evaluate("() => document.scrollingElement.scrollWidth") <= 390
-    context.close()

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 
 from .serving import GINI, Fields, Served
+from .viewing import asking
 
 LONG: Fields = {**GINI, "iterations": "100000000"}
 
@@ -410,23 +411,21 @@ def test_bad_settings_are_one_sentence_and_can_be_mended(page: Page, served: Ser
 
 
 def test_no_request_leaves_this_machine(page: Page, served: Served) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    visit(page, served, **GINI, speed="max", iterations="2000")
-    page.click("#start")
-    status(page, "done")
-    page.check("#compare")
-    expect(page.locator("canvas[data-run]")).to_have_count(2)
+    with asking(page) as asked:
+        visit(page, served, **GINI, speed="max", iterations="2000")
+        page.click("#start")
+        status(page, "done")
+        page.check("#compare")
+        expect(page.locator("canvas[data-run]")).to_have_count(2)
     assert len(asked) > 15
     assert [url for url in asked if not url.startswith(served.origin + "/")] == []
 
 
 @pytest.mark.parametrize("fields", [{}, {"graph-2": "cycle"}])
 def test_a_phone_needs_no_sideways_scrolling(
-    browser: Browser, served: Served, fields: dict[str, str]
+    page: Page, served: Served, fields: dict[str, str]
 ) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
-    page = context.new_page()
+    page.set_viewport_size({"width": 360, "height": 740})
     page.goto(served.link(**GINI, **fields))
     expect(page.locator("canvas[data-done]").first).to_be_visible()
     page.locator("details.settings > summary").click()
@@ -434,7 +433,6 @@ def test_a_phone_needs_no_sideways_scrolling(
     width = page.evaluate("() => document.documentElement.scrollWidth")
     assert width <= 360
     assert colors(page)["painted"] > 1_000
-    context.close()
 
 
 def test_folded_settings_leave_the_width_to_the_pictures(page: Page, served: Served) -> None:
@@ -451,9 +449,8 @@ def background(page: Page) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", spelled)[:3]]
 
 
-def test_dark_and_light(browser: Browser, served: Served) -> None:
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
+def test_dark_and_light(page: Page, served: Served) -> None:
+    page.emulate_media(color_scheme="dark")
     visit(page, served, **GINI)
     assert max(background(page)) < 60
     page.click("#theme")
@@ -461,7 +458,6 @@ def test_dark_and_light(browser: Browser, served: Served) -> None:
     page.reload()
     expect(page.locator("canvas[data-done]")).to_be_visible()
     assert min(background(page)) > 200  # the choice is remembered
-    context.close()
 
 
 def test_ten_thousand_nodes_are_pixels(page: Page, served: Served) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 from pairgossip.errors import InputError
@@ -20,14 +20,13 @@ from .test_page import LONG, address, done, quiet, readout, status, visit
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 
 
-def test_a_shared_link_gives_the_same_run(page: Page, served: Served, browser: Browser) -> None:
+def test_a_shared_link_gives_the_same_run(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="3000", speed="max", seed="8", follow="3")
     page.click("#start")
     status(page, "done")
     link = re.sub(r"&session=[^&]*", "", page.url)
     assert link != page.url
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    other = context.new_page()
+    other = page.context.new_page()
     other.goto(link)
     expect(other.locator("canvas[data-done]")).to_be_visible()
     assert done(other) == 0  # a run of its own
@@ -41,40 +40,33 @@ def test_a_shared_link_gives_the_same_run(page: Page, served: Served, browser: B
     assert other.locator("canvas[data-run]").evaluate(picture) == page.locator(
         "canvas[data-run]"
     ).evaluate(picture)
-    context.close()
     run = pg.estimate(
         pg.datasets.engel()["income"], "gini", "watts-strogatz", iterations=3000, seed=8
     )
     assert float(readout(page, "error")) == pytest.approx(run.error[-1], rel=1e-3)
 
 
-def test_the_link_is_copied_without_the_session(served: Served, browser: Browser) -> None:
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
+def test_the_link_is_copied_without_the_session(page: Page, served: Served) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     visit(page, served, **GINI, seed="5")
     page.click("#copy-link")
     expect(page.locator("#copy-link")).to_have_text("Copied")
     copied = page.evaluate("() => navigator.clipboard.readText()")
     assert copied == re.sub(r"&session=[^&]*", "", page.url) != page.url
     assert "seed=5" in copied
-    context.close()
 
 
-def test_viewers_share_a_session_and_late_ones_see_its_history(
-    page: Page, served: Served, browser: Browser
-) -> None:
+def test_viewers_share_a_session_and_late_ones_see_its_history(page: Page, served: Served) -> None:
     visit(page, served, **LONG)
     for wanted in range(1, 6):
         page.keyboard.press("s")
         expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", str(wanted))
-    context = browser.new_context()
-    late = context.new_page()
+    late = page.context.new_page()
     late.goto(page.url)
     expect(late.locator("canvas[data-done='5']")).to_be_visible()
     assert readout(late, "error") == readout(page, "error")
     late.keyboard.press("s")
     expect(page.locator("canvas[data-run]")).to_have_attribute("data-done", "6")
-    context.close()
 
 
 def test_an_upload_with_hostile_names(page: Page, served: Served, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pairgossip.errors import InputError
 from pairgossip.watch.results import ResultsView, find_chapters, find_results
 
 from .peers_to_watch import until
-from .viewing import Viewed, viewed
+from .viewing import Viewed, asking, viewed
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0, 30.0, 31.0])
 HOSTILE = "<img src=x onerror=document.title='broken'>"
@@ -213,10 +213,8 @@ def test_a_phone(page: Page, server: Viewed, scheme: str) -> None:
 
 
 def test_figures_of_a_reproduction(page: Page, reproduction: Path) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
     view = ResultsView(find_results([], [reproduction]), find_chapters([reproduction]))
-    with viewed(view) as server:
+    with viewed(view) as server, asking(page) as asked:
         page.goto(server.address + "?view=results")
         expect(page.locator(".chapter-head h2")).to_have_text("Mixing times")
         panels = page.locator(".figure .panel")

@@ -28,7 +28,7 @@ from .peers_to_watch import (
     told,
     until,
 )
-from .viewing import Viewed, viewed
+from .viewing import Viewed, asking, viewed
 
 EVENTS = "/api/swarm/events"
 COUNT_PAINTED = """canvas => {
@@ -198,10 +198,9 @@ def test_hostile_names_are_shown_as_text(page: Page, tmp_path: Path) -> None:
 
 
 def test_no_request_leaves_this_machine(page: Page, made_up: tuple[Path, Viewed]) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
     _, server = made_up
-    open_swarm(page, server)
+    with asking(page) as asked:
+        open_swarm(page, server)
     assert asked and all(url.startswith(server.address) for url in asked)
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+from playwright.sync_api import Page, Request
 
 from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
@@ -51,6 +52,19 @@ def viewed(*views: View, port: int = 0) -> Iterator[Viewed]:
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def asking(page: Page) -> Iterator[list[str]]:
+    """The addresses that a page asks for, from now on."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    page.on("request", note)
+    yield asked
+    page.remove_listener("request", note)
 
 
 def _events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
