@@ -71,8 +71,7 @@ def spread_of_reports(spec: Spec, homes: list[Home]) -> float:
     return float(np.sqrt(added @ added / (n * (n - 1))))
 
 
-@pytest.mark.parametrize("mixing", ["weighted", "paper"])
-@pytest.mark.parametrize("target", ["v", "u"])
+@pytest.mark.parametrize(("target", "mixing"), [("v", "weighted"), ("u", "paper")])
 def test_two_peers_find_the_value_of_the_reports(tmp_path: Path, target: str, mixing: str) -> None:
     text = PRIVATE.replace("[ranges]", f'target = "{target}"\nmembers = 6\n[ranges]')
     text = f'algorithm.mixing = "{mixing}"\n{text}'

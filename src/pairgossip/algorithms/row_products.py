@@ -31,6 +31,7 @@ tails are lighter than assumed, and `widening` says by how much it was raised.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -110,7 +111,7 @@ def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: fl
     is the sum of the squares of the clusters' sizes over the number of nodes.
     """
     components = averages.shape[1]
-    first, second = np.triu_indices(components)
+    first, second = _upper_triangle(components)
     twice = np.where(first == second, 1.0, 2.0)
     products, sums = z[:, : len(first)], z[:, len(first) :]
     center = 2 * (slopes * averages).sum(axis=1)
@@ -153,14 +154,22 @@ def local_update(private: FloatArray, both: FloatArray) -> tuple[FloatArray, Flo
     means = private[:-1].reshape(2, components).copy()
     change = (both - means[half]) / (visits // 2 + 1)
     means[half] += change
-    crossed = np.outer(change, means[1 - half])
-    products = (crossed + crossed.T)[np.triu_indices(components)] / 2
-    return np.append(means, visits + 1.0), np.append(products, change / 2)
+    kept = np.concatenate((means.ravel(), (visits + 1.0,)))
+    return kept, np.concatenate((_products(change, means[1 - half]), change / 2))
 
 
 def local_products(private: FloatArray) -> FloatArray:
     """Return what a node has added in all, by what it keeps."""
     odd, even = private[:-1].reshape(2, -1)
-    crossed = np.outer(odd, even)
-    products = (crossed + crossed.T)[np.triu_indices(len(odd))] / 2
-    return np.append(products, (odd + even) / 2)
+    return np.concatenate((_products(odd, even), (odd + even) / 2))
+
+
+def _products(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the products of two vectors' components, the mean of both orders, each pair once."""
+    first, second = _upper_triangle(len(one))
+    return np.asarray((one[first] * other[second] + one[second] * other[first]) / 2)
+
+
+@lru_cache
+def _upper_triangle(components: int) -> tuple[IntArray, IntArray]:
+    return np.triu_indices(components)  # takes longer than an update

@@ -50,7 +50,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, weights: FloatArray)
 
 def local_update(average: FloatArray, weight: float, value: FloatArray) -> FloatArray:
     """What one picked node does alone: add the weighted value, and the weight."""
-    return average + weight * np.append(value, 1.0)
+    return average + weight * np.concatenate((value, (1.0,)))
 
 
 def read(state: State) -> FloatArray:
