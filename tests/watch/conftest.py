@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, expect
 
+from pairgossip.watch import peers_view
 from pairgossip.watch.server.server import ServerAddress
 
 from .serving import Served
@@ -17,6 +18,12 @@ def served() -> Iterator[Served]:
     server = Served(ServerAddress())
     yield server
     server.stop()
+
+
+@pytest.fixture(autouse=True)
+def reads_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else whoever looks at peers waits a second for every look."""
+    monkeypatch.setattr(peers_view, "_SECONDS_BETWEEN_READINGS", 0.1)
 
 
 @pytest.fixture(scope="session")

@@ -202,7 +202,7 @@ def test_the_head_of_a_stream_has_an_end(served: Served) -> None:
 
 
 def test_there_are_no_web_sockets(served: Served) -> None:
-    wish = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    wish = "Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     answer = spoken(served, "GET /nothing HTTP/1.1", f"{wish}Sec-WebSocket-Key: {'A' * 22}==\r\n")
     assert answer.startswith(b"HTTP/1.1 404")
 

@@ -87,22 +87,17 @@ def test_rounds_fill_up_and_then_there_is_a_result(
     assert cell(page, 0, "bracket") == "1.2345 to 1.7655"
 
 
-@pytest.mark.parametrize(
-    ("bracket", "shown"),
-    [
+def test_brackets_are_rounded_outward(page: Page, made_up: tuple[Path, Viewed]) -> None:
+    folder, server = made_up
+    open_swarm(page, server)
+    for bracket, shown in (
         ((1.23456, 1.23456), "1.2345 to 1.2346"),
         ((-1.23456, 0.0), "-1.2346 to 0"),
         ((1_234_567.0, 1_234_567.0), "1.23·10⁶ to 1.24·10⁶"),
         ((0.000_123_456, 0.000_123_456), "1.23·10⁻⁴ to 1.24·10⁻⁴"),
-    ],
-)
-def test_brackets_are_rounded_outward(
-    page: Page, made_up: tuple[Path, Viewed], bracket: tuple[float, float], shown: str
-) -> None:
-    folder, server = made_up
-    say(folder, [RoundsStatus(3, 5, 3, (), True, bracket)] * 3)
-    open_swarm(page, server)
-    expect(page.locator("td[data-cell=bracket]").first).to_have_text(shown)
+    ):
+        say(folder, [RoundsStatus(3, 5, 3, (), True, bracket)] * 3)
+        expect(page.locator("td[data-cell=bracket]").first).to_have_text(shown)
 
 
 def test_who_is_awaited_may_be_unknown() -> None:

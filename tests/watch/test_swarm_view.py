@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 
 from pairgossip.cli import main
 from pairgossip.peer.reading import PeerReading
+from pairgossip.watch import peers_view
 from pairgossip.watch.peers import Swarm, swarm_in
 from pairgossip.watch.peers_view import SwarmView
 
@@ -227,7 +228,8 @@ def test_the_server_comes_back(page: Page, tmp_path: Path) -> None:
         expect(page.locator("table.peers [data-cell=exchanges]").first).to_have_text("4,321")
 
 
-def test_many_peers_are_summed_up(page: Page) -> None:
+def test_many_peers_are_summed_up(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers_view, "_SECONDS_BETWEEN_READINGS", 1.0)  # to draw them takes a while
     peers = [Scripted(f"peer-{k:03d}", [told(k, 1 + k / 1000)]) for k in range(200)]
     links = [(k - 1, k) for k in range(1, 200)]
     with viewed(SwarmView(Swarm("many", peers, links))) as server:

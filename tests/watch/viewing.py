@@ -14,6 +14,8 @@ from playwright.sync_api import Page, Request
 from pairgossip.watch.server.requests import View
 from pairgossip.watch.server.server import ServerAddress, Service
 
+from .serving import PLAIN
+
 
 class Viewed:
     """A running server, asked as its own page asks."""
@@ -25,7 +27,7 @@ class Viewed:
         self._thread.start()
         assert started.wait(30)
         self.port, self.address = self._service.port, self._service.address
-        self.client = httpx.Client(base_url=self.address, timeout=60, trust_env=False)
+        self.client = httpx.Client(base_url=self.address, timeout=60, trust_env=False, verify=PLAIN)
 
     def stop(self) -> None:
         self.client.close()

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple, Self
 
@@ -95,6 +96,12 @@ def read_shipped(file: str) -> tuple[tuple[str, ...], FloatArray]:
         raise PairgossipError(
             f"The data file {file} differs from the one shipped: reinstall pairgossip."
         )
+    return _parse(content, zipped)
+
+
+@cache
+def _parse(content: bytes, zipped: bool) -> tuple[tuple[str, ...], FloatArray]:
+    """Return column names and numbers, which nobody can change: so once for all who ask."""
     text = (gzip.decompress(content) if zipped else content).decode("ascii")
     header, *rows = csv.reader(io.StringIO(text))
     values = np.array([[float(cell or "nan") for cell in row] for row in rows])
