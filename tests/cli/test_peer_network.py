@@ -19,7 +19,7 @@ import pairgossip as pg
 from pairgossip.cli import main
 
 from ..peer.zenoh_people import free_address
-from .running import run_really
+from .running import Answer
 
 NAMES = ("clinic-a", "clinic-b", "clinic-c")
 ROWS = {"clinic-a": [1.0], "clinic-b": [8.0], "clinic-c": [30.0]}
@@ -60,12 +60,25 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_command(folder: Path, *tokens: str) -> str:
+    """Run a command of a peer that must succeed, and return what it prints."""
+    answer = run_here(folder, *tokens)
+    assert answer.code == 0, answer.err
+    return answer.out
+
+
+def refused(folder: Path, *tokens: str) -> str:
+    """Run a command of a peer that must be refused, and return why."""
+    answer = run_here(folder, *tokens)
+    assert answer.code == 2
+    return answer.err
+
+
+def run_here(folder: Path, *tokens: str) -> Answer:
     """Run a command of a peer in this process, which is what a process of its own would do."""
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(out), redirect_stderr(err):
         code = main(["peer", *tokens])
-    assert code == 0, err.getvalue()
-    return out.getvalue()
+    return Answer(code, out.getvalue(), err.getvalue())
 
 
 class Processes:
@@ -116,7 +129,7 @@ def until(is_so: Callable[[], bool]) -> None:
     end = time.monotonic() + 200  # a shared machine may be slow; this is only against hanging
     while not is_so():
         assert time.monotonic() < end
-        time.sleep(0.1)
+        time.sleep(0.05)
 
 
 def held(folder: Path) -> Counter[tuple[str, int]]:
@@ -149,12 +162,12 @@ def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> 
     before = {name: peers.exchanges(name) for name in NAMES}
 
     peers.start(*NAMES)
-    until(lambda: all(peers.exchanges(name) > before[name] + 60 for name in NAMES))
+    until(lambda: all(peers.exchanges(name) > before[name] + 30 for name in NAMES))
     peers.running["clinic-b"].kill()  # at any moment
     peers.running.pop("clinic-b").communicate()
     peers.start("clinic-b")
     after = {name: peers.exchanges(name) for name in NAMES}
-    until(lambda: all(peers.exchanges(name) > after[name] + 60 for name in NAMES))
+    until(lambda: all(peers.exchanges(name) > after[name] + 30 for name in NAMES))
     peers.stop(*NAMES)
     assert held(place) == first
 
@@ -164,7 +177,9 @@ def test_three_processes_agree_stop_and_go_on(place: Path, peers: Processes) -> 
     assert result["kernel"] == "gini" and result["covers"]["of_rows"] == 3
 
 
-def test_a_peer_is_small_and_only_one_runs_per_folder(place: Path, peers: Processes) -> None:
+def test_a_peer_is_small_and_only_one_runs_per_folder_and_port(
+    place: Path, peers: Processes
+) -> None:
     peers.start("clinic-a", "clinic-b")
     pid = peers.running["clinic-a"].pid
     before = peers.exchanges("clinic-a")
@@ -173,10 +188,11 @@ def test_a_peer_is_small_and_only_one_runs_per_folder(place: Path, peers: Proces
         assert own_memory(pid) < LARGEST
         libraries = Path(f"/proc/{pid}/maps").read_text()
         assert not [heavy for heavy in HEAVY if heavy in libraries]
-    second = run_really("peer", "run", "--home", "clinic-a", cwd=place)
-    assert second.code == 2
-    assert second.err.startswith("Error: The peer in clinic-a is already running as process ")
-    peers.stop("clinic-a", "clinic-b")
+    second = refused(place, "run", "--home", "clinic-a")
+    assert second.startswith("Error: The peer in clinic-a is already running as process ")
+    peers.stop("clinic-b")
+    assert "is in use by another program: stop it, or give another port" in on_port_of_a(place)
+    peers.stop("clinic-a")
 
 
 def own_memory(pid: int) -> int:
@@ -186,20 +202,16 @@ def own_memory(pid: int) -> int:
     return int(kilobytes) * 1024
 
 
-def test_an_occupied_port_is_named(place: Path, peers: Processes) -> None:
+def on_port_of_a(place: Path) -> str:
+    """Run the peer b where a listens, and return what it says."""
     settings = place / "clinic-b" / "peer.toml"
     kept = settings.read_text()
     listen = (place / "clinic-a" / "peer.toml").read_text().split("listen = ")[1].split("\n")[0]
-    peers.start("clinic-a")
-    until(lambda: peers.status("clinic-a").get("pid") == peers.running["clinic-a"].pid)
     try:
         settings.write_text(f'name = "clinic-b"\nlisten = {listen}\n')
-        answer = run_really("peer", "run", "--home", "clinic-b", cwd=place)
+        return refused(place, "run", "--home", "clinic-b")
     finally:
         settings.write_text(kept)
-    assert answer.code == 2
-    assert "is in use by another program: stop it, or give another port" in answer.err
-    peers.stop("clinic-a")
 
 
 def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
@@ -208,7 +220,7 @@ def test_evicting_on_a_running_peer(place: Path, peers: Processes) -> None:
     until(lambda: all(peers.status(name).get("pid") for name in NAMES))
     start = {name: peers.exchanges(name) for name in NAMES}
     until(lambda: all(peers.exchanges(name) > start[name] for name in NAMES))
-    answer = run_really("peer", "evict", "clinic-c", "--home", "clinic-a", "--yes", cwd=place)
+    answer = run_here(place, "evict", "clinic-c", "--home", "clinic-a", "--yes")
     assert (answer.code, answer.err) == (0, "clinic-c is evicted.\n")
     lost = peers.running.pop("clinic-c")
     _, err = lost.communicate(timeout=60)
