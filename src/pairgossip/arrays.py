@@ -20,7 +20,8 @@ PairFunction = Callable[[FloatArray, FloatArray], FloatArray]
 
 def root_mean_square(values: FloatArray) -> float:
     """Return the size of the values that are known, whatever their scale; NaN if none is."""
-    known = values[~np.isnan(values)]
+    unknown = np.isnan(values)
+    known = values[~unknown] if unknown.any() else values.ravel()
     if not known.size:
         return float("nan")
     # Squares of very large or small values would leave the floating range.

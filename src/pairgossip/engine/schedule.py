@@ -50,7 +50,8 @@ class _PoissonClock:
     of a block of B events is Gamma(B), and given that duration the times inside the block are
     spread as normalized exponential gaps, independently of it. So block durations are drawn in
     order, and the inside of a block only when a time in it is asked for; the same event always
-    has the same time, whoever asks.
+    has the same time, whoever asks. The block looked into last is kept: checkpoints of a short run
+    are in the same.
     """
 
     block = 4096
@@ -64,6 +65,7 @@ class _PoissonClock:
         """Stand before the first block; a duration is drawn anew rather than remembered."""
         self._durations = _stream(self._seed, 0)
         self._number, self._start, self._end = -1, 0.0, 0.0  # times in units of 1/rate
+        self._times: FloatArray | None = None
 
     def time_of(self, event: int) -> float:
         """Return the time of the event with this number; event 0 is the start, time 0."""
@@ -79,9 +81,12 @@ class _PoissonClock:
             self._number += 1
             self._start = self._end
             self._end += self._durations.gamma(self.block)
-        start, end = self._start, self._end
-        gaps = np.cumsum(_stream(self._seed, number + 1).standard_exponential(self.block))
-        return (start + (end - start) * gaps / gaps[-1]) / self._rate
+            self._times = None
+        if self._times is None:
+            start, end = self._start, self._end
+            gaps = np.cumsum(_stream(self._seed, number + 1).standard_exponential(self.block))
+            self._times = (start + (end - start) * gaps / gaps[-1]) / self._rate
+        return self._times
 
 
 class Schedule:

@@ -407,7 +407,7 @@ def _pilot(
 ) -> _Pilot:
     """Run a few trials side by side until twice where their error reaches the goal."""
     grid = np.rint(np.geomspace(min(case.graph.n, most / 2), most, _CHECKPOINTS)).astype(np.int64)
-    setup = replace(setup, checkpoints=np.unique(grid))
+    setup = replace(setup, checkpoints=np.unique(grid), timed=False)
     trials = [setup.start(child(case.seed, number)) for number in range(count)]
     errors: list[float] = []
     for at, last in enumerate(setup.checkpoints.tolist()):

@@ -172,6 +172,8 @@ class Setup:
     """The degrees of freedom of sampling errors."""
     exact_error: float = np.nan
     """The sampling error of the exact value, which nodes that know all rows can compute."""
+    timed: bool = True
+    """Whether the record tells at what times checkpoints are, where clocks are asynchronous."""
 
     @property
     def iterations(self) -> int:
@@ -240,14 +242,16 @@ class Measures(NamedTuple):
 
 def measure(estimates: FloatArray, target: float | FloatArray) -> Measures:
     """Compare estimates with their target; those that are still undefined (NaN) are left out."""
-    defined = ~np.isnan(estimates)
-    deviation = (estimates - target)[defined]
+    unknown = np.isnan(estimates)
+    deviation = estimates - target
+    if unknown.any():
+        estimates, deviation = estimates[~unknown], deviation[~unknown]
     if not deviation.size:
         return Measures(np.nan, np.nan, np.nan)
     # Where every node has a target of its own, nodes differ even without error.
-    differing = deviation if np.ndim(target) else estimates[defined]
+    differing = deviation if np.ndim(target) else estimates
     return Measures(
-        float(estimates[defined].mean()),
+        float(estimates.mean()),
         root_mean_square(differing - differing.mean()),
         root_mean_square(deviation),
     )
@@ -299,9 +303,8 @@ class EstimationTrial(Trial[TrialRecord]):
             self._follow_rows(problem, child(seed, TRIAL_MARKS))
         walks = method.exchanges_per_iteration
         schedule = setup.timetable.start(setup.graph, setup.law, seed, walks)
-        super().__init__(
-            setup.checkpoints, schedule, setup.meter(), record, timed=setup.clock == "async"
-        )
+        timed = setup.timed and setup.clock == "async"
+        super().__init__(setup.checkpoints, schedule, setup.meter(), record, timed=timed)
 
     def _follow_rows(self, problem: TrialPairs, seed: SeedSequence) -> None:
         """Follow what visiting rows tell of the sampling errors by row, and by site."""
