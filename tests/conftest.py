@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -39,6 +40,11 @@ NEEDS_UNIX = (
 collect_ignore_glob = list(NEEDS_UNIX) if sys.platform == "win32" else []
 
 NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install chromium'"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage away from all that was imported and stays to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
