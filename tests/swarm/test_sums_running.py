@@ -19,10 +19,15 @@ from pairgossip.swarm.plan import Plan
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 from pairgossip.swarm.sums_audit import SumsAudit
 
-from .lines import copy_line, make_line, run_line
+from .lines import make_line, run_line
 from .plans import cancer_loss, cancer_plan, income_sums_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+
+
+@pytest.fixture(autouse=True)
+def hasty_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pairgossip.swarm.running._SECONDS_BETWEEN_READINGS", 0.1)
 
 
 def run(plan: Plan, folder: Path, **options: object) -> tuple[Report, SumsAudit]:
@@ -57,13 +62,12 @@ def test_faults_change_no_bit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_kills_of_the_middle_change_no_bit(tmp_path: Path) -> None:
+    """The audit compares each sum and the result with those of programs that nobody disturbs."""
     homes = make_line(cancer_plan(3, pg.graphs.path(3)), tmp_path / "line")
-    copies = copy_line(homes, tmp_path)
-    calm, _ = run_line(copies, kills=0)
     disturbed, held = run_line(homes, kills=3)
-    assert calm.violations == disturbed.violations == ()
-    assert held[-1] < 3 * calm.rounds, "it was killed before it had all"
-    assert calm.result is not None and calm.result == disturbed.result
+    assert disturbed.violations == () and disturbed.result is not None
+    assert disturbed.sums == disturbed.result.rounds > 0
+    assert held[-1] < 3 * disturbed.rounds, "it was killed before it had all"
 
 
 def test_a_run_without_a_result_ends_in_time(tmp_path: Path) -> None:
