@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
+
+from pairgossip.cli import main
 
 NAMES = ("clinic-a", "clinic-b", "clinic-c")
 ADDRESSES = {"clinic-a": "192.168.1.11", "clinic-b": "192.168.1.12", "clinic-c": "192.168.1.13"}
@@ -96,6 +100,17 @@ class Host:
         )
         assert done.returncode == 0, f"{self.name}: {line}: {done.stderr}"
         return done.stdout
+
+    def do(self, line: str) -> str:
+        """Do the same in this process, much sooner: for lines that talk to no other machine."""
+        command, _, file = line.partition(" > ")
+        out, err = io.StringIO(), io.StringIO()
+        with chdir(self.folder), redirect_stdout(out), redirect_stderr(err):
+            code = main(shlex.split(command)[1:])
+        assert code == 0, f"{self.name}: {line}: {err.getvalue()}"
+        if file:
+            (self.folder / file).write_text(out.getvalue(), encoding="utf-8")
+        return out.getvalue()
 
     def start(self) -> None:
         """Run the peer, until it is told to stop."""
