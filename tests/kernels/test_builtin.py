@@ -35,7 +35,7 @@ def test_every_built_in_kernel_has_a_reference() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_exact_is_the_double_loop(name: str, data: st.DataObject) -> None:
     sample = data.draw(samples(name))
     kinds = ("v", "u") if len(sample) > 1 else ("v",)
@@ -58,7 +58,7 @@ def test_exact_on_larger_tied_data(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_flags_tell_the_truth(name: str, data: st.DataObject) -> None:
     sample = data.draw(samples(name, smallest=2))
     for part in CATALOG[name]().components:

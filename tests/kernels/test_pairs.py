@@ -38,7 +38,7 @@ def test_values_are_the_matrix(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_mean_of_the_matrix_is_the_target(name: str, data: st.DataObject) -> None:
     sample = data.draw(samples(name, smallest=2))
     for target in ("v", "u"):
