@@ -16,8 +16,9 @@ import pytest
 import pairgossip as pg
 from pairgossip.cli import main
 from pairgossip.experiments import CATALOG, reproduction
+from pairgossip.experiments.framework import report
 from tests.experiments.test_reproduction import contents
-from tests.experiments.toy import TOY
+from tests.experiments.toy import TOY, outline
 
 from .running import CommandLine
 
@@ -33,6 +34,7 @@ from pairgossip.experiments import reproduction
 from tests.experiments.toy import TOY
 
 reproduction.CATALOG = {"toy": TOY}
+reproduction._SECONDS_BETWEEN_SAVES = 0.1
 run = Trial.run
 
 def run_slowly(self, on_progress):
@@ -74,6 +76,7 @@ class TestWithToy:
     @pytest.fixture(autouse=True)
     def toy_catalog(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY})
+        monkeypatch.setattr(report, "_render", outline)
 
     def test_it_prints_verdicts_and_where_the_report_is(
         self, cli: CommandLine, tmp_path: Path
@@ -150,7 +153,7 @@ def test_stopped_by_a_signal_and_resumed(
     whole: dict[str, bytes], tmp_path: Path, number: int
 ) -> None:
     parts = tmp_path / "parts"
-    with start(1, "reproduce", *TRIALS, "--out", parts, "--jobs", 2) as process:
+    with start(0.5, "reproduce", *TRIALS, "--out", parts, "--jobs", 2) as process:
         wait_for(parts / "results" / "toy" / "gini.unfinished.npz")
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
@@ -211,10 +214,9 @@ def _address_with_workers(file: Path, wanted: int) -> str:
 
 
 def test_a_dask_cluster_gives_the_same_files(
-    cluster: str, whole: dict[str, bytes], tmp_path: Path
+    cluster: str, whole: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = tmp_path / "shared"
-    with start(0, "reproduce", *TRIALS, "--out", shared, "--dask", cluster) as process:
-        _, err = process.communicate(timeout=240)
-    assert (process.returncode, err) == (0, "")
+    reproduce_toy("--out", shared, "--dask", cluster)
+    assert capsys.readouterr().err == ""
     assert contents(shared) == whole

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as BrowserPage
 
-from pairgossip.experiments import Section, reproduce
+from pairgossip.experiments import Section, reproduce, reproduction
 from pairgossip.experiments.framework import Claim, Picture, Plan, Table
 from pairgossip.experiments.framework.figures import Sheet
 from pairgossip.experiments.framework.paper import cite
@@ -44,9 +44,11 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
-    return reproduce(trials=2, out=tmp_path).report
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "CATALOG", {"toy": TOY})
+        return reproduce(trials=2, out=tmp_path_factory.mktemp("report")).report
 
 
 def test_the_report_opens_offline_and_its_links_lead_somewhere(report: Path) -> None:
@@ -224,6 +226,9 @@ def test_figures_go_where_they_belong_from_wherever_it_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Processes that draw outlive a call, and keep the folder they started in."""
+    monkeypatch.setattr("pairgossip.experiments.framework.report._FIGURES_PER_WORKER", 1)
+    twin = replace(TOY, name="twin")
+    monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY, "twin": twin})
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / name)

@@ -11,10 +11,11 @@ import pytest
 
 import pairgossip as pg
 from pairgossip.experiments import reproduce, reproduction
-from pairgossip.experiments.framework import Plan
+from pairgossip.experiments.framework import Plan, report
+from pairgossip.experiments.framework.report import _render as render
 from tests.experiments import toy
 
-pytestmark = pytest.mark.usefixtures("toy_catalog")
+pytestmark = pytest.mark.usefixtures("toy_catalog", "outlines")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -45,7 +46,10 @@ def interrupt_at_trial(monkeypatch: pytest.MonkeyPatch, last: int, case: str = "
     monkeypatch.setattr(toy, "estimated", estimated)
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "_render", render)  # drawings, too, must be the same
     for folder in ("first", "second"):
         reproduce(trials=3, out=tmp_path / folder, seed=5)
     first, second = contents(tmp_path / "first"), contents(tmp_path / "second")

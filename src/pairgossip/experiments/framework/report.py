@@ -6,6 +6,7 @@ import base64
 import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +27,7 @@ from pairgossip.files import replacing, write_text
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from matplotlib.figure import Figure
 
 _TITLE = "On Gossip Algorithms for Machine Learning with Pairwise Objectives, reproduced"
@@ -47,6 +49,8 @@ _MANY_ROWS = 12
 """Tables of more rows fold away."""
 _DOTS_PER_INCH = 160
 _MANY_DECADES = 1e3
+_FIGURES_PER_WORKER = 4
+"""Fewer are drawn in the time in which another process imports what it draws with."""
 
 
 class Contents(NamedTuple):
@@ -81,14 +85,8 @@ def write_report(folder: Path, contents: Contents, n_jobs: int | None) -> Path:
 
 def _render_report(contents: Contents, sources: Mapping[str, str]) -> str:
     """Return the report as HTML, given what it carries for every figure."""
-    from jinja2 import Environment
-
-    template = files("pairgossip.experiments.framework").joinpath("page.html")
-    environment = Environment(autoescape=True)
-    environment.filters["typeset"] = typeset
-    page = environment.from_string(template.read_text(encoding="utf-8"))
     claims = [claim for section in contents.sections.values() for claim in section.claims]
-    return page.render(
+    return _page().render(
         contents._asdict(),
         title=_TITLE,
         counts=_count_verdicts(claims),
@@ -101,6 +99,16 @@ def _render_report(contents: Contents, sources: Mapping[str, str]) -> str:
         format_cell=_format_cell,
         any=any,
     )
+
+
+@cache
+def _page() -> Template:
+    from jinja2 import Environment
+
+    template = files("pairgossip.experiments.framework").joinpath("page.html")
+    environment = Environment(autoescape=True)
+    environment.filters["typeset"] = typeset
+    return environment.from_string(template.read_text(encoding="utf-8"))
 
 
 def _find_opening(contents: Contents) -> list[str]:
@@ -155,9 +163,12 @@ def _write_pictures(
     In processes, since drawing is Python from end to end; a cluster that runs the trials is no
     place for files.
     """
-    from joblib import Parallel, delayed
+    from joblib import Parallel, cpu_count, delayed
 
     workers = -1 if n_jobs is None else n_jobs
+    if workers < 0:
+        workers = max(1, cpu_count() + 1 + workers)
+    workers = max(1, min(workers, len(pictures) // _FIGURES_PER_WORKER))
     place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
         delayed(_write_figure)(place, name, picture.sheet.figure)
