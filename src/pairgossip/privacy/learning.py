@@ -82,7 +82,10 @@ class DebiasedLoss:
 
     def own(self, theta: FloatArray, reports: Any) -> FloatArray:
         """Return what m reports say of the gradients at their own pairs, shape (m, p)."""
-        weights = self.weights(reports)
+        return self.own_weighted(theta, self.weights(reports))
+
+    def own_weighted(self, theta: FloatArray, weights: FloatArray) -> FloatArray:
+        """Sum the gradients at own pairs over all cells, weighed by rows of K weights."""
         return self._own.sums(self._models(theta, len(weights)), weights, None)
 
     def weighted(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -249,7 +252,8 @@ class ReportedLearning:
         first, second = self._weights[nodes[met]], self._weights[held[met]]
         gradients[met] = self.scale * self.debiased.weighted(models[met], first, second)
         if self.target == "v" and own.any():
-            gradients[own] = self.debiased.own(models[own], self.reports[nodes[own]])
+            weights = self._weights[nodes[own]]
+            gradients[own] = self.debiased.own_weighted(models[own], weights)
         return gradients
 
     def objectives(self, models: FloatArray) -> FloatArray:
@@ -261,7 +265,7 @@ class ReportedLearning:
         others = self._total - self._weights
         sums = self.scale * self.debiased.weighted(theta, self._weights, others)
         if self.target == "v":
-            sums += self.debiased.own(theta, self.reports)
+            sums += self.debiased.own_weighted(theta, self._weights)
         return sums / self.n
 
     def for_trial(self, seed: SeedSequence) -> Self:
