@@ -86,7 +86,7 @@ def test_different_seeds_give_different_histories() -> None:
     assert len({run_schedule(seed).trace for seed in range(20)}) == 20
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("mixing", ["weighted", "paper"])
 def test_estimates_approach_the_exact_value_after_bad_times(mixing: str, seed: int) -> None:
     values = random.Random(seed).choices(range(1, 30), k=6)

@@ -54,7 +54,7 @@ def samples(population: np.ndarray) -> list[np.ndarray]:
 
 CASES = [
     *((kernel, 4, population) for kernel in FROM_ROWS for population in ("smooth", "lumpy")),
-    *((kernel, 256, "smooth") for kernel in ("auc", "gini", "median")),
+    *((kernel, 64, "smooth") for kernel in ("auc", "gini", "median")),
     *((kernel, 12, "smooth") for kernel in ("kendall-b", "concordance")),
 ]
 
