@@ -29,7 +29,7 @@ from pairgossip.peer.protocol.rules import (
 from pairgossip.peer.protocol.state import Send
 from tests.peer.contexts import make_context, name_of
 
-EXCHANGES = 300
+EXCHANGES = 150
 GRAPH = pg.graphs.build("watts_strogatz", 8, seed=3)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -89,12 +90,11 @@ OLD, NEW = [1.0, 4.0], [1.0, 4.0, 7.0, 8.0]
 
 def sweep(folder: Path, work: Callable[[Home], None], after: Callable[[Home], None]) -> int:
     """Kill the work at every step; ``after`` is told the folder as it was left."""
+    made, _ = make_pair(folder, OLD, [6.0])
+    if work is start:
+        request_growth(made, more(folder, 7.0, 8.0))
     for point in range(1, 10_000):
-        place = folder / str(point)
-        place.mkdir()
-        ann, _ = make_pair(place, OLD, [6.0])
-        if work is start:
-            request_growth(ann, more(folder, 7.0, 8.0))
+        ann = Home(shutil.copytree(made.folder, folder / str(point)))
 
         def doomed(point: int = point, home: Home = ann) -> None:
             with killed_at(point):

@@ -7,6 +7,7 @@ import random
 import pytest
 
 import pairgossip as pg
+from tests.peer.books import QuickMixing
 from tests.peer.contexts import name_of
 from tests.peer.schedules import draw_graph
 from tests.peer.sums import SumsDisk, SumsWorld
@@ -30,12 +31,12 @@ def graph_without(seed: int) -> pg.Graph:
 def test_the_others_exchange(seed: int) -> None:
     """A row in an offer to the lost member waits until it is evicted; the other one goes on."""
     rows = [[float(k), float(-k)] for k in range(6)]
-    world = World(graph_without(seed), rows, seed, BAD, rate=3.0)
+    world = World(graph_without(seed), rows, seed, BAD, rate=3.0, make_rule=lambda _: QuickMixing())
     world.run(1.0)
     world.lose_for_ever(LOST)
     world.run(8.0)
     before = {name: world.state(name).exchanges for name in world.names}
-    world.run(30.0)
+    world.run(20.0)
     for name in world.names:
         assert name == LOST or world.state(name).exchanges > before[name] + 5
 

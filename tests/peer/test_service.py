@@ -391,16 +391,16 @@ def test_a_status_that_cannot_be_written_is_told(
 
     with write_logs(), running(*homes) as (ann, _):
         assert until(lambda: homes[0].status.exists() and ann.status().exchanges > 0)
-        monkeypatch.setattr("pairgossip.peer.service.reporter.write_status", refusing)
         reporter = ann.service._reporter
-        assert until(lambda: reporter.status is not None and reporter.status.problems)
-        assert reporter.status is not None
-        assert reporter.status.updated <= ann.status().updated, "not alive by this"
         sentence = (
             f"Cannot write {homes[0].status}: Too many open files. What it says is out of date."
         )
-        assert reporter.status.problems == (sentence,)
-        monkeypatch.undo()
+        with monkeypatch.context() as full:
+            full.setattr("pairgossip.peer.service.reporter.write_status", refusing)
+            assert until(lambda: reporter.status is not None and reporter.status.problems)
+            assert reporter.status is not None
+            assert reporter.status.updated <= ann.status().updated, "not alive by this"
+            assert reporter.status.problems == (sentence,)
         assert until(lambda: reporter.status is not None and not reporter.status.problems)
     assert capfd.readouterr().err.count(sentence) == 1
 
