@@ -60,13 +60,17 @@ class Sweep(NamedTuple):
 
         Edges of one color have no node in common, so they are taken at once.
         """
+        first, second = self.edges.T
+        if exchanges >= len(self.edges):  # it pays to make indices of them once for all colors
+            first, second = first.astype(np.intp), second.astype(np.intp)
         while exchanges > 0:
             color = bisect_right(self.ends, start)
             stop = min(self.ends[color], start + exchanges)
-            i, j = self.edges[start:stop].T
-            step = relaxation * (values[j] - values[i])
-            values[i] += step
-            values[j] -= step
+            i, j = first[start:stop], second[start:stop]
+            at_i, at_j = values.take(i, axis=0), values.take(j, axis=0)
+            step = relaxation * (at_j - at_i)
+            values[i] = at_i + step
+            values[j] = at_j - step
             exchanges -= stop - start
             start = stop % len(self.edges)
         return start

@@ -161,8 +161,13 @@ def percentile_band(per_trial: FloatArray) -> Band | None:
     known = ~np.isnan(per_trial).all(axis=0)
     if len(per_trial) < 2 or not known.any():
         return None
+    whole = ~np.isnan(per_trial).any(axis=0)
     low, high = np.full((2, per_trial.shape[1]), np.nan)
-    low[known], high[known] = np.nanpercentile(per_trial[:, known], (10, 90), axis=0)
+    low[whole], high[whole] = np.percentile(per_trial[:, whole], (10, 90), axis=0)
+    # One checkpoint at a time, as numpy does it, which takes some thirty times as long.
+    some = known & ~whole
+    if some.any():
+        low[some], high[some] = np.nanpercentile(per_trial[:, some], (10, 90), axis=0)
     return low, high
 
 
